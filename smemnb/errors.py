@@ -1,0 +1,47 @@
+"""What smemnb refuses, and how it says so.
+
+Every refusal happens before anything is launched or written, and its text names what came,
+where, and what to do instead.
+"""
+
+from __future__ import annotations
+
+
+class SmemnbError(Exception):
+    """Any refusal by smemnb."""
+
+
+class LaunchRefused(SmemnbError, ValueError):
+    """A launch or an argument that no device would take. Nothing was launched."""
+
+
+class TypingRefused(SmemnbError, TypeError):
+    """A kernel that Numba's type inference refuses, in a learner's words.
+
+    Attributes:
+        numba_message: Numba's own text, whole.
+    """
+
+    def __init__(self, message: str, numba_message: str = "") -> None:
+        super().__init__(message)
+        self.numba_message = numba_message
+
+
+class UnsupportedSyntax(SmemnbError, NotImplementedError):
+    """A construct that the lockstep engine cannot run.
+
+    Attributes:
+        file: source file of the construct.
+        line: its line in that file (in a notebook: in the cell).
+        construct: what was met.
+        instead: what to write in its place.
+    """
+
+    def __init__(self, file: str, line: int, construct: str, instead: str) -> None:
+        super().__init__(f"line {line}: {construct}. {instead}")
+        self.file, self.line = file, line
+        self.construct, self.instead = construct, instead
+
+
+class KernelStopped(SmemnbError, RuntimeError):
+    """A kernel stopped while it ran: an endless wait or an exception of its own."""

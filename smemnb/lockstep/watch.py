@@ -1,0 +1,118 @@
+"""What a watcher of a launch is told: sites, arrays, and one event per executed access.
+
+A watcher subclasses `Watcher` and overrides what it needs; a launch without watchers pays for
+none. Events carry lane values: arrays that broadcast to (blocks, warps, 32). Events may be kept
+(the engine never changes an array after it was handed out).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from .launch import Batch, Launch
+
+Lanes = np.ndarray[Any, np.dtype[Any]]
+"""An array of ndim 3 that broadcasts to (blocks, warps, 32)."""
+
+
+@dataclass(frozen=True, eq=False)
+class Site:
+    """One access or barrier expression of the source. Its identity is the key.
+
+    `line` is the line in `file` (in a notebook: in the cell); `text` the expression as written;
+    `kind` is "load", "store", "atomic_add", "atomic_increment", "atomic_cas", "barrier" or
+    "syncwarp".
+    """
+
+    function: str
+    file: str
+    line: int
+    column: int
+    text: str
+    kind: str
+
+
+class ArrayInfo(Protocol):
+    """What is known of an array that a kernel touches.
+
+    `strides` are in elements; `base` is the virtual byte address of element 0 (256-byte aligned
+    allocations for global memory, the offset inside the block's shared memory otherwise).
+    """
+
+    name: str
+    space: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: np.dtype[Any]
+    itemsize: int
+    base: int
+
+
+@dataclass(slots=True, eq=False)
+class Access:
+    """One access executed by all active lanes of a batch.
+
+    `offset` counts elements from the array's base; it is 0 in lanes that are not `active`.
+    `value` is what was stored (lane value or NumPy scalar), None for loads.
+    """
+
+    site: Site
+    array: ArrayInfo
+    kind: str
+    offset: Lanes
+    active: Lanes
+    value: Any = None
+
+
+@dataclass(slots=True, eq=False)
+class OutOfRange:
+    """Lanes that index past an axis of an array; the engine drops their access."""
+
+    site: Site
+    array: ArrayInfo
+    axis: int
+    index: tuple[Any, ...]
+    lanes: Lanes
+
+
+@dataclass(slots=True, eq=False)
+class Barrier:
+    """A barrier reached by the lanes of `arrived`; `live` lanes have not returned yet.
+
+    `scope` is "block" (syncthreads) or "warp" (syncwarp; `members` are then the lanes named).
+    """
+
+    site: Site
+    scope: str
+    arrived: Lanes
+    live: Lanes
+    members: Lanes | None = None
+
+
+class Watcher:
+    """Base of all watchers: every method is a no-op."""
+
+    def start(self, launch: Launch) -> None:
+        """Before the first batch."""
+
+    def begin_batch(self, batch: Batch) -> None:
+        """Before the blocks of a batch run; shared memory is fresh."""
+
+    def access(self, event: Access) -> None:
+        """After index and mask are known, before a store takes effect."""
+
+    def barrier(self, event: Barrier) -> None:
+        """At each syncthreads and syncwarp."""
+
+    def out_of_range(self, event: OutOfRange) -> None:
+        """At lanes whose index leaves the array."""
+
+    def end_batch(self) -> None:
+        """After the blocks of a batch have run."""
+
+    def finish(self) -> None:
+        """After the last batch."""

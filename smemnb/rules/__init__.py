@@ -1,0 +1,9 @@
+"""The hardware as pure functions of addresses: NumPy in, NumPy out, no Numba, no GPU.
+
+    request   what a rule takes: 32 byte addresses and a mask
+    bank      wavefronts of a shared-memory request
+    sector    sectors of a global-memory request
+    layout    where a tile keeps its cell (row, column): row-major, padded, swizzled
+
+Each module states its rule, its source and its limits at the top.
+"""

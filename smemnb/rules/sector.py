@@ -1,0 +1,138 @@
+"""Sectors of a global-memory request: the coalescing rule.
+
+Global memory moves in sectors of 32 bytes, four to a line of 128. A request moves every sector
+that some active lane touches, once: `sector = address // 32`, from the first to the last byte
+of each lane. 32 lanes of consecutive float32 need 4 sectors; with a stride of 8 or more, 32.
+
+Source: `l1tex__t_sectors_pipe_lsu_mem_global_op_{ld,st}.sum` equals this count (4.0 per request
+of a coalesced float32 kernel on an H200, cc 9.0). Taught in `02_coalescing`.
+
+**Limits**: counts what L1 is asked for, not what hits there. The compiler may split an access:
+a complex64 load becomes two 4-byte requests.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from ..hardware import LINE_BYTES, SECTOR_BYTES
+from . import request
+from .request import Bools, Ints
+
+__all__ = ["Counts", "ideal", "lines", "measure", "sectors"]
+
+
+class Counts(NamedTuple):
+    """Counts of each request, as int64 arrays of one shape."""
+
+    sectors: Ints
+    ideal: Ints
+
+
+def sectors(address: npt.ArrayLike, *, width: int, active: npt.ArrayLike | None = None) -> Ints:
+    """Distinct 32-byte sectors that each request touches.
+
+    >>> lane = np.arange(32)
+    >>> int(sectors(lane * 4, width=4)), int(sectors(lane * 32, width=4))
+    (4, 32)
+    >>> int(sectors(lane * 4 + 4, width=4))      # one word off a sector's start
+    5
+
+    Args:
+        address: byte addresses, integers of shape (..., 32), one per lane.
+        width: bytes per lane, 1 or more.
+        active: bools of shape (..., 32); None means all lanes. Other addresses are ignored.
+
+    Raises:
+        TypeError: addresses that are not integers, or a mask that is not bool.
+        ValueError: a shape, width or address that no request has.
+    """
+    rows, mask = _checked(address, width, active)
+    return _distinct_blocks(rows, width, mask, SECTOR_BYTES)
+
+
+def lines(address: npt.ArrayLike, *, width: int, active: npt.ArrayLike | None = None) -> Ints:
+    """Distinct 128-byte lines that each request touches.
+
+    >>> int(lines(np.arange(32) * 4, width=4)), int(lines(np.arange(32) * 64, width=4))
+    (1, 16)
+    """
+    rows, mask = _checked(address, width, active)
+    return _distinct_blocks(rows, width, mask, LINE_BYTES)
+
+
+def ideal(address: npt.ArrayLike, *, width: int, active: npt.ArrayLike | None = None) -> Ints:
+    """Fewest sectors that could hold what is asked for: bytes of distinct addresses / 32.
+
+    >>> int(ideal(np.arange(32) * 128, width=4)), int(ideal(np.zeros(32, int), width=4))
+    (4, 1)
+    """
+    rows, mask = _checked(address, width, active)
+    return measure(rows, width=width, active=mask).ideal
+
+
+def measure(address: Ints, *, width: int, active: Bools | None = None) -> Counts:
+    """Sectors and ideal of each request, with no check of the input.
+
+    For callers that made the addresses themselves, such as the trace. `address` is int64
+    (..., 32), `active` bool of the same shape.
+
+    >>> measure(np.arange(64).reshape(2, 32) * 4, width=4).sectors.tolist()
+    [4, 4]
+    """
+    if active is not None and active.all():
+        active = None
+    rows, some = _ordered(address, active)
+    distinct = _steps(rows)
+    touched = _distinct_blocks_ordered(rows, width, SECTOR_BYTES)
+    needed = -(distinct * -width // SECTOR_BYTES)
+    return Counts(touched, needed) if some is None else Counts(touched * some, needed * some)
+
+
+def _distinct_blocks(rows: Ints, width: int, mask: Bools | None, block_bytes: int) -> Ints:
+    """Distinct aligned blocks of `block_bytes` that each row touches."""
+    ordered, some = _ordered(rows, mask)
+    touched = _distinct_blocks_ordered(ordered, width, block_bytes)
+    return touched if some is None else touched * some
+
+
+def _ordered(rows: Ints, mask: Bools | None) -> tuple[Ints, Bools | None]:
+    """Rows sorted by address, and which of them have an active lane (None: all).
+
+    An inactive lane repeats the first active one. Rows that are in order stay as they are.
+    """
+    some: Bools | None = None
+    if mask is not None:
+        first = mask.argmax(axis=-1)[..., None]
+        rows = np.where(mask, rows, np.take_along_axis(rows, first, axis=-1))
+        some = mask.any(axis=-1)
+    if (rows[..., 1:] < rows[..., :-1]).any():
+        rows = np.sort(rows, axis=-1)
+    return rows, some
+
+
+def _steps(ordered: Ints) -> Ints:
+    """Distinct values of each ordered row."""
+    return np.count_nonzero(ordered[..., 1:] != ordered[..., :-1], axis=-1) + np.int64(1)
+
+
+def _distinct_blocks_ordered(rows: Ints, width: int, block_bytes: int) -> Ints:
+    """Distinct blocks of ordered rows: those that start after what came before."""
+    first = rows // block_bytes
+    last = (rows + (width - 1)) // block_bytes
+    # lanes are in order and equally wide, so `last` is in order too
+    fresh = last[..., 1:] - np.maximum(first[..., 1:] - 1, last[..., :-1])
+    return fresh.sum(axis=-1) + (last[..., 0] - first[..., 0] + 1)
+
+
+def _checked(
+    address: npt.ArrayLike, width: int, active: npt.ArrayLike | None
+) -> tuple[Ints, Bools | None]:
+    """Addresses and mask, once they are known to be a request."""
+    if width < 1:
+        raise ValueError(f"width is {width!r}; a lane moves 1 byte or more")
+    mask = request.mask(active, np.shape(address))
+    return request.addresses(address, mask), mask

@@ -1,0 +1,83 @@
+"""Run chapters from a fresh kernel and store them in canonical form.
+
+    python tests/notebooks_store.py                     all chapters
+    python tests/notebooks_store.py 02_banks            one of them
+    python tests/notebooks_store.py --format 02_banks   its form only, nothing is run
+
+The kernel gets the environment of the tests (conftest.py), so what is stored is what the tests
+compare with. A chapter that raises, or takes 30 s or more, is not stored; other breaches of the
+rules are listed after storing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import conftest
+from tests.house.notebook_form import NOTEBOOKS, canonical, chapters, form_problems
+from tests.house.notebook_style import style_problems
+
+MOST_SECONDS = 30
+CELL_TIMEOUT_SECONDS = 120
+
+
+def run(book: nbformat.NotebookNode) -> float:
+    """Execute every cell in place, in a kernel of this Python; the seconds it took."""
+    for cell in book.cells:
+        if cell.cell_type == "code":
+            cell.outputs, cell.execution_count = [], None
+    client = NotebookClient(
+        book,
+        kernel_name="python3",
+        timeout=CELL_TIMEOUT_SECONDS,
+        record_timing=False,
+        resources={"metadata": {"path": str(NOTEBOOKS)}},
+    )
+    start = time.perf_counter()
+    client.execute()
+    return time.perf_counter() - start
+
+
+def store(path: Path, *, execute: bool) -> list[str]:
+    """Store one chapter; the problems that are left."""
+    book = nbformat.read(path, as_version=4)
+    if execute:
+        try:
+            seconds = run(book)
+        except CellExecutionError as error:
+            return [f"not stored, a cell raised:\n{error}"]
+        if seconds >= MOST_SECONDS:
+            return [f"not stored, took {seconds:.0f} s, allowed are {MOST_SECONDS}"]
+    path.write_bytes(canonical(book).encode())
+    return [*form_problems(path), *style_problems(book)]
+
+
+def main(argv: list[str] | None = None) -> int:
+    """The number of chapters with problems."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("chapter", nargs="*", help="02_banks; all chapters if none is named")
+    parser.add_argument("--format", action="store_true", help="form only, run nothing")
+    options = parser.parse_args(argv)
+    paths = [NOTEBOOKS / (Path(name).stem + ".ipynb") for name in options.chapter] or chapters()
+    failed = 0
+    for path in paths:
+        problems = store(path, execute=not options.format)
+        failed += bool(problems)
+        print(f"{path.name}: {'in order' if not problems else ''}")
+        for problem in problems:
+            print(f"  {problem}")
+    return failed
+
+
+if __name__ == "__main__":
+    assert conftest.ENVIRONMENT  # imported for its effect: the kernels' environment
+    sys.exit(main())

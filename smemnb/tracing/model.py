@@ -1,10 +1,12 @@
 """What a watched launch leaves behind, as small frozen records of ints.
 
-Watchers produce `SiteCounts` and `Observation`; the report turns them into rows and findings.
+Watchers produce `SiteCounts` and `Observation`; the report turns them into `AccessRow`, totals
+and findings, which hold names instead of the engine's objects.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -73,3 +75,117 @@ class Observation:
     index: tuple[int, ...] | None = None
     axis: int | None = None
     detail: Mapping[str, int | str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class LaunchInfo:
+    """What was launched: kernel, grid, block, bytes of shared memory per block.
+
+    Static bytes are those of the shared arrays the launch came by, dynamic ones those it asked
+    for. `counted` and `checked` say which watchers looked.
+    """
+
+    kernel: str
+    grid: Dim3
+    block: Dim3
+    static_shared_bytes: int
+    dynamic_shared_bytes: int
+    counted: bool = True
+    checked: bool = True
+
+    @property
+    def blocks(self) -> int:
+        """Blocks of the grid."""
+        return math.prod(self.grid)
+
+    @property
+    def threads_per_block(self) -> int:
+        """Threads of one block."""
+        return math.prod(self.block)
+
+    def __str__(self) -> str:
+        """The launch as it is written: "kernel[(4, 4), (32, 8)]"."""
+        parts = [place(self.grid, self.grid), place(self.block, self.block)]
+        if self.dynamic_shared_bytes:
+            parts += ["0", str(self.dynamic_shared_bytes)]
+        return f"{self.kernel}[{', '.join(parts)}]"
+
+
+@dataclass(frozen=True)
+class AccessRow:
+    """One access expression on one array, with its source line and its totals over the launch.
+
+    `function` is the kernel, or the device function the line stands in; `source` the whole line
+    and `text` the one expression. Shared and global memory fill different counts, as in
+    `SiteCounts`.
+    """
+
+    line: int
+    column: int
+    function: str
+    source: str
+    text: str
+    kind: str
+    space: str
+    array: str
+    dtype: str
+    width: int
+    requests: int
+    lanes: int
+    wavefronts: int
+    ideal: int
+    extra: int
+    ways: int
+    multicast: int
+    sectors: int
+    ideal_sectors: int
+    worst: WorstRequest | None = None
+
+    @property
+    def access(self) -> str:
+        """The access as a reader names it: "load tile[tx, ty]"."""
+        said = f"{self.kind.replace('_', ' ')} {self.text}"
+        return said if self.array in self.text else f"{said} ({self.array})"
+
+    @property
+    def extra_sectors(self) -> int:
+        """Sectors above the fewest that hold the bytes asked for."""
+        return self.sectors - self.ideal_sectors
+
+
+@dataclass(frozen=True)
+class SharedTotals:
+    """Shared memory over the whole launch; `ways` is the worst n-way of any request."""
+
+    requests: int
+    lanes: int
+    wavefronts: int
+    ideal: int
+    extra: int
+    ways: int
+    multicast: int
+
+
+@dataclass(frozen=True)
+class GlobalTotals:
+    """Global memory over the whole launch; `ideal_sectors` the fewest that hold the bytes."""
+
+    requests: int
+    lanes: int
+    sectors: int
+    ideal_sectors: int
+
+    @property
+    def extra_sectors(self) -> int:
+        """Sectors above the fewest that hold the bytes asked for."""
+        return self.sectors - self.ideal_sectors
+
+
+def place(coordinates: Dim3, extent: Dim3) -> str:
+    """A thread, block or extent as it is written: only as many coordinates as the extent has.
+
+    >>> place((3, 0, 0), (64, 1, 1)), place((3, 1, 0), (32, 8, 1))
+    ('3', '(3, 1)')
+    """
+    axes = max((axis + 1 for axis in range(3) if extent[axis] > 1), default=1)
+    return str(coordinates[0]) if axes == 1 else str(coordinates[:axes])

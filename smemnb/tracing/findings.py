@@ -1,0 +1,303 @@
+"""What the watchers saw go wrong, in words: one cause, one cure, both with their lines.
+
+A watcher hands over an `Observation` (sites, threads, a cell); a `Finding` says it in a sentence
+that names the lines as they are written, the threads with their warps, and the cell, and in a
+second sentence what to change. Severity "error" changes results or hangs a GPU; "warning" works
+until the hardware schedules the lanes differently; "note" is harmless today.
+
+Taught in `05_races`. **Limits**: a finding is about the launch that was watched; another grid
+or other data may show more.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from ..lockstep.watch import Site
+from .model import Dim3, Observation, place
+
+SEVERITY = {
+    "race": "error",
+    "race_in_warp": "warning",
+    "race_same_value": "note",
+    "divergent_barrier": "error",
+    "exited_before_barrier": "error",
+    "uninitialised": "error",
+    "stale": "error",
+    "out_of_range": "error",
+}
+_RANK = {"error": 0, "warning": 1, "note": 2}
+_THREADS = ("divergent_barrier", "exited_before_barrier", "out_of_range")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong with a launch, with its lines, threads and cell, and its cure.
+
+    `count` is the number of cells (races, initialisation) or threads (barriers, bounds)
+    concerned; `threads`, `warps`, `block` and `index` name the first of them.
+    """
+
+    kind: str
+    severity: str
+    function: str
+    line: int
+    source: str
+    other_function: str | None
+    other_line: int | None
+    other_source: str | None
+    threads: tuple[Dim3, ...]
+    warps: tuple[int, ...]
+    block: Dim3
+    array: str | None
+    index: tuple[int, ...] | None
+    count: int
+    cause: str
+    cure: str
+
+    @property
+    def unit(self) -> str:
+        """What `count` counts, in the right number: "cells" or "threads"."""
+        noun = "thread" if self.kind in _THREADS else "cell"
+        return noun if self.count == 1 else noun + "s"
+
+    def __repr__(self) -> str:
+        return f"{self.severity}, {self.kind.replace('_', ' ')}: {self.cause} {self.cure}"
+
+
+def in_order(finding: Finding) -> tuple[object, ...]:
+    """Sort key of a finding: severity, line, other line, then kind, array and functions."""
+    return (
+        _RANK[finding.severity],
+        finding.line,
+        finding.other_line or 0,
+        finding.kind,
+        finding.array or "",
+        finding.function,
+        finding.other_function or "",
+        finding.block,
+        finding.threads,
+    )
+
+
+class Words:
+    """The sentences of one launch: it knows the block's shape and which function is the kernel.
+
+    Args:
+        kernel: label of the kernel; lines of other functions are named with their function.
+        block: threads per block, for the naming of threads.
+        label: the name that the report gives to the function of a site.
+        source: the source line of a site.
+    """
+
+    def __init__(
+        self,
+        kernel: str,
+        block: Dim3,
+        label: Callable[[Site], str],
+        source: Callable[[Site], str],
+    ) -> None:
+        self._kernel, self._block = kernel, block
+        self._label, self._source = label, source
+
+    def finding(self, seen: Observation) -> Finding:
+        """The observation as a finding, in words."""
+        cause, cure = _SAID[seen.kind](self, seen)
+        other = seen.other
+        threads = (seen.thread,) if seen.other_thread is None else (seen.thread, seen.other_thread)
+        return Finding(
+            kind=seen.kind,
+            severity=SEVERITY[seen.kind],
+            function=self._label(seen.site),
+            line=seen.site.line,
+            source=self._source(seen.site),
+            other_function=None if other is None else self._label(other),
+            other_line=None if other is None else other.line,
+            other_source=None if other is None else self._source(other),
+            threads=threads,
+            warps=(seen.warp,) if seen.other_warp is None else (seen.warp, seen.other_warp),
+            block=seen.block,
+            array=None if seen.array is None else seen.array.name,
+            index=seen.index,
+            count=seen.count,
+            cause=cause[0].upper() + cause[1:],
+            cure=cure,
+        )
+
+    def line(self, site: Site) -> str:
+        """The line of a site as it is said: "line 9", or "line 9 of helper"."""
+        label = self._label(site)
+        return f"line {site.line}" + ("" if label == self._kernel else f" of {label}")
+
+    def thread(self, seen: Observation, other: bool = False) -> str:
+        """A thread with its warp: "thread (3, 1), warp 1"."""
+        coordinates = seen.other_thread if other else seen.thread
+        warp = seen.other_warp if other else seen.warp
+        said = "another thread" if coordinates is None else f"thread {self._at(coordinates)}"
+        return said if warp is None else f"{said}, warp {warp}"
+
+    def does(self, seen: Observation, other: bool = False) -> str:
+        """One of the two accesses: "line 9 stores tile[ty, tx] (thread (3, 1), warp 1)"."""
+        site = seen.other if other and seen.other is not None else seen.site
+        return f"{self.line(site)} {_act(site)} ({self.thread(seen, other)})"
+
+    def both(self, seen: Observation) -> str:
+        """Both accesses of a race and the cell they meet in."""
+        if seen.other is None or seen.other is seen.site:
+            said = (
+                f"{self.line(seen.site)} {_act(seen.site)} in {self.thread(seen)} "
+                f"and in {self.thread(seen, other=True)}"
+            )
+        else:
+            said = f"{self.does(seen)} and {self.does(seen, other=True)}"
+        return f"{said}: the same cell {_cell(seen)}"
+
+    def _at(self, coordinates: Dim3) -> str:
+        return place(coordinates, self._block)
+
+
+def _act(site: Site) -> str:
+    verbs = {"load": "loads", "store": "stores"}
+    return f"{verbs.get(site.kind, 'updates')} {site.text}"
+
+
+def _cell(seen: Observation) -> str:
+    name = "of the array" if seen.array is None else seen.array.name
+    return name if seen.index is None else f"{name}[{', '.join(map(str, seen.index))}]"
+
+
+def _race(words: Words, seen: Observation) -> tuple[str, str]:
+    cause = f"{words.both(seen)}, and no barrier orders them."
+    return cause, _ordered_by("cuda.syncthreads()", words, seen)
+
+
+def _ordered_by(barrier: str, words: Words, seen: Observation) -> str:
+    first, then = seen.site, seen.other
+    if then is None or then is first:
+        return (
+            "Let one thread store it, give every thread a cell of its own, or use "
+            "cuda.atomic.add if the values are to be added up."
+        )
+    if (first.file, first.line) == (then.file, then.line):
+        if first.text == then.text:
+            return (
+                "Make it one step that no other thread comes between: cuda.atomic.add, or "
+                "another function of cuda.atomic."
+            )
+        return f"Load into a variable first, then {barrier}, then store on a line of its own."
+    if first.file == then.file and first.function == then.function and first.line > then.line:
+        return (
+            f"Put {barrier} after {words.line(first)}, at the end of the loop body: the next "
+            f"pass comes back to {words.line(then)} while other threads are still there."
+        )
+    return f"Put {barrier} between {words.line(first)} and {words.line(then)}."
+
+
+def _race_in_warp(words: Words, seen: Observation) -> tuple[str, str]:
+    cause = f"{words.both(seen)}, inside one warp, and no cuda.syncwarp() orders them."
+    return cause, (
+        _ordered_by("cuda.syncwarp()", words, seen)[:-1]
+        + "; from cc 7.0 on the lanes of a warp need not run in step."
+    )
+
+
+def _race_same_value(words: Words, seen: Observation) -> tuple[str, str]:
+    cause = f"{words.both(seen)}, every time with the same value, and no barrier orders them."
+    return cause, (
+        "Harmless on a GPU as it stands; let one thread store it, so that it does not become "
+        "a race on the day the values differ."
+    )
+
+
+def _divergent(words: Words, seen: Observation) -> tuple[str, str]:
+    elsewhere = "elsewhere"
+    if seen.other is not None and seen.other is not seen.site:
+        elsewhere = f"at {words.line(seen.other)}"
+    missing = "a live thread of the block is"
+    if seen.count > 1:
+        missing = "live threads of the block are"
+    first = "" if seen.other_thread is None else f", first {words.thread(seen, other=True)}"
+    cause = (
+        f"the barrier of {words.line(seen.site)} is reached by {words.thread(seen)}, while "
+        f"{missing} {elsewhere}{first}."
+    )
+    return cause, (
+        "Move cuda.syncthreads() out of the if or the loop, so that every thread of the block "
+        "reaches the same one; only the work stays inside."
+    )
+
+
+def _exited(words: Words, seen: Observation) -> tuple[str, str]:
+    gone = "a thread of the block has" if seen.count == 1 else "threads of the block have"
+    first = "" if seen.other_thread is None else f", first {words.thread(seen, other=True)}"
+    cause = (
+        f"the barrier of {words.line(seen.site)} is reached by {words.thread(seen)}, but "
+        f"{gone} returned before it{first}."
+    )
+    return cause, (
+        "Turn the early return into a guard: put the work under an if, and leave "
+        "cuda.syncthreads() outside it, where every thread passes."
+    )
+
+
+def _uninitialised(words: Words, seen: Observation) -> tuple[str, str]:
+    cause = f"{words.does(seen)}: no thread of the block has stored {_cell(seen)} before."
+    return cause, _STORE_FIRST
+
+
+def _stale(words: Words, seen: Observation) -> tuple[str, str]:
+    cause = (
+        f"{words.does(seen)}: no thread of this block has stored {_cell(seen)} before; a GPU "
+        "gives what an earlier block left there, which often looks right."
+    )
+    return cause, _STORE_FIRST
+
+
+_STORE_FIRST = (
+    "Store every cell that is loaded, for instance 0 where the input ends: shared memory does "
+    "not start as zeros."
+)
+
+
+def _out_of_range(words: Words, seen: Observation) -> tuple[str, str]:
+    axis = seen.axis or 0
+    name, expression = _subscript(seen, axis)
+    size = int(seen.detail.get("size", 0 if seen.array is None else seen.array.shape[axis]))
+    index = int(seen.detail.get("index", 0 if seen.index is None else seen.index[axis]))
+    where = f"{words.does(seen)} with index {index} on axis {axis}"
+    if index >= 0:
+        cause = f"{where}, but {name} has size {size} there."
+        return cause, f"Guard the line: if {expression} < {name}.shape[{axis}]."
+    if index >= -size:
+        wrapped = f"Numba wraps it to {index + size}, the other end"
+    else:
+        wrapped = "before the array, even after Numba has wrapped it"
+    cause = f"{where}, where {name} has size {size}: {wrapped}."
+    return cause, f"Guard the line: if {expression} >= 0."
+
+
+def _subscript(seen: Observation, axis: int) -> tuple[str, str]:
+    """The array and the index expression of one axis, as they are written in the source."""
+    name = "the array" if seen.array is None else seen.array.name
+    try:
+        node = ast.parse(seen.site.text.strip(), mode="eval").body
+    except SyntaxError:
+        return name, "index"
+    if not isinstance(node, ast.Subscript):
+        return name, "index"
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    return ast.unparse(node.value), ast.unparse(parts[axis]) if axis < len(parts) else "index"
+
+
+_SAID: dict[str, Callable[[Words, Observation], tuple[str, str]]] = {
+    "race": _race,
+    "race_in_warp": _race_in_warp,
+    "race_same_value": _race_same_value,
+    "divergent_barrier": _divergent,
+    "exited_before_barrier": _exited,
+    "uninitialised": _uninitialised,
+    "stale": _stale,
+    "out_of_range": _out_of_range,
+}

@@ -1,0 +1,171 @@
+"""A watched launch as data: counts per source line and access, totals, findings.
+
+`Trace` is what `trace(kernel)[grid, block](*args)` returns. All of its numbers come from the
+model (the lockstep engine and the rules of `smemnb.rules`), none is measured. Everything in it
+is frozen, holds plain ints and strings, and says nothing of the machine, the day or a path, so
+that two equal launches give equal traces and equal text.
+
+Taught in `02_trace`. **Limits**: counts are those of the source as it is written; a compiler
+may merge or drop accesses.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ..errors import SmemnbError
+from .bank_map import BankMap
+from .findings import Finding
+from .model import AccessRow, GlobalTotals, LaunchInfo, SharedTotals, WorstRequest
+from .report_html import html
+from .report_text import text
+
+SCHEMA = "smemnb.trace/1"
+"""Name of the JSON form; the number rises when a key changes its meaning or goes away."""
+
+
+@dataclass(frozen=True, repr=False)
+class Trace:
+    """The report of one watched launch, in the model's numbers.
+
+    `lines` has one `AccessRow` per access expression and array, kernel first, then by line and
+    column; `findings` are sorted by severity, line and other line.
+    """
+
+    launch: LaunchInfo
+    lines: tuple[AccessRow, ...]
+    findings: tuple[Finding, ...] = ()
+
+    def line(self, number: int, function: str | None = None) -> tuple[AccessRow, ...]:
+        """Rows of one source line; `function` tells apart lines of different files or cells."""
+        return tuple(
+            row for row in self.lines if row.line == number and function in (None, row.function)
+        )
+
+    @property
+    def shared(self) -> SharedTotals:
+        """Totals of shared memory."""
+        rows = [row for row in self.lines if row.space == "shared"]
+        return SharedTotals(
+            requests=sum(row.requests for row in rows),
+            lanes=sum(row.lanes for row in rows),
+            wavefronts=sum(row.wavefronts for row in rows),
+            ideal=sum(row.ideal for row in rows),
+            extra=sum(row.extra for row in rows),
+            ways=max((row.ways for row in rows), default=0),
+            multicast=sum(row.multicast for row in rows),
+        )
+
+    @property
+    def global_(self) -> GlobalTotals:
+        """Totals of global memory."""
+        rows = [row for row in self.lines if row.space == "global"]
+        return GlobalTotals(
+            requests=sum(row.requests for row in rows),
+            lanes=sum(row.lanes for row in rows),
+            sectors=sum(row.sectors for row in rows),
+            ideal_sectors=sum(row.ideal_sectors for row in rows),
+        )
+
+    @property
+    def races(self) -> tuple[Finding, ...]:
+        """The findings that are races, of any severity."""
+        return tuple(found for found in self.findings if found.kind.startswith("race"))
+
+    @property
+    def ok(self) -> bool:
+        """True if no finding is an error. Extra wavefronts are a price, not a finding.
+
+        Raises:
+            SmemnbError: the launch was traced with `checks=False`, nobody looked.
+        """
+        if not self.launch.checked:
+            raise SmemnbError("this trace was made with checks=False: trace again with checks=True")
+        return all(found.severity != "error" for found in self.findings)
+
+    def bank_map(self, line: int, array: str | None = None) -> BankMap:
+        """The shared-memory request of a line with the highest n-way; `.draw()` is its figure.
+
+        Args:
+            line: source line.
+            array: which array, where the line touches several; otherwise the worst one.
+
+        Raises:
+            SmemnbError: the line makes no shared-memory request; the text says which lines do.
+        """
+        kept = [
+            (row, row.worst)
+            for row in self.lines
+            if row.space == "shared" and row.worst is not None and array in (None, row.array)
+        ]
+        here = [one for one in kept if one[0].line == line]
+        if not here:
+            which = "" if array is None else f" on {array}"
+            known = ", ".join(str(n) for n in sorted({row.line for row, _ in kept})) or "none"
+            raise SmemnbError(
+                f"line {line} of {self.launch.kernel} makes no shared-memory request{which}; "
+                f"lines that do: {known}"
+            )
+        return BankMap.of(*max(here, key=lambda one: (one[0].ways, one[0].extra)))
+
+    def to_json(self) -> str:
+        """The trace as JSON text, schema `smemnb.trace/1`.
+
+        Keys: `schema`; `numbers`, always "model"; `launch` (kernel, grid, block, dynamic and
+        static shared bytes per block, counted, checked); `shared` and `global`, the totals;
+        `lines`, one object per `AccessRow` with its worst request (32 byte addresses, active
+        lanes, block, warp); `findings`, one object per `Finding`. Byte-identical for equal traces.
+        """
+        whole = {
+            "schema": SCHEMA,
+            "numbers": "model",
+            "launch": asdict(self.launch),
+            "shared": asdict(self.shared),
+            "global": asdict(self.global_),
+            "lines": [asdict(row) for row in self.lines],
+            "findings": [asdict(found) for found in self.findings],
+        }
+        return json.dumps(whole, ensure_ascii=False)
+
+    @classmethod
+    def from_json(cls, stored: str) -> Trace:
+        """The trace that `to_json` wrote.
+
+        Raises:
+            SmemnbError: the text is not JSON of this schema.
+        """
+        try:
+            whole = json.loads(stored)
+            schema = whole["schema"]
+        except (ValueError, TypeError, KeyError):
+            raise SmemnbError(f"this is not JSON with a schema: expected {SCHEMA!r}") from None
+        if schema != SCHEMA:
+            raise SmemnbError(f"schema {schema!r} is not {SCHEMA!r}: trace the kernel again")
+        return cls(
+            launch=LaunchInfo(**_frozen(whole["launch"])),
+            lines=tuple(_row(one) for one in whole["lines"]),
+            findings=tuple(Finding(**_frozen(one)) for one in whole["findings"]),
+        )
+
+    def __repr__(self) -> str:
+        return text(self)
+
+    def _repr_html_(self) -> str:
+        return html(self)
+
+
+def _row(stored: dict[str, Any]) -> AccessRow:
+    worst = stored["worst"]
+    kept = None if worst is None else WorstRequest(**_frozen(worst))
+    return AccessRow(**{**_frozen(stored), "worst": kept})
+
+
+def _frozen(stored: dict[str, Any]) -> dict[str, Any]:
+    """The same keys with tuples for lists, as the frozen records hold them."""
+    return {key: _tuples(value) for key, value in stored.items()}
+
+
+def _tuples(value: Any) -> Any:
+    return tuple(_tuples(one) for one in value) if isinstance(value, list) else value

@@ -1,0 +1,238 @@
+"""`trace(kernel)[grid, block](*args)`: a launch, run in the lockstep engine and watched.
+
+The launch goes the way of every launch without a GPU (`smemnb.simulator`): same checks, same
+types, results copied back to the arguments. Watchers count requests and look for races,
+divergent barriers, uninitialised reads and bad indices; here their records become a `Trace`.
+
+Taught in `02_trace`. **Limits**: kernels whose source cannot be read, and Python that Numba or
+the engine refuses, are refused with their line.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Sequence
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from ..errors import LaunchRefused
+from ..lockstep.watch import Site, Watcher
+from .findings import Words, in_order
+from .model import AccessRow, Dim3, LaunchInfo, Observation, SiteCounts
+from .trace import Trace
+
+if TYPE_CHECKING:
+    from ..lockstep.launch import Launch
+
+
+def trace(kernel: Any, *, counts: bool = True, checks: bool = True) -> Tracer:
+    """The kernel, to be launched and watched: `trace(kernel)[grid, block](*args)`.
+
+    Args:
+        kernel: what `@cuda.jit` returns, or the plain function.
+        counts: whether to count requests, wavefronts and sectors.
+        checks: whether to look for races, divergent barriers, reads of what nobody stored and
+            indices out of range.
+
+    Raises:
+        LaunchRefused: `kernel` is no kernel.
+    """
+    return Tracer(kernel, _python_function(kernel), counts, checks)
+
+
+class Tracer:
+    """A kernel that waits for its launch configuration, as a Numba kernel does."""
+
+    def __init__(self, kernel: Any, function: FunctionType, counts: bool, checks: bool) -> None:
+        self._kernel, self._function = kernel, function
+        self._counts, self._checks = counts, checks
+
+    def __getitem__(self, configuration: Any) -> Configured:
+        """The kernel with grid, block, and if given stream and dynamic shared bytes.
+
+        Raises:
+            LaunchRefused: fewer than 2 or more than 4 entries.
+        """
+        name = self._function.__name__
+        if not isinstance(configuration, tuple) or not 2 <= len(configuration) <= 4:
+            raise LaunchRefused(
+                f"trace({name})[{configuration!r}] lacks a launch: write trace({name})"
+                "[grid, block](...), and stream and bytes of shared memory after them if needed"
+            )
+        grid, block, *rest = configuration
+        return Configured(self, grid, block, *rest)
+
+    def __call__(self, *args: Any) -> Trace:
+        """Refused: a kernel needs a launch configuration.
+
+        Raises:
+            LaunchRefused: always.
+        """
+        name = self._function.__name__
+        raise LaunchRefused(f"{name} needs a launch: trace({name})[grid, block](...)")
+
+    def __repr__(self) -> str:
+        return f"trace({self._function.__name__}), to be launched with [grid, block](...)"
+
+    def run(
+        self, grid: Any, block: Any, stream: Any, shared_bytes: int, args: tuple[Any, ...]
+    ) -> Trace:
+        """The trace of one launch."""
+        from ..simulator import launch
+        from .barriers import Barriers
+        from .bounds import Bounds
+        from .counting import Counting
+        from .initialisation import Initialisation
+        from .races import Races
+
+        seen = _Launched()
+        counting = [Counting()] if self._counts else []
+        checking = [Races(), Initialisation(), Barriers(), Bounds()] if self._checks else []
+        launch.run(
+            self._kernel,
+            grid,
+            block,
+            stream,
+            shared_bytes,
+            args,
+            watchers=(seen, *counting, *checking),
+        )
+        counts = [one for watcher in counting for one in watcher.counts()]
+        observations = [one for watcher in checking for one in watcher.observations()]
+        return report(
+            self._function,
+            seen.launch.grid,
+            seen.launch.block,
+            (seen.launch.static_shared_bytes, seen.launch.shared_bytes),
+            counts=counts if self._counts else None,
+            observations=observations if self._checks else None,
+        )
+
+
+class Configured:
+    """A kernel with its launch configuration, as `kernel[grid, block]` is for Numba."""
+
+    def __init__(
+        self, tracer: Tracer, grid: Any, block: Any, stream: Any = 0, shared_bytes: int = 0
+    ) -> None:
+        self._tracer = tracer
+        self._launch = (grid, block, stream, shared_bytes)
+
+    def __call__(self, *args: Any) -> Trace:
+        """The trace of this launch; arrays among the arguments are written as by the kernel."""
+        return self._tracer.run(*self._launch, args)
+
+
+class _Launched(Watcher):
+    """What the engine was asked to launch, after all defaults were filled in."""
+
+    launch: Launch
+
+    def start(self, launch: Launch) -> None:
+        """Keeps the launch, which goes on to learn its shared memory."""
+        self.launch = launch
+
+
+def report(
+    kernel: FunctionType,
+    grid: Dim3,
+    block: Dim3,
+    shared_bytes: tuple[int, int] = (0, 0),
+    *,
+    counts: Sequence[SiteCounts] | None = (),
+    observations: Sequence[Observation] | None = (),
+) -> Trace:
+    """The trace that the watchers' records make; None where the watchers were left out.
+
+    `shared_bytes` are the static and the dynamic ones of a block.
+    """
+    labels = _Labels(kernel)
+    found = sorted(counts or (), key=lambda one: _order(one, labels))
+    words = Words(kernel.__name__, block, labels.of, _source)
+    return Trace(
+        launch=LaunchInfo(
+            kernel=kernel.__name__,
+            grid=grid,
+            block=block,
+            static_shared_bytes=shared_bytes[0],
+            dynamic_shared_bytes=shared_bytes[1],
+            counted=counts is not None,
+            checked=observations is not None,
+        ),
+        lines=tuple(_row(one, labels) for one in found),
+        findings=tuple(sorted(map(words.finding, observations or ()), key=in_order)),
+    )
+
+
+class _Labels:
+    """Names of functions in the report: two of one name from two files get different ones."""
+
+    def __init__(self, kernel: FunctionType) -> None:
+        self._kernel = kernel.__name__
+        self._given = {(kernel.__name__, kernel.__code__.co_filename): kernel.__name__}
+
+    def of(self, site: Site) -> str:
+        key = (site.function, site.file)
+        if key not in self._given:
+            same = sum(name == site.function for name, _ in self._given)
+            self._given[key] = f"{site.function} ({same + 1})" if same else site.function
+        return self._given[key]
+
+    def is_kernel(self, site: Site) -> bool:
+        return self.of(site) == self._kernel
+
+
+def _order(one: SiteCounts, labels: _Labels) -> tuple[object, ...]:
+    site = one.site
+    in_kernel = labels.is_kernel(site)
+    return (not in_kernel, labels.of(site), site.line, site.column, one.kind, one.array.name)
+
+
+def _row(one: SiteCounts, labels: _Labels) -> AccessRow:
+    return AccessRow(
+        line=one.site.line,
+        column=one.site.column,
+        function=labels.of(one.site),
+        source=_source(one.site),
+        text=one.site.text,
+        kind=one.kind,
+        space=one.array.space,
+        array=one.array.name,
+        dtype=str(one.array.dtype),
+        width=one.width,
+        requests=one.requests,
+        lanes=one.lanes,
+        wavefronts=one.wavefronts,
+        ideal=one.ideal,
+        extra=one.extra,
+        ways=one.ways,
+        multicast=one.multicast,
+        sectors=one.sectors,
+        ideal_sectors=one.ideal_sectors,
+        worst=one.worst,
+    )
+
+
+def _source(site: Site) -> str:
+    """The source line of a site, or its expression where the file cannot be read any more."""
+    return linecache.getline(site.file, site.line).strip() or site.text
+
+
+def _python_function(kernel: Any) -> FunctionType:
+    """The Python function of a kernel: of a dispatcher, of the simulator's kernel, or itself."""
+    function = getattr(kernel, "py_func", None) or getattr(kernel, "fn", None) or kernel
+    options = getattr(kernel, "targetoptions", None) or {}
+    if options.get("device") or getattr(kernel, "_device", False):
+        name = getattr(function, "__name__", "it")
+        raise LaunchRefused(f"{name} is a device function: trace the kernel that calls it")
+    if any(base.__name__ == "CPUDispatcher" for base in type(kernel).__mro__):
+        name = getattr(function, "__name__", "it")
+        raise LaunchRefused(f"{name} is compiled for the CPU: trace wants @cuda.jit, not @njit")
+    if hasattr(kernel, "dispatcher"):
+        raise LaunchRefused("trace wants the kernel alone: trace(kernel)[grid, block](...)")
+    if not isinstance(function, FunctionType):
+        raise LaunchRefused(
+            "trace wants a kernel, that is a function with @cuda.jit; "
+            f"this is of type {type(kernel).__name__}"
+        )
+    return function

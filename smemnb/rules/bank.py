@@ -40,7 +40,8 @@ __all__ += ["wavefronts", "ways"]
 WIDTHS: Final = (1, 2, 4, 8, 16)
 KINDS: Final = ("load", "store", "atomic_add", "atomic_increment", "atomic_cas")
 
-_CHUNK_ROWS = 1024  # requests at a time: 256 KB of int64, which stays in the L2 cache
+_CHUNK_ROWS = 512  # requests at a time: 128 KB of int64, which stays in the L2 cache
+_FEW_ROWS = 32  # below this, looking for one pattern costs more than it saves
 
 
 class Counts(NamedTuple):
@@ -171,7 +172,7 @@ def _chunk(rows: Ints, width: int, mask: Bools | None, kind: str) -> tuple[Ints,
             mask = None
         else:
             rows = _filled(rows, mask)
-    if len(rows) < 2 or not _one_pattern(rows, mask, max(width, WORD_BYTES)):
+    if len(rows) < _FEW_ROWS or not _one_pattern(rows, mask, max(width, WORD_BYTES)):
         return _count(rows, width, mask, kind)
     one = _count(rows[:1], width, None if mask is None else mask[:1], kind)
     return tuple(count.repeat(len(rows)) for count in one)
@@ -245,7 +246,7 @@ def _degree(unit: Ints, units_across: int, mask: Bools | None) -> tuple[Ints, In
     column = key >> 56
     new = key[:, 1:] != key[:, :-1]
     rank = np.zeros(key.shape, np.int8)
-    np.cumsum(new, axis=1, dtype=np.int8, out=rank[:, 1:])
+    np.add.accumulate(new, axis=1, dtype=np.int8, out=rank[:, 1:])
     # rank of the first unit of the column in which a lane stands
     start = np.zeros(key.shape, np.int8)
     np.multiply(rank[:, 1:], column[:, 1:] != column[:, :-1], out=start[:, 1:])
@@ -263,19 +264,20 @@ def _most_lanes(word: Ints, mask: Bools | None) -> Ints:
     bank = word & (BANKS - 1) if mask is None else np.where(mask, word & (BANKS - 1), BANKS)
     row = np.arange(len(word))[:, None] * (BANKS + 1)
     counts = np.bincount((row + bank).ravel(), minlength=len(word) * (BANKS + 1))
-    return counts.reshape(-1, BANKS + 1)[:, :BANKS].max(axis=1)
+    most: Ints = counts.reshape(-1, BANKS + 1)[:, :BANKS].max(axis=1)
+    return most
 
 
 def _pairs(unit: Ints, mask: Bools | None) -> Bools:
     """Whether lanes i and i ^ 1 agree in the whole warp, or lanes i and i ^ 2 do."""
     lane = np.arange(WARP_LANES)
-    agree = []
+    paired = np.zeros(len(unit), np.bool_)
     for x in (1, 2):
         same = unit == unit[:, lane ^ x]
         if mask is not None:
             same |= ~(mask & mask[:, lane ^ x])
-        agree.append(same.all(axis=1))
-    return np.logical_or(*agree)
+        paired |= same.all(axis=1)
+    return paired
 
 
 def _checked(address: npt.ArrayLike, width: int, active: npt.ArrayLike | None, kind: str) -> Counts:

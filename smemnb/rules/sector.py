@@ -18,11 +18,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from ..hardware import LINE_BYTES, SECTOR_BYTES
+from ..hardware import LINE_BYTES, SECTOR_BYTES, WARP_LANES
 from . import request
 from .request import Bools, Ints
 
 __all__ = ["Counts", "ideal", "lines", "measure", "sectors"]
+
+
+_CHUNK_ROWS = 512  # requests at a time: 128 KB of int64, which stays in the L2 cache
 
 
 class Counts(NamedTuple):
@@ -51,7 +54,7 @@ def sectors(address: npt.ArrayLike, *, width: int, active: npt.ArrayLike | None 
         ValueError: a shape, width or address that no request has.
     """
     rows, mask = _checked(address, width, active)
-    return _distinct_blocks(rows, width, mask, SECTOR_BYTES)
+    return measure(rows, width=width, active=mask).sectors
 
 
 def lines(address: npt.ArrayLike, *, width: int, active: npt.ArrayLike | None = None) -> Ints:
@@ -61,7 +64,10 @@ def lines(address: npt.ArrayLike, *, width: int, active: npt.ArrayLike | None = 
     (1, 16)
     """
     rows, mask = _checked(address, width, active)
-    return _distinct_blocks(rows, width, mask, LINE_BYTES)
+    flat = None if mask is None else mask.reshape(-1, WARP_LANES)
+    ordered, some = _ordered(rows.reshape(-1, WARP_LANES), flat)
+    touched = _blocks(ordered, width, LINE_BYTES)
+    return (touched if some is None else touched * some).reshape(rows.shape[:-1])
 
 
 def ideal(address: npt.ArrayLike, *, width: int, active: npt.ArrayLike | None = None) -> Ints:
@@ -83,20 +89,26 @@ def measure(address: Ints, *, width: int, active: Bools | None = None) -> Counts
     >>> measure(np.arange(64).reshape(2, 32) * 4, width=4).sectors.tolist()
     [4, 4]
     """
-    if active is not None and active.all():
-        active = None
-    rows, some = _ordered(address, active)
-    distinct = _steps(rows)
-    touched = _distinct_blocks_ordered(rows, width, SECTOR_BYTES)
+    shape = address.shape[:-1]
+    rows = address.reshape(-1, WARP_LANES)
+    mask = None if active is None else active.reshape(-1, WARP_LANES)
+    if len(rows) <= _CHUNK_ROWS:
+        return Counts(*(count.reshape(shape) for count in _chunk(rows, width, mask)))
+    out = np.empty((2, len(rows)), np.int64)
+    for start in range(0, len(rows), _CHUNK_ROWS):
+        here = slice(start, start + _CHUNK_ROWS)
+        part = _chunk(rows[here], width, None if mask is None else mask[here])
+        out[0, here], out[1, here] = part
+    return Counts(*out.reshape(2, *shape))
+
+
+def _chunk(rows: Ints, width: int, mask: Bools | None) -> tuple[Ints, Ints]:
+    """Sectors and ideal of each row."""
+    rows, some = _ordered(rows, mask)
+    distinct = (rows[:, 1:] != rows[:, :-1]).sum(axis=1) + 1
+    touched = _blocks(rows, width, SECTOR_BYTES)
     needed = -(distinct * -width // SECTOR_BYTES)
-    return Counts(touched, needed) if some is None else Counts(touched * some, needed * some)
-
-
-def _distinct_blocks(rows: Ints, width: int, mask: Bools | None, block_bytes: int) -> Ints:
-    """Distinct aligned blocks of `block_bytes` that each row touches."""
-    ordered, some = _ordered(rows, mask)
-    touched = _distinct_blocks_ordered(ordered, width, block_bytes)
-    return touched if some is None else touched * some
+    return (touched, needed) if some is None else (touched * some, needed * some)
 
 
 def _ordered(rows: Ints, mask: Bools | None) -> tuple[Ints, Bools | None]:
@@ -105,27 +117,24 @@ def _ordered(rows: Ints, mask: Bools | None) -> tuple[Ints, Bools | None]:
     An inactive lane repeats the first active one. Rows that are in order stay as they are.
     """
     some: Bools | None = None
-    if mask is not None:
-        first = mask.argmax(axis=-1)[..., None]
-        rows = np.where(mask, rows, np.take_along_axis(rows, first, axis=-1))
-        some = mask.any(axis=-1)
-    if (rows[..., 1:] < rows[..., :-1]).any():
-        rows = np.sort(rows, axis=-1)
+    if mask is not None and not mask.all():
+        first = mask.argmax(axis=1)
+        rows = np.where(mask, rows, rows[np.arange(len(rows)), first][:, None])
+        some = np.logical_or.reduce(mask, axis=1)
+    if (rows[:, 1:] < rows[:, :-1]).any():
+        rows = np.sort(rows, axis=1)
     return rows, some
 
 
-def _steps(ordered: Ints) -> Ints:
-    """Distinct values of each ordered row."""
-    return np.count_nonzero(ordered[..., 1:] != ordered[..., :-1], axis=-1) + np.int64(1)
-
-
-def _distinct_blocks_ordered(rows: Ints, width: int, block_bytes: int) -> Ints:
-    """Distinct blocks of ordered rows: those that start after what came before."""
-    first = rows // block_bytes
-    last = (rows + (width - 1)) // block_bytes
-    # lanes are in order and equally wide, so `last` is in order too
-    fresh = last[..., 1:] - np.maximum(first[..., 1:] - 1, last[..., :-1])
-    return fresh.sum(axis=-1) + (last[..., 0] - first[..., 0] + 1)
+def _blocks(ordered: Ints, width: int, block_bytes: int) -> Ints:
+    """Distinct aligned blocks that each row of ordered addresses touches."""
+    shift = block_bytes.bit_length() - 1
+    first = ordered >> shift
+    last = (ordered + (width - 1)) >> shift
+    # `first` and `last` both rise along the lanes: a lane adds what lies past the lane before
+    fresh = last[:, 1:] - np.maximum(first[:, 1:] - 1, last[:, :-1])
+    blocks: Ints = fresh.sum(axis=1) + (last[:, 0] - first[:, 0] + 1)
+    return blocks
 
 
 def _checked(

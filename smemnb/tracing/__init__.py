@@ -2,13 +2,13 @@
 
 Begin with `trace` in `tracer.py`. Watchers (`counting`, `races`, `initialisation`, `barriers`,
 `bounds`) listen to the engine and leave the records of `model.py`; `findings.py` puts them into
-words, `trace.py` holds the result, `report_text.py` and `report_html.py` print it. To import
-this package costs NumPy only; Numba comes with the first launch.
+words, `trace.py` holds the result, `report/` prints it. To import this package costs NumPy only;
+Numba comes with the first launch.
 """
 
-from .bank_map import BankMap
 from .findings import Finding
 from .model import AccessRow, GlobalTotals, LaunchInfo, SharedTotals, WorstRequest
+from .report.bank_map import BankMap
 from .trace import SCHEMA, Trace
 from .tracer import Tracer, trace
 

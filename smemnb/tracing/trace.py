@@ -16,11 +16,11 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from ..errors import SmemnbError
-from .bank_map import BankMap
 from .findings import Finding
 from .model import AccessRow, GlobalTotals, LaunchInfo, SharedTotals, WorstRequest
-from .report_html import html
-from .report_text import text
+from .report.bank_map import BankMap
+from .report.html import html
+from .report.text import text
 
 SCHEMA = "smemnb.trace/1"
 """Name of the JSON form; the number rises when a key changes its meaning or goes away."""
@@ -86,7 +86,9 @@ class Trace:
         return all(found.severity != "error" for found in self.findings)
 
     def bank_map(self, line: int, array: str | None = None) -> BankMap:
-        """The shared-memory request of a line with the highest n-way; `.draw()` is its figure.
+        """The shared-memory request of a line with the highest n-way.
+
+        `smemnb.figures.bank_map` draws it.
 
         Args:
             line: source line.

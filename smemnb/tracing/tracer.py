@@ -99,7 +99,7 @@ class Tracer:
         )
         counts = [one for watcher in counting for one in watcher.counts()]
         observations = [one for watcher in checking for one in watcher.observations()]
-        return report(
+        return trace_of(
             self._function,
             seen.launch.grid,
             seen.launch.block,
@@ -133,7 +133,7 @@ class _Launched(Watcher):
         self.launch = launch
 
 
-def report(
+def trace_of(
     kernel: FunctionType,
     grid: Dim3,
     block: Dim3,

@@ -1,0 +1,195 @@
+"""A trace as plain text: the launch, one table, the findings.
+
+The table groups accesses under their source line. Shared memory fills its left group of columns
+(wavefronts, the worst n-way, extra wavefronts), global memory the right one (sectors, sectors
+for each request, extra sectors); both begin with the totals. A line with a single access takes
+one row. At most 100 columns as long as numbers stay below a billion; what is too long ends in
+"..." here and stands whole in `Trace.lines`.
+"""
+
+from __future__ import annotations
+
+import textwrap
+import unicodedata
+from collections.abc import Iterator
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from ..findings import Finding
+from ..model import AccessRow, GlobalTotals, SharedTotals, place
+
+if TYPE_CHECKING:
+    from ..trace import Trace
+
+WIDTH = 100
+_HEAD = ("requests", "wavefronts", "n-way", "extra", "sectors", "each", "extra")
+_GAPS = (2, 3, 2, 2, 3, 2, 2)
+_SHORTEST_ACCESS = 24
+_FINDINGS = 5
+
+Cells = tuple[str, ...]
+Line = tuple[str, str, Cells]
+
+
+def text(trace: Trace) -> str:
+    """The whole report, lines joined, no newline at the end."""
+    parts = _wrapped(heading(trace), "", "  ")
+    if trace.launch.counted:
+        parts += _table(trace)
+    parts.append(findings_line(trace))
+    for found in trace.findings[:_FINDINGS]:
+        parts += _wrapped(finding_line(found, trace), "  ", "    ")
+    left = len(trace.findings) - _FINDINGS
+    return "\n".join([*parts, f"  and {left} more in .findings"] if left > 0 else parts)
+
+
+def heading(trace: Trace) -> str:
+    """The launch in one line: kernel, blocks, threads, shared memory, and that it is the model."""
+    launch = trace.launch
+    said = f"{_number(launch.blocks, 'block')} of {_number(launch.threads_per_block, 'thread')}"
+    shared_bytes = launch.static_shared_bytes + launch.dynamic_shared_bytes
+    if shared_bytes:
+        said += f", {shared_bytes:,} shared bytes each"
+    return f"{launch}: {said} (model, not measured)"
+
+
+def shared_cells(counts: AccessRow | SharedTotals) -> Cells:
+    """Requests, wavefronts, the worst n-way, extra wavefronts."""
+    numbers = (counts.requests, counts.wavefronts, counts.ways, counts.extra)
+    return tuple(f"{number:,}" for number in numbers)
+
+
+def global_cells(counts: AccessRow | GlobalTotals) -> Cells:
+    """Requests, sectors, sectors for each request with one decimal, extra sectors."""
+    each = counts.sectors / counts.requests if counts.requests else 0.0
+    return (
+        f"{counts.requests:,}",
+        f"{counts.sectors:,}",
+        f"{each:.1f}",
+        f"{counts.extra_sectors:,}",
+    )
+
+
+def line_label(row: AccessRow, trace: Trace) -> str:
+    """The line number, with the function's name in front where it is not the kernel's."""
+    own = row.function == trace.launch.kernel
+    return f"{row.line}" if own else f"{row.function}:{row.line}"
+
+
+def findings_line(trace: Trace) -> str:
+    """How many findings of each severity, or that there are none, or that nobody looked."""
+    if not trace.launch.checked:
+        return "findings: not checked"
+    seen = [found.severity for found in trace.findings]
+    numbers = [
+        _number(seen.count(severity), severity)
+        for severity in ("error", "warning", "note")
+        if severity in seen
+    ]
+    return f"findings: {', '.join(numbers) or 'none'}"
+
+
+def finding_line(found: Finding, trace: Trace) -> str:
+    """A finding in one line: severity, cause, how much of it and where first, cure."""
+    return " ".join((f"{found.severity}:", found.cause, *_extent(found, trace), found.cure))
+
+
+def _extent(found: Finding, trace: Trace) -> Iterator[str]:
+    block = f"block {place(found.block, trace.launch.grid)}"
+    if found.count > 1:
+        yield f"First in {block}; {found.count:,} {found.unit} in all."
+    elif trace.launch.blocks > 1:
+        yield f"In {block}."
+
+
+def _table(trace: Trace) -> list[str]:
+    """Head, totals, and every access under its source line."""
+    lines = list(_lines(trace))
+    if not lines:
+        return ["no shared or global memory was touched"]
+    totals: list[Line] = []
+    if trace.shared.requests:
+        totals.append(("", "shared memory", _shared(trace.shared)))
+    if trace.global_.requests:
+        totals.append(("", "global memory", _global(trace.global_)))
+    lines = [("line", "source, access", _HEAD), *totals, *lines]
+    widths = [max(_columns(cells[i]) for _, _, cells in lines if cells) for i in range(len(_HEAD))]
+    first = max(_columns(label) for label, _, _ in lines)
+    room = max(WIDTH - first - 2 - sum(widths) - sum(_GAPS), _SHORTEST_ACCESS)
+    second = min(room, max(_columns(said) for _, said, cells in lines if cells))
+    return [_aligned(line, first, second, widths) for line in lines]
+
+
+def _lines(trace: Trace) -> Iterator[Line]:
+    for label, group in groupby(trace.lines, lambda row: line_label(row, trace)):
+        rows = list(group)
+        source = rows[0].source.strip()
+        if len(rows) == 1 and rows[0].text in source and rows[0].array in source:
+            yield label, source, _cells(rows[0])
+            continue
+        yield label, source, ()
+        for row in rows:
+            yield "", f"  {row.access}", _cells(row)
+
+
+def _cells(row: AccessRow) -> Cells:
+    return _shared(row) if row.space == "shared" else _global(row)
+
+
+def _shared(counts: AccessRow | SharedTotals) -> Cells:
+    return (*shared_cells(counts), "", "", "")
+
+
+def _global(counts: AccessRow | GlobalTotals) -> Cells:
+    requests, *numbers = global_cells(counts)
+    return (requests, "", "", "", *numbers)
+
+
+def _aligned(line: Line, first: int, second: int, widths: list[int]) -> str:
+    """Label to the right, words to the left and cut to their room, numbers to the right."""
+    label, words, cells = line
+    said = " " * (first - _columns(label)) + label + "  "
+    if not cells:
+        return (said + clipped(words, WIDTH - _columns(said))).rstrip()
+    words = clipped(words, second)
+    said += words + " " * (second - _columns(words))
+    for cell, width, gap in zip(cells, widths, _GAPS, strict=True):
+        said += " " * (gap + width - _columns(cell)) + cell
+    return said.rstrip()
+
+
+def _wrapped(line: str, first: str, rest: str) -> list[str]:
+    return textwrap.wrap(
+        line,
+        WIDTH,
+        initial_indent=first,
+        subsequent_indent=rest,
+        break_on_hyphens=False,
+        break_long_words=False,
+    )
+
+
+def clipped(line: str, columns: int) -> str:
+    """The line, or its beginning and "..." where it is wider than `columns`.
+
+    >>> clipped("tile[ty, tx] = inp[row, col]", 15)
+    'tile[ty, tx]...'
+    """
+    if _columns(line) <= columns:
+        return line
+    kept = ""
+    for character in line:
+        if _columns(kept + character) > columns - 3:
+            break
+        kept += character
+    return kept + "..."
+
+
+def _columns(line: str) -> int:
+    """Columns on a page of fixed pitch: wide characters take two, combining marks none."""
+    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in line)
+    return len(line) + wide - sum(unicodedata.combining(character) > 0 for character in line)
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" + ("" if count == 1 else "s")

@@ -1,0 +1,120 @@
+"""Exercises of the first chapter: one thread per cell, a guard, cells side by side."""
+
+from numba import cuda
+
+from ..exercise import Budget, Case, Exercise, Wrong, cover, scattered, sizes
+
+
+@cuda.jit
+def scale_stub(out, inp):
+    """out = 2 * inp, one thread per cell."""
+    i = cuda.grid(1)
+    # FILL (about 2 lines)
+
+
+@cuda.jit
+def scale(out, inp):
+    """out = 2 * inp, one thread per cell."""
+    i = cuda.grid(1)
+    if i < out.shape[0]:
+        out[i] = 2 * inp[i]
+
+
+@cuda.jit
+def scale_no_guard(out, inp):
+    i = cuda.grid(1)
+    out[i] = 2 * inp[i]
+
+
+@cuda.jit
+def scale_one_block(out, inp):
+    i = cuda.threadIdx.x
+    if i < out.shape[0]:
+        out[i] = 2 * inp[i]
+
+
+@cuda.jit
+def scale_copy(out, inp):
+    i = cuda.grid(1)
+    if i < out.shape[0]:
+        out[i] = inp[i]
+
+
+@cuda.jit
+def scale_short(out, inp):
+    i = cuda.grid(1)
+    if i < out.shape[0] - 1:
+        out[i] = 2 * inp[i]
+
+
+@cuda.jit
+def scale_in_place(out, inp):
+    i = cuda.grid(1)
+    if i < out.shape[0]:
+        inp[i] = 2 * inp[i]
+        out[i] = inp[i]
+
+
+@cuda.jit
+def scale_strided(out, inp):
+    i = cuda.threadIdx.x * cuda.gridDim.x + cuda.blockIdx.x
+    if i < out.shape[0]:
+        out[i] = 2 * inp[i]
+
+
+@cuda.jit
+def scale_twice(out, inp):
+    i = cuda.grid(1)
+    if i < out.shape[0]:
+        out[i] = inp[i]
+        out[i] = out[i] + inp[i]
+
+
+def _cases():
+    """A full size with its budget; one cell, ragged and drawn sizes; 300 cells in two launches."""
+    once = Budget(sectors_per_request=4, requests={"out": 32, "inp": 32}, shared_bytes=0)
+    yield Case(lambda: (scattered(1024, seed=3),), grid=(8,), block=(128,), budget=once)
+    launches = [(n, (128,), 0) for n in (1, 32, 127, 129, *sizes(2, seed=5, low=2, high=2000))]
+    launches += [(300, (64,), 0), (300, (96,), 3)]
+    for n, block, spare in launches:
+        grid = (cover((n,), block)[0] + spare,)
+        yield Case(lambda n=n: (scattered(n, seed=n),), grid, block)
+
+
+EXERCISES = (
+    Exercise(
+        name="ex00_scale",
+        chapter="00_start_here",
+        title="Twice the input",
+        specification=lambda inp: 2 * inp,
+        stub=scale_stub,
+        solution=scale,
+        wrong=(
+            Wrong(scale_no_guard, "no guard", "findings", "out of range"),
+            Wrong(
+                scale_one_block,
+                "every block writes the first cells",
+                "output",
+                "out[128] was not written",
+            ),
+            Wrong(scale_copy, "a copy", "output", "1024 wrong"),
+            Wrong(
+                scale_short,
+                "the guard leaves out the last cell",
+                "output",
+                "out[1023] was not written",
+            ),
+            Wrong(scale_in_place, "writes to its input", "inputs", "after the launch"),
+            Wrong(scale_strided, "lanes of a warp lie far apart", "sectors", "per request"),
+            Wrong(scale_twice, "goes through out twice", "requests", "96 requests touch out"),
+        ),
+        cases=tuple(_cases()),
+        hints=(
+            "Each thread has one cell. Which one is already in `i`; the rest is one assignment.",
+            "The grid has whole blocks, so it may have more threads than `out` has cells. What "
+            "must a thread ask before it touches memory?",
+            "An if on `i` and the length of `out`; inside it, one store with the doubled value.",
+        ),
+        budget=Budget(sectors_per_request=4, shared_bytes=0),
+    ),
+)

@@ -1,0 +1,155 @@
+"""`check(name, kernel)`: is it right, is it safe, is it within the budget? It never raises.
+
+The kernel runs only in the lockstep engine, also where a GPU is present, because a wrong kernel
+can hang one. Graded in this order: can it run at all; values, in every case; changed inputs;
+findings (races, barriers, initialisation, bounds); counts per line. The first case whose values
+are wrong ends the run. **Limits**: an exercise is held to its cases, not to every launch.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import replace
+from typing import Any
+
+from ..errors import SmemnbError, UnsupportedSyntax
+from .exercise import Exercise
+from .grade import changed_input, graded_counts, graded_findings, wrong_values
+from .observe import Run, observe
+from .progress import remember
+from .registry import find, unknown
+from .source import described, function_of, parameters, same_code, source_line, source_of
+from .verdict import Part, Verdict
+
+_DISPATCHERS = {"CUDADispatcher", "FakeCUDAKernel"}
+
+HINTS = {
+    "unwritten": "No thread came to a store into the output: look at the condition around it.",
+    "output": "Work out on paper which thread writes the cell named above, and from what.",
+    "inputs": "Only the outputs may be stored to; keep a changed value in a variable.",
+    "wavefronts": "Lanes of one warp ask for different words of one bank on that line: compare "
+    "the addresses of lane 0 and lane 1.",
+    "sectors": "Lanes side by side should touch cells side by side: threadIdx.x belongs into "
+    "the last index.",
+    "requests": "Some value is fetched from global memory more often than needed: keep it.",
+    "shared": "Count the cells of the shared arrays times their bytes; one of them is larger "
+    "than it has to be.",
+}
+
+
+def check(name: Any, kernel: Any) -> Verdict:
+    """The verdict on a kernel as the answer to an exercise.
+
+    >>> check("ex00_scale", None)
+    ex00_scale: not yet
+    kernel      this is None, not a kernel: give check the function under @cuda.jit
+    """
+    exercise = find(name)
+    if exercise is None:
+        shown = name[:40] if isinstance(name, str) else "check"
+        return Verdict(shown, (Part("exercise", False, unknown(name)),))
+    try:
+        verdict = graded(exercise, kernel)
+    except Exception as error:  # a fault of ours must not end a learner's cell in a traceback
+        text = f"the checker itself failed, please report it: {plain(error)}"
+        return Verdict(exercise.name, (Part("check", False, text),))
+    if verdict.part("output") is None:  # nothing ran, nothing to remember
+        return verdict
+    return replace(verdict, note=remember(exercise.name, done=bool(verdict), checks=1))
+
+
+def graded(exercise: Exercise, kernel: Any) -> Verdict:
+    """The verdict without a record of it."""
+    refusal = refused(exercise, kernel)
+    if refusal:
+        return Verdict(exercise.name, (Part("kernel", False, refusal),))
+    if same_code(kernel, exercise.stub):
+        return Verdict(
+            exercise.name,
+            (Part("kernel", False, _untouched(exercise)),),
+            f'Write the missing lines, run the cell, check again. hint("{exercise.name}", 1) '
+            "helps to begin.",
+        )
+    runs: list[Run] = []
+    for case in exercise.cases:
+        try:
+            runs.append(observe(exercise, case, kernel))
+        except SmemnbError as error:
+            return Verdict(exercise.name, (Part("kernel", False, _engine_refusal(error)),))
+        except Exception as error:  # whatever a learner's code can raise
+            text = f"the kernel stopped: {plain(error)}"
+            return Verdict(exercise.name, (Part("kernel", False, text),))
+        if wrong_values(exercise, runs[-1]):
+            break
+    return _verdict(exercise, runs)
+
+
+def _verdict(exercise: Exercise, runs: list[Run]) -> Verdict:
+    wrong = wrong_values(exercise, runs[-1])
+    right = f"right answer in {len(runs)} of {len(exercise.cases)} launches"
+    parts = [Part("output", not wrong, wrong or right)]
+    changed = next((text for text in map(changed_input, runs) if text), "")
+    if changed:
+        parts.append(Part("inputs", False, changed))
+    findings, first = graded_findings(runs)
+    parts.append(findings)
+    if not wrong:
+        parts += graded_counts(exercise, runs)
+    verdict = Verdict(exercise.name, tuple(parts))
+    if not verdict:
+        cure = first.cure if first and (wrong or verdict.reason == "findings") else ""
+        said = cure or HINTS["unwritten" if "no cell" in wrong else verdict.reason]
+        said = f'{said}\nhint("{exercise.name}", 1) says more.'
+        verdict = replace(verdict, hint=said)
+    return verdict
+
+
+def refused(exercise: Exercise, kernel: Any) -> str:
+    """Why something cannot be run as an answer, "" if it can."""
+    function = function_of(kernel)
+    classes = {base.__name__ for base in type(kernel).__mro__}
+    if isinstance(kernel, type) or function is None:
+        if hasattr(kernel, "dispatcher"):
+            return "this is a kernel with its launch: leave out [grid, block]"
+        return f"this is {described(kernel)}, not a kernel: give check the function under @cuda.jit"
+    name = function.__name__
+    if "CPUDispatcher" in classes:
+        return f"{name} is compiled for the CPU: write @cuda.jit in place of @njit or @jit"
+    if not classes & _DISPATCHERS:
+        return f"{name} is not a kernel yet: write @cuda.jit above its def"
+    if getattr(kernel, "targetoptions", {}).get("device"):
+        return f"{name} is a device function: a kernel has @cuda.jit without device=True"
+    asked, given = parameters(exercise.solution), parameters(kernel)
+    kinds = {p.kind for p in inspect.signature(function).parameters.values()}
+    if kinds - {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.POSITIONAL_ONLY}:
+        return f"{name} takes * or keyword parameters: write them as ({', '.join(asked)})"
+    if len(given) != len(asked):
+        return f"{name} takes ({', '.join(given)}); this exercise wants ({', '.join(asked)})"
+    return ""
+
+
+def plain(error: BaseException) -> str:
+    """An error in one line, without addresses and folders.
+
+    >>> plain(ValueError("no at 0x7fa3, in /home/me/k.py"))
+    'ValueError: no at 0x..., in k.py'
+    """
+    text = f"{type(error).__name__}: {error}".split("\n")[0].rstrip(": ")
+    text = re.sub(r"0x[0-9a-fA-F]+", "0x...", text)
+    folders = r"(?<![\w.])(?:[A-Za-z]:)?(?:[\\/][\w.<>~-]+)+[\\/](?=[\w.<>-])"
+    return re.sub(folders, "", text)[:200]
+
+
+def _engine_refusal(error: SmemnbError) -> str:
+    said = re.sub(r"0x[0-9a-fA-F]+", "0x...", str(error))
+    if isinstance(error, UnsupportedSyntax):
+        line = source_line(error.file, error.line)
+        return f"{said}\n{error.line} | {line}" if line else said
+    return said
+
+
+def _untouched(exercise: Exercise) -> str:
+    lines = (source_of(exercise.stub) or "").split("\n")
+    holes = "; ".join(line.strip() for line in lines if "# FILL" in line)
+    return f"this is the stub as it was given; still to do: {holes}"

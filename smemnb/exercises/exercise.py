@@ -1,0 +1,141 @@
+"""What an exercise consists of: specification, stub, solution, wrong kernels, cases, budget.
+
+How to add one (it takes no change outside the chapter's file and its notebook):
+
+1. Open `chapters/chNN_<noun>.py` (one file per chapter; a new file is found by itself).
+2. Write the solution as a `@cuda.jit` kernel (`out` first, then inputs, then scalars), and the
+   stub: the same lines, some of them replaced by a line `# FILL (about 2 lines)`.
+3. Write four or more wrong kernels, the mistakes learners make, each with the part of the
+   verdict that must refuse it (`Wrong.part`) and words that must stand there (`Wrong.words`).
+4. Write the specification in NumPy: it gets what the kernel gets after `out` and returns what
+   `out` must hold (a tuple of arrays if the kernel has several outputs).
+5. List the cases: full, ragged, one row, one column, two launches of the same data at least.
+   `scattered` makes integer-valued data without symmetry, `cover` a grid.
+6. Set the budget to what the solution takes, exactly; a case may carry its own.
+7. Add the `Exercise` to the module's `EXERCISES`. `pytest tests/exercises` then holds it to:
+   stub refused, solution accepted, every wrong kernel refused for its reason, budget exact.
+
+`chapters/ch00_start_here.py` is the worked example.
+
+**Limits**: outputs are arrays of floats or integers; a write outside of an array is reported by
+the engine (`out_of_range`), so there are no guard cells around outputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Kernel = Any
+"""What `@cuda.jit` returns; Numba has no public type for it."""
+
+PARTS = ("kernel", "output", "inputs", "findings", "wavefronts", "sectors", "requests", "shared")
+"""The parts of a verdict, in the order in which they are graded."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """The most a kernel may take in one launch; None where nothing is asked.
+
+    `extra` and `ways` hold for each source line that touches shared memory, and
+    `sectors_per_request` for each that touches global memory (its mean over the launch).
+    `requests` counts loads and stores per parameter, `shared_bytes` bytes per block.
+    """
+
+    extra: int | None = 0
+    ways: int | None = None
+    sectors_per_request: int | None = None
+    requests: Mapping[str, int] = field(default_factory=dict)
+    shared_bytes: int | None = None
+
+
+@dataclass(frozen=True)
+class Case:
+    """One launch on one set of inputs; `budget` replaces the exercise's where it is given."""
+
+    inputs: Callable[[], tuple[Any, ...]]
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
+    budget: Budget | None = None
+    shared_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A kernel that has to be refused: by which part of the verdict, in which words."""
+
+    kernel: Kernel
+    why: str
+    part: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """All that is known of one exercise.
+
+    `start` is what the cells of the outputs hold before the launch (an accumulator wants 0);
+    None poisons them, so that a cell that was never written shows. `rtol` is for results that
+    depend on the order of rounding; integer-valued inputs mostly allow 0.
+    """
+
+    name: str
+    chapter: str
+    title: str
+    specification: Callable[..., Array | tuple[Array, ...]]
+    stub: Kernel
+    solution: Kernel
+    wrong: tuple[Wrong, ...]
+    cases: tuple[Case, ...]
+    hints: tuple[str, str, str]
+    budget: Budget = field(default_factory=Budget)
+    start: int | None = None
+    rtol: float = 0.0
+
+
+def scattered(
+    shape: int | tuple[int, ...],
+    seed: int = 0,
+    *,
+    low: int = -99,
+    high: int = 99,
+    dtype: npt.DTypeLike = np.float32,
+) -> Array:
+    """Whole numbers from `low` to `high` in no order, the same on every machine and NumPy.
+
+    >>> scattered(5, seed=1)
+    array([-59., -93.,  96.,  81.,  45.], dtype=float32)
+    """
+    count = int(np.prod(shape))
+    # splitmix64: NumPy's own generators may change their streams between releases.
+    mixed = np.arange(1, count + 1, dtype=np.uint64) + np.uint64(seed) * np.uint64(count + 7919)
+    mixed *= np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    mixed ^= mixed >> np.uint64(31)
+    values = (mixed % np.uint64(high - low + 1)).astype(np.int64) + low
+    return values.astype(dtype).reshape(shape)
+
+
+def sizes(count: int, seed: int, *, low: int, high: int) -> tuple[int, ...]:
+    """`count` sizes from `low` to `high`, drawn once and for all by `seed`.
+
+    >>> sizes(3, seed=1, low=1, high=600)
+    (298, 441, 233)
+    """
+    drawn = scattered(count, seed, low=low, high=high, dtype=np.int64)
+    return tuple(int(size) for size in drawn)
+
+
+def cover(extent: tuple[int, ...], block: tuple[int, ...]) -> tuple[int, ...]:
+    """The smallest grid whose blocks cover `extent` threads per axis (x first), at least one.
+
+    >>> cover((35, 40), (32, 8))
+    (2, 5)
+    """
+    return tuple(max(1, -(-e // b)) for e, b in zip(extent, block, strict=True))

@@ -1,0 +1,214 @@
+"""Runs of a kernel turned into the parts of a verdict, each in one sentence with its numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..tracing.findings import Finding
+from ..tracing.model import AccessRow
+from .exercise import Array, Budget, Exercise
+from .observe import Run
+from .source import parameters
+from .verdict import Part
+
+
+@dataclass(frozen=True)
+class Line:
+    """One source line in one launch: its totals in one memory space."""
+
+    line: int
+    source: str
+    run: Run
+    requests: int
+    extra: int
+    ways: int
+    sectors: int
+
+    @property
+    def shown(self) -> str:
+        """The line as the report shows it: number, bar, source."""
+        return f"{self.line} | {self.source}"
+
+
+def wrong_values(exercise: Exercise, run: Run) -> str:
+    """The first bad cell in words, "" if every cell of every output is right."""
+    for name, got, expected, unwritten in zip(
+        run.names, run.outputs, run.expected, run.unwritten, strict=False
+    ):
+        close = np.isclose(got, expected, rtol=exercise.rtol, atol=0, equal_nan=True)
+        bad = unwritten | ~close
+        if bad.any():
+            return f"{_first_bad(name, got, expected, unwritten, bad)}\n({run.title})"
+    return ""
+
+
+def _first_bad(name: str, got: Array, expected: Array, unwritten: Array, bad: Array) -> str:
+    if unwritten.all():
+        return f"no cell of {name} was written"
+    index = tuple(int(i) for i in np.argwhere(bad)[0])
+    cell = f"{name}[{', '.join(map(str, index))}]"
+    seen = "was not written" if unwritten[index] else f"is {number(got[index])}"
+    missing = int(unwritten.sum())
+    counts = [(int(bad.sum()) - missing, "wrong"), (missing, "not written")]
+    said = ", ".join(f"{count} of {got.size} {what}" for count, what in counts if count)
+    return f"{cell} {seen}, expected {number(expected[index])} (cells: {said})"
+
+
+def number(value: Any) -> str:
+    """A value as a reader writes it: whole floats without ".0".
+
+    >>> number(np.float32(6.0)), number(np.float32(0.1)), number(np.int32(-3))
+    ('6', '0.1', '-3')
+    """
+    return f"{float(value):.7g}" if isinstance(value, np.floating) else str(int(value))
+
+
+def changed_input(run: Run) -> str:
+    """The first input that the kernel has written to, in words; "" if there is none."""
+    names = run.names[len(run.outputs) :]
+    for name, before, after in zip(names, run.inputs, run.inputs_after, strict=False):
+        if isinstance(before, np.ndarray):
+            bad = ~np.isclose(before, after, rtol=0, atol=0, equal_nan=True)
+            if bad.any():
+                index = tuple(int(i) for i in np.argwhere(bad)[0])
+                cell = f"{name}[{', '.join(map(str, index))}]"
+                values = f"was {number(before[index])} and is {number(after[index])}"
+                return f"{cell} {values} after the launch\n({run.title})"
+    return ""
+
+
+def graded_findings(runs: Sequence[Run]) -> tuple[Part, Finding | None]:
+    """Errors and warnings of all runs: the first in full, the others as a number."""
+    seen = [
+        (run, found)
+        for run in runs
+        for found in run.trace.findings
+        if found.severity in ("error", "warning")
+    ]
+    if not seen:
+        return Part("findings", True, "none"), None
+    run, first = seen[0]
+    others = len({(f.kind, f.line, f.other_line) for r, f in seen if r is run}) - 1
+    more = f" ({others} more)" if others else ""
+    text = f"{first.kind.replace('_', ' ')}: {first.cause}{more}\n{first.line} | {first.source}"
+    return Part("findings", False, f"{text.rstrip()}\n({run.title})"), first
+
+
+def graded_counts(exercise: Exercise, runs: Sequence[Run]) -> list[Part]:
+    """The counts of all runs against the budget, as parts."""
+    graded = [_wavefronts(exercise, runs), _sectors(exercise, runs)]
+    graded += [_requests(exercise, runs), _shared_bytes(exercise, runs)]
+    return [part for part in graded if part is not None]
+
+
+def budget_of(exercise: Exercise, run: Run) -> Budget:
+    """The budget that holds for a run: the case's own, or else the exercise's."""
+    return run.case.budget or exercise.budget
+
+
+def lines(runs: Iterable[Run], space: str) -> list[Line]:
+    """Totals per source line and run in "shared" or "global" memory."""
+    found = []
+    for run in runs:
+        by_line: dict[tuple[str, int], list[AccessRow]] = {}
+        for row in run.trace.lines:
+            if row.space == space:
+                by_line.setdefault((row.function, row.line), []).append(row)
+        found += [_line(run, rows) for rows in by_line.values()]
+    return found
+
+
+def _line(run: Run, rows: list[AccessRow]) -> Line:
+    return Line(
+        line=rows[0].line,
+        source=rows[0].source.strip(),
+        run=run,
+        requests=sum(row.requests for row in rows),
+        extra=sum(row.extra for row in rows),
+        ways=max(row.ways for row in rows),
+        sectors=sum(row.sectors for row in rows),
+    )
+
+
+def _wavefronts(exercise: Exercise, runs: Sequence[Run]) -> Part | None:
+    seen = lines(runs, "shared")
+    if not seen:
+        return None
+    bad = []
+    for line in seen:
+        allowed = budget_of(exercise, line.run)
+        over_extra = allowed.extra is not None and line.extra > allowed.extra
+        over_ways = allowed.ways is not None and line.ways > allowed.ways
+        if over_extra or over_ways:
+            bad.append((line, allowed, over_extra))
+    if not bad:
+        worst = max(seen, key=lambda line: (line.extra, line.ways))
+        return Part("wavefronts", True, f"{worst.extra} extra on the worst line")
+    line, allowed, over_extra = max(bad, key=lambda one: (one[0].extra, one[0].ways))
+    asked = f"{allowed.extra}" if over_extra else f"{allowed.ways}-way"
+    text = f"line {line.line} is {line.ways}-way, {line.extra} extra wavefronts; budget {asked}"
+    return Part("wavefronts", False, f"{text}\n{line.shown}\n({line.run.title})")
+
+
+def _sectors(exercise: Exercise, runs: Sequence[Run]) -> Part | None:
+    seen = [line for line in lines(runs, "global") if line.requests]
+    if not seen:
+        return None
+    bad = []
+    for line in seen:
+        allowed = budget_of(exercise, line.run).sectors_per_request
+        if allowed is not None and line.sectors > allowed * line.requests:
+            bad.append((line, allowed))
+    if not bad:
+        worst = max(seen, key=lambda line: line.sectors / line.requests)
+        return Part("sectors", True, f"{_mean(worst)} per request on the worst line")
+    line, asked = max(bad, key=lambda one: one[0].sectors / one[0].requests)
+    text = (
+        f"line {line.line} takes {line.sectors} sectors in {line.requests} requests, "
+        f"{_mean(line)} per request; budget {asked}"
+    )
+    return Part("sectors", False, f"{text}\n{line.shown}\n({line.run.title})")
+
+
+def _mean(line: Line) -> str:
+    return f"{line.sectors / line.requests:.2f}".rstrip("0").rstrip(".")
+
+
+def _requests(exercise: Exercise, runs: Sequence[Run]) -> Part | None:
+    checked = 0
+    position = {name: i for i, name in enumerate(parameters(exercise.solution))}
+    for run in runs:
+        for asked, allowed in budget_of(exercise, run).requests.items():
+            checked += 1
+            name = run.names[position[asked]]
+            seen = requests_of(run, name)
+            if seen > allowed:
+                text = f"{seen} requests touch {name}; budget {allowed}\n({run.title})"
+                return Part("requests", False, text)
+    return Part("requests", True, "within the budget") if checked else None
+
+
+def requests_of(run: Run, name: str) -> int:
+    """Warp-wide loads and stores of one parameter in a run."""
+    rows = [row for row in run.trace.lines if row.space == "global" and row.array == name]
+    return sum(row.requests for row in rows)
+
+
+def shared_bytes_of(run: Run) -> int:
+    """Bytes of shared memory per block in a run, static and dynamic."""
+    return run.trace.launch.static_shared_bytes + run.trace.launch.dynamic_shared_bytes
+
+
+def _shared_bytes(exercise: Exercise, runs: Sequence[Run]) -> Part | None:
+    most = 0
+    for run in runs:
+        seen, allowed = shared_bytes_of(run), budget_of(exercise, run).shared_bytes
+        most = max(most, seen)
+        if allowed is not None and seen > allowed:
+            text = f"{seen} bytes of shared memory per block; budget {allowed}\n({run.title})"
+            return Part("shared", False, text)
+    return Part("shared", True, f"{most} bytes per block") if most else None

@@ -1,0 +1,47 @@
+"""Help in steps: three hints from a question to almost the code, then the solution itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .progress import remember
+from .registry import find, unknown
+from .source import Source, source_of
+
+
+@dataclass(frozen=True, repr=False)
+class Hint:
+    """One hint; `level` is 0 where there was none to give."""
+
+    level: int
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def hint(name: str, level: int = 1) -> Hint:
+    """Hint 1, 2 or 3 of an exercise, from the idea to almost the code.
+
+    >>> hint("ex00_scale", 4)
+    ex00_scale has hints 1, 2 and 3: there is no hint 4.
+    """
+    exercise = find(name)
+    if exercise is None:
+        return Hint(0, f"No hint: {unknown(name)}")
+    levels = range(1, len(exercise.hints) + 1)
+    if isinstance(level, bool) or level not in levels:
+        return Hint(0, f"{name} has hints 1, 2 and 3: there is no hint {str(level)[:20]}.")
+    remember(name, hints=int(level))
+    text = exercise.hints[level - 1]
+    more = f'hint("{name}", {level + 1})' if level < len(levels) else f'solution("{name}")'
+    return Hint(int(level), f"{level} of {len(levels)}: {text}\nMore: {more}")
+
+
+def solution(name: Any) -> Source:
+    """The source of an exercise's solution; its `kernel` can be launched and traced."""
+    exercise = find(name)
+    if exercise is None:
+        return Source(f"No solution: {unknown(name)}")
+    return Source(source_of(exercise.solution) or "", exercise.solution)

@@ -1,0 +1,122 @@
+"""One case of an exercise, run by the engine: what the kernel wrote, and the trace of it.
+
+Outputs are poisoned before the launch. Floats get a NaN that no arithmetic makes, integers a
+value that the right answer does not contain; a cell that holds its poison afterwards was not
+written. The kernel gets copies of the inputs, so that a changed input shows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..tracing import trace
+from ..tracing.trace import Trace
+from .exercise import Array, Case, Exercise, Kernel
+from .source import parameters
+
+_UNSIGNED = {2: np.uint16, 4: np.uint32, 8: np.uint64}
+# A quiet NaN whose payload no operation produces, for each width of float.
+_NAN = {2: 0x7E5A, 4: 0x7FC0_5AFE, 8: 0x7FF8_0000_0000_5AFE}
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one launch left behind, beside what it should have.
+
+    `names` are the kernel's own parameter names, outputs first.
+    """
+
+    case: Case
+    names: tuple[str, ...]
+    expected: tuple[Array, ...]
+    outputs: tuple[Array, ...]
+    unwritten: tuple[Array, ...]
+    inputs: tuple[Any, ...]
+    inputs_after: tuple[Any, ...]
+    trace: Trace
+
+    @property
+    def title(self) -> str:
+        """The launch in words: shape of the (first) output, grid, block."""
+        shape = " x ".join(str(n) for n in self.expected[0].shape)
+        grid, block = (_dim(d) for d in (self.case.grid, self.case.block))
+        return f"output {shape}, grid {grid}, block {block}"
+
+
+def outputs_of(exercise: Exercise, inputs: tuple[Any, ...]) -> tuple[Array, ...]:
+    """What the specification says every output must hold, as a tuple of arrays."""
+    said = exercise.specification(*(_copied(value) for value in inputs))
+    return said if isinstance(said, tuple) else (said,)
+
+
+def observe(exercise: Exercise, case: Case, kernel: Kernel) -> Run:
+    """The kernel run on one case, in the engine, with every watcher.
+
+    Raises:
+        SmemnbError: what the engine refuses; whatever else a kernel raises comes through.
+    """
+    inputs = case.inputs()
+    expected = outputs_of(exercise, inputs)
+    outputs = tuple(_started(exercise, array) for array in expected)
+    before = tuple(array.copy() for array in outputs)
+    handed = tuple(_copied(value) for value in inputs)
+    launched = trace(kernel)[case.grid, case.block, 0, case.shared_bytes](*outputs, *handed)
+    return Run(
+        case=case,
+        names=parameters(kernel),
+        expected=expected,
+        outputs=outputs,
+        unwritten=tuple(
+            _unwritten(exercise, now, then) for now, then in zip(outputs, before, strict=True)
+        ),
+        inputs=inputs,
+        inputs_after=handed,
+        trace=launched,
+    )
+
+
+def poison(expected: Array) -> Any:
+    """A scalar that no right cell holds.
+
+    >>> int(poison(np.array([127, 126], np.int8)))
+    125
+
+    Raises:
+        ValueError: there is none, or the dtype is neither float nor integer.
+    """
+    dtype = expected.dtype
+    if dtype.kind == "f":
+        return _UNSIGNED[dtype.itemsize](_NAN[dtype.itemsize]).view(dtype)
+    if dtype.kind not in "iu":
+        raise ValueError(f"an output of {dtype} cannot be poisoned: use an integer or a float")
+    high = np.iinfo(dtype).max
+    taken = set(expected.ravel().tolist())
+    free = next((high - i for i in range(len(taken) + 1) if high - i not in taken), None)
+    if free is None or free < np.iinfo(dtype).min:
+        raise ValueError(f"the right answer holds every value of {dtype}: use a smaller case")
+    return dtype.type(free)
+
+
+def _started(exercise: Exercise, expected: Array) -> Array:
+    start = poison(expected) if exercise.start is None else exercise.start
+    return np.full(expected.shape, start, expected.dtype)
+
+
+def _unwritten(exercise: Exercise, now: Array, before: Array) -> Array:
+    if exercise.start is not None:
+        return np.zeros(now.shape, bool)
+    if now.dtype.kind == "f":  # NaN never equals NaN: compare bits
+        bits = _UNSIGNED[now.dtype.itemsize]
+        return np.asarray(now.view(bits) == before.view(bits))
+    return np.asarray(now == before)
+
+
+def _copied(value: Any) -> Any:
+    return value.copy() if isinstance(value, np.ndarray) else value
+
+
+def _dim(extent: tuple[int, ...]) -> str:
+    return str(extent[0]) if len(extent) == 1 else str(extent)

@@ -1,0 +1,180 @@
+"""What a learner has done, in one JSON file of theirs.
+
+The file is `progress.json` in the user's data folder, or in the folder that SMEMNB_HOME names;
+SMEMNB_PROGRESS=off (CI, nbval) neither reads nor writes it. Two notebooks may check at the
+same time: each takes a lock, reads the file again, merges its news and replaces the file in one
+step, so that a reader never meets half a file. What is stored only grows (done stays done).
+
+A file that cannot be read is moved aside, one of a newer smemnb is left as it is; neither is ever
+overwritten. No failure here breaks a verdict: `remember` says what went wrong and returns.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .filelock import locked
+from .registry import exercises
+
+SCHEMA = 1
+OFF = "progress is not recorded here (SMEMNB_PROGRESS=off)"
+
+State = dict[str, dict[str, Any]]
+"""Per exercise: done (bool), checks (how many), hints (highest level seen)."""
+
+
+class Unusable(Exception):
+    """Why the file is not used, in words without its path."""
+
+
+@dataclass(frozen=True, repr=False)
+class Progress:
+    """Which exercises are done, chapter by chapter; a table as text."""
+
+    done: tuple[str, ...]
+    open: tuple[str, ...]
+    text: str
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def progress() -> Progress:
+    """The table of chapters and exercises, with what is done."""
+    state, note = _looked_up()
+    done = tuple(e.name for e in exercises() if state.get(e.name, {}).get("done"))
+    rows = [f"{len(done)} of {len(exercises())} exercises done"]
+    chapter = ""
+    width = max(len(e.name) for e in exercises())
+    for exercise in exercises():
+        if exercise.chapter != chapter:
+            chapter = exercise.chapter
+            rows.append(chapter)
+        mark = "done" if exercise.name in done else "open"
+        rows.append(f"  {mark}  {exercise.name:<{width}}  {exercise.title}")
+    rows += [note] if note else []
+    still = tuple(e.name for e in exercises() if e.name not in done)
+    return Progress(done, still, "\n".join(rows))
+
+
+def remember(name: str, *, done: bool = False, checks: int = 0, hints: int = 0) -> str:
+    """Add news of one exercise to the file; "" or, in words, why it was not recorded."""
+    if off():
+        return ""
+    try:
+        with _changed() as state:
+            entry = state.setdefault(name, {})
+            entry["done"] = bool(entry.get("done")) or done
+            entry["checks"] = _count(entry, "checks") + checks
+            entry["hints"] = max(_count(entry, "hints"), hints)
+    except Unusable as reason:
+        return f"not recorded: {reason}"
+    except OSError as error:
+        return f"not recorded: {error.strerror or type(error).__name__} (progress.json)"
+    except RuntimeError:  # pathlib finds no home folder
+        return "not recorded: no folder for it; set SMEMNB_HOME to one"
+    return ""
+
+
+def off() -> bool:
+    """Whether SMEMNB_PROGRESS asks for no record at all."""
+    return os.environ.get("SMEMNB_PROGRESS", "").strip().lower() in ("off", "0", "no", "false")
+
+
+def folder() -> Path:
+    """The folder of the learner's file: SMEMNB_HOME, else the platform's place for user data."""
+    home = os.environ.get("SMEMNB_HOME")
+    if home:
+        return Path(home).expanduser()
+    if sys.platform == "win32":
+        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData/Local") / "smemnb"
+    if sys.platform == "darwin":
+        return Path.home() / "Library/Application Support/smemnb"
+    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share") / "smemnb"
+
+
+def file() -> Path:
+    """The learner's file; it need not exist."""
+    return folder() / "progress.json"
+
+
+def _looked_up() -> tuple[State, str]:
+    if off():
+        return {}, OFF
+    try:
+        return _read(), ""
+    except Unusable as reason:
+        return {}, str(reason)
+    except (OSError, RuntimeError) as error:
+        return {}, f"progress.json cannot be read: {getattr(error, 'strerror', '') or error}"
+
+
+def _count(entry: dict[str, Any], key: str) -> int:
+    value = entry.get(key, 0)
+    return value if isinstance(value, int) else 0
+
+
+@contextmanager
+def _changed() -> Iterator[State]:
+    folder().mkdir(parents=True, exist_ok=True)
+    with locked(folder() / "progress.lock"):
+        try:
+            state = _read()
+        except _Corrupted:
+            _set_aside()
+            state = {}
+        yield state
+        _write(state)
+
+
+class _Corrupted(Unusable):
+    pass
+
+
+def _read() -> State:
+    try:
+        stored = json.loads(file().read_bytes())
+    except FileNotFoundError:
+        return {}
+    except (ValueError, RecursionError) as error:
+        raise _Corrupted("progress.json is damaged; the next check moves it aside") from error
+    schema = stored.get("schema") if isinstance(stored, dict) else None
+    if isinstance(schema, int) and schema > SCHEMA:
+        raise Unusable(
+            f"progress.json was written by a newer smemnb (schema {schema}, known here: "
+            f"{SCHEMA}) and is left as it is; update smemnb"
+        )
+    state = stored.get("exercises") if schema == SCHEMA else None
+    if not isinstance(state, dict) or not all(isinstance(v, dict) for v in state.values()):
+        raise _Corrupted("progress.json is damaged; the next check moves it aside")
+    return state
+
+
+def _set_aside() -> None:
+    number = 1
+    while (target := folder() / f"progress.damaged-{number}.json").exists():
+        number += 1
+    file().rename(target)
+
+
+def _write(state: State) -> None:
+    text = json.dumps({"schema": SCHEMA, "exercises": state}, indent=1, sort_keys=True) + "\n"
+    handle, name = tempfile.mkstemp(dir=folder(), prefix="progress.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
+            stream.write(text)
+            stream.flush()
+            os.fsync(stream.fileno())
+        os.replace(name, file())  # noqa: PTH105 (Path.replace is the same call)
+    except BaseException:
+        with suppress(OSError):
+            Path(name).unlink()
+        raise

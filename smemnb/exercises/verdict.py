@@ -1,0 +1,58 @@
+"""The answer to `check`: one line per part, one source line, one hint.
+
+The text is the same in every run: no addresses, no paths, no times.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+INDENT = 12
+
+
+@dataclass(frozen=True)
+class Part:
+    """One aspect that was graded: its name, whether it holds, and what was seen."""
+
+    name: str
+    ok: bool
+    text: str
+
+
+@dataclass(frozen=True, repr=False)
+class Verdict:
+    """What `check` found; true when every part holds.
+
+    >>> Verdict("ex00_scale", (Part("output", False, "no cell of out was written"),), "Store.")
+    ex00_scale: not yet
+    output      no cell of out was written
+    hint        Store.
+    """
+
+    exercise: str
+    parts: tuple[Part, ...]
+    hint: str = ""
+    note: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.parts) and all(part.ok for part in self.parts)
+
+    @property
+    def reason(self) -> str:
+        """The first part that does not hold, "" if all do."""
+        return next((part.name for part in self.parts if not part.ok), "")
+
+    def part(self, name: str) -> Part | None:
+        """The part of that name, None if it was not graded."""
+        return next((part for part in self.parts if part.name == name), None)
+
+    def __repr__(self) -> str:
+        rows = [(part.name, part.text) for part in self.parts]
+        rows += [(name, text) for name, text in (("hint", self.hint), ("note", self.note)) if text]
+        head = f"{self.exercise}: {'done' if self else 'not yet'}"
+        return "\n".join([head, *(_row(name, text) for name, text in rows)])
+
+
+def _row(name: str, text: str) -> str:
+    first, *rest = text.split("\n")
+    return "\n".join([f"{name:<{INDENT}}{first}", *(" " * INDENT + line for line in rest)])

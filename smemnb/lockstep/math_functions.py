@@ -1,19 +1,55 @@
-"""What functions and casts of a kernel do to lane values, in NumPy."""
+"""What the functions of a kernel do to lane values: `math`, NumPy's ufuncs, builtins, casts.
+
+`FUNCTIONS` is keyed by the function object that the kernel's name stands for:
+
+    FUNCTIONS[math.sqrt](values)   FUNCTIONS[np.exp](values)   FUNCTIONS[min](a, b, c)
+
+Result types are those of Numba's CUDA inference: math.sqrt of float32 is float32, of an integer
+float64; math.floor and math.ceil return floats there; min and max unify their arguments.
+
+**Limits**: values of transcendental functions are NumPy's, within a few units in the last place
+of a GPU's. float64 `fma` rounds twice. A negative integer power is 0, or +-1 for a base of +-1,
+and the lowest int64 for base 0, as Numba returns without raising.
+Source: numba-cuda 0.30 (cudaimpl, mathimpl, ufuncs), types compared in tests/lockstep.
+"""
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
+from functools import lru_cache, reduce
 from typing import Any
 
 import numpy as np
 
-from .typing_rules import DType
+from . import typing_rules as rules
+from .typing_rules import (
+    COMPLEXES,
+    FLOAT16,
+    FLOAT32,
+    FLOAT64,
+    INT8,
+    INT32,
+    INT64,
+    INTEGERS,
+    UINT32,
+    UINT64,
+    DType,
+)
+
+Meaning = Callable[..., Any]
+
+
+# --- casts ---------------------------------------------------------------------------------
 
 
 def cast(value: Any, dtype: DType) -> Any:
     """A lane value in another dtype, as a GPU converts: the meaning of int32(x), x stored, etc.
 
-    Integers wrap, floats are cut towards zero; a float beyond an integer type's range gives the
-    nearest end, NaN gives 0 (PTX `cvt` saturates). 8-bit targets go through 16 bits on the way.
+    Integers wrap. float32 and float64 are cut towards zero, float16 is rounded to even (PTX
+    `cvt.rzi` and `cvt.rni`, which is what Numba compiles to). A float beyond the integer type's
+    range gives the nearest end; 8-bit targets go through 16 bits first. NaN gives 0, or the bit
+    pattern 100...0 if either side has 64 bits.
 
     >>> cast(np.float32(-1.5), np.dtype("uint32")), cast(np.int64(300), np.dtype("uint8"))
     (np.uint32(0), np.uint8(44))
@@ -26,16 +62,363 @@ def cast(value: Any, dtype: DType) -> Any:
 
 
 def _cut(value: Any, dtype: DType) -> Any:
-    via = np.dtype(f"{dtype.kind}2") if dtype.itemsize == 1 else dtype
+    half = value.dtype == FLOAT16
+    via = np.dtype(f"{dtype.kind}2") if dtype.itemsize == 1 and not half else dtype
     info = np.iinfo(via)
-    # the first float past the end; the last one inside may not be representable
+    number = np.rint(value.astype(FLOAT32)) if half else value
     past = 2.0 ** (info.bits - (dtype.kind == "i"))
-    inside = (
-        (value >= info.min) & (value < past) if dtype.kind == "i" else (value > -1) & (value < past)
-    )
+    inside = (number >= info.min) & (number < past)
     if bool(np.all(inside)):
-        return value.astype(via).astype(dtype)
-    kept = np.where(inside, value, 0).astype(via)
-    ends = np.where(value >= past, info.max, np.where(value < 0, info.min, 0)).astype(via)
+        return number.astype(via).astype(dtype)
+    nan = 0 if value.dtype.itemsize < 8 and dtype.itemsize < 8 else 1 << (8 * dtype.itemsize - 1)
+    kept = np.where(inside, number, 0).astype(via)
+    ends = np.where(number >= past, via.type(info.max), via.type(info.min))
+    ends = np.where(np.isnan(value), np.array(nan, f"u{via.itemsize}").astype(via), ends)
     whole = np.where(inside, kept, ends).astype(dtype)
     return whole if isinstance(value, np.ndarray) else whole[()]
+
+
+def scalar_type(function: object) -> DType | None:
+    """The dtype that a called name casts to: np.float32, numba.int32; None for anything else."""
+    if isinstance(function, type) and issubclass(function, np.generic):
+        name = function.__name__.rstrip("_")
+    elif type(function).__module__.startswith("numba."):
+        name = str(function).replace("boolean", "bool")
+    else:
+        return None
+    return next((d for d in rules.SUPPORTED if d.name == name), None)
+
+
+# --- powers and rounding -------------------------------------------------------------------
+
+
+def power(base: Any, exponent: Any) -> Any:
+    """`base ** exponent`, with an integer exponent by squaring in the result's type, as Numba.
+
+    >>> power(np.int32(3), np.int64(4)), power(np.int64(2), np.int64(-1))
+    (np.int64(81), np.int64(0))
+    >>> power(np.float32(1.1), np.int64(2)).dtype
+    dtype('float32')
+    """
+    rule = rules.binary("**", base.dtype, exponent.dtype)
+    if exponent.dtype.kind in "biu" and rule.result.kind in "iuf":
+        return _repeated_product(cast(base, rule.result), exponent)
+    with np.errstate(all="ignore"):
+        return np.power(cast(base, rule.cast), cast(exponent, rule.cast))
+
+
+def _repeated_product(base: Any, exponent: Any) -> Any:
+    wide = exponent.astype(INT64 if exponent.dtype.kind in "bi" else UINT64)
+    negative, left = wide < 0, np.abs(wide).astype(UINT64)
+    one = base.dtype.type(1)
+    with np.errstate(all="ignore"):
+        if bool(np.any(left > 0x10000)):
+            return cast(np.power(base.astype(FLOAT64), wide.astype(FLOAT64)), base.dtype)
+        product, square = one + 0 * base * left.astype(base.dtype), base
+        while bool(np.any(left)):
+            product = np.where(left & UINT64.type(1), product * square, product)
+            left, square = left >> UINT64.type(1), square * square
+        if bool(np.any(negative)):
+            product = np.where(negative, _inverted(product, base), product)
+    return product if isinstance(product, np.ndarray) and product.ndim else product[()]
+
+
+def _inverted(product: Any, base: Any) -> Any:
+    if base.dtype.kind == "f":
+        return base.dtype.type(1) / product
+    lowest = np.array(1 << 63, UINT64).astype(base.dtype)
+    unit = (base == 1) | ((base == -1) if base.dtype.kind == "i" else False)
+    return np.where(base == 0, lowest, np.where(unit, product, 0)).astype(base.dtype)
+
+
+def _round(value: Any, digits: Any = None) -> Any:
+    """round(x): int64, halves to even; round(x, digits): a float."""
+    number = value.astype(rules._float_for(value.dtype, value.dtype, 4))
+    if digits is None:
+        return cast(np.rint(number.astype(FLOAT64)), INT64)
+    scale = np.power(10.0, np.abs(digits).astype(FLOAT64))
+    with np.errstate(all="ignore"):
+        scaled = np.where(digits >= 0, number * scale, number / scale)
+        whole = np.rint(scaled)
+        result = np.where(digits >= 0, whole / scale, whole * scale)
+        result = np.where(np.isfinite(scaled), result, number).astype(number.dtype)
+    return result if isinstance(value, np.ndarray) or isinstance(digits, np.ndarray) else result[()]
+
+
+# --- builtins ------------------------------------------------------------------------------
+
+
+def _extreme(better: np.ufunc, float_pair: np.ufunc) -> Meaning:
+    """min or max: two floats by PTX's rule (the number wins over NaN), others by comparing."""
+
+    def meaning(*values: Any) -> Any:
+        if len(values) == 1 and isinstance(values[0], tuple):
+            values = values[0]
+        dtype = rules.unify(*(v.dtype for v in values))
+        same = [cast(v, dtype) for v in values]
+        if len(values) == 2 and all(v.dtype.kind == "f" and v.dtype != FLOAT16 for v in values):
+            return float_pair(*same)
+        return reduce(lambda acc, v: _select(better(v, acc), v, acc), same)
+
+    return meaning
+
+
+def _select(condition: Any, yes: Any, no: Any) -> Any:
+    return np.where(condition, yes, no) if np.ndim(condition) else (yes if condition else no)
+
+
+def _divmod(a: Any, b: Any) -> tuple[Any, Any]:
+    if a.dtype in INTEGERS and b.dtype in INTEGERS:
+        dtype = rules._common_integer(a.dtype, b.dtype)
+        if dtype in INTEGERS:
+            dtype = INT64 if dtype.kind in "bi" else UINT64
+    else:
+        dtype = rules._float_for(a.dtype, b.dtype, 4)
+    with np.errstate(all="ignore"):
+        quotient, rest = np.divmod(cast(a, dtype), cast(b, dtype))
+    return quotient, rest
+
+
+def _absolute(value: Any) -> Any:
+    return np.absolute(value.astype(INT8) if value.dtype.kind == "b" else value)
+
+
+# --- math ----------------------------------------------------------------------------------
+
+_HALF = frozenset(
+    (math.sqrt, math.exp, math.log, math.log2, math.log10, math.sin, math.cos, math.floor)
+    + (math.ceil, math.trunc, math.fabs, math.tanh)
+    + ((math.exp2,) if hasattr(math, "exp2") else ())
+)
+"""Functions of `math` that have a float16 version."""
+
+
+def _one_float(compute: Meaning, half: bool) -> Meaning:
+    """A function of one number: integers count as float64, floats keep their type."""
+
+    def meaning(value: Any) -> Any:
+        dtype = value.dtype
+        if dtype.kind in "biu":
+            value = value.astype(FLOAT64)
+        elif dtype == FLOAT16 and not half:
+            value = value.astype(FLOAT32)
+        with np.errstate(all="ignore"):
+            result = compute(value)
+        return result if result.dtype.kind == "b" else result.astype(value.dtype)
+
+    return meaning
+
+
+def _two_floats(compute: Meaning, integers_wide: bool = False) -> Meaning:
+    """A function of two numbers, both cast to the float that holds them."""
+
+    def meaning(a: Any, b: Any) -> Any:
+        if integers_wide and a.dtype.kind in "biu" and b.dtype.kind in "biu":
+            dtype = FLOAT64
+        else:
+            dtype = rules._float_for(a.dtype, b.dtype, 4)
+        with np.errstate(all="ignore"):
+            return compute(a.astype(dtype), b.astype(dtype)).astype(dtype)
+
+    return meaning
+
+
+def _by_element(function: Callable[..., float], outside: Callable[..., float]) -> Meaning:
+    """A function of `math` that NumPy lacks; `outside` answers where Python raises."""
+
+    def one(*numbers: float) -> float:
+        try:
+            return function(*numbers)
+        except (ValueError, OverflowError):
+            return outside(*numbers)
+
+    vectorised = np.vectorize(one, otypes=[FLOAT64])
+    return lambda *values: vectorised(*(np.asarray(v, FLOAT64) for v in values))[()]
+
+
+def _gamma_outside(x: float) -> float:
+    if x == 0:
+        return math.copysign(math.inf, x)
+    return math.inf if x > 0 else math.nan
+
+
+def _math_pow(a: Any, b: Any) -> Any:
+    """math.pow: a float of the operands, or of the base alone where the exponent fits int32."""
+    if _pow_takes_int32(a.dtype, b.dtype):
+        wide = FLOAT32 if rules._float_for(a.dtype, a.dtype, 4) == FLOAT32 else FLOAT64
+        return power(a.astype(wide), b.astype(INT32))
+    return _two_floats(np.power)(a, b)
+
+
+def _pow_takes_int32(a: DType, b: DType) -> bool:
+    return b.kind == "i" and b.itemsize <= 4 or (b == rules.UINT16 and a == FLOAT32)
+
+
+def _ldexp(value: Any, exponent: Any) -> Any:
+    number = value.astype(rules._float_for(value.dtype, value.dtype, 4))
+    with np.errstate(all="ignore"):
+        return np.ldexp(number, cast(exponent, INT32))
+
+
+def _frexp(value: Any) -> tuple[Any, Any]:
+    number = value.astype(rules._float_for(value.dtype, value.dtype, 4))
+    mantissa, exponent = np.frexp(number)
+    return mantissa, exponent.astype(INT32)
+
+
+def _modf(value: Any) -> tuple[Any, Any]:
+    fraction, whole = np.modf(value if value.dtype == FLOAT32 else value.astype(FLOAT64))
+    return fraction, whole
+
+
+_NUMPY_MATH = {
+    "sqrt": np.sqrt, "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log,
+    "log2": np.log2, "log10": np.log10, "log1p": np.log1p, "sin": np.sin, "cos": np.cos,
+    "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh,
+    "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh,
+    "atanh": np.arctanh, "floor": np.floor, "ceil": np.ceil, "trunc": np.trunc,
+    "fabs": np.absolute, "isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite,
+    "degrees": lambda x: x * x.dtype.type(180.0 / math.pi),
+    "radians": lambda x: x * x.dtype.type(math.pi / 180.0),
+    "erf": _by_element(math.erf, lambda x: math.nan),
+    "erfc": _by_element(math.erfc, lambda x: math.nan),
+    "gamma": _by_element(math.gamma, _gamma_outside),
+    "lgamma": _by_element(math.lgamma, lambda x: math.inf),
+}  # fmt: skip
+
+
+# --- NumPy's ufuncs ------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=1024)
+def _ufunc_casts(ufunc: np.ufunc, dtypes: tuple[DType, ...]) -> tuple[DType, ...] | None:
+    """The dtypes a ufunc's operands are cast to: NumPy's loops without those of float16.
+
+    Beside a float, an integer of any size takes the float's type. None: nothing to cast.
+    """
+    wanted = tuple(FLOAT32 if d == FLOAT16 else d for d in dtypes)
+    kinds = {d.kind for d in wanted}
+    if kinds & set("fc") and kinds & set("iub") and ufunc is not np.ldexp:
+        floats = [d for d in wanted if d.kind in "fc"]
+        widest = reduce(np.promote_types, floats)
+        wanted = tuple(widest if d.kind in "iub" else d for d in wanted)
+    if ufunc in (np.subtract, np.negative, np.positive, np.sign, np.gcd, np.lcm):
+        wanted = tuple(INT8 if d.kind == "b" else d for d in wanted)
+    loop = ufunc.resolve_dtypes(wanted + (None,) * ufunc.nout)
+    small = all(d.itemsize < 4 for d in wanted)
+    if FLOAT16 in loop or (ufunc is np.true_divide and small):
+        wanted = tuple(FLOAT32 if d.itemsize < 4 and d.kind != "f" else d for d in wanted)
+    return None if wanted == dtypes else wanted
+
+
+def _ufunc(ufunc: np.ufunc) -> Meaning:
+    def meaning(*values: Any) -> Any:
+        casts = _ufunc_casts(ufunc, tuple(v.dtype for v in values))
+        if casts is not None:
+            values = tuple(cast(v, d) for v, d in zip(values, casts, strict=True))
+        with np.errstate(all="ignore"):
+            return ufunc(*values)
+
+    return meaning
+
+
+# --- cuda.* on integers --------------------------------------------------------------------
+
+
+def _bits(value: Any) -> Any:
+    return value.view(f"u{value.dtype.itemsize}")
+
+
+def popc(value: Any) -> Any:
+    """How many bits are set, in the operand's own type."""
+    return np.bitwise_count(_bits(value)).astype(value.dtype)
+
+
+def clz(value: Any) -> Any:
+    """How many zero bits lead, in the operand's own type; all of them for 0.
+
+    >>> clz(np.int32(1)), clz(np.uint64(0))
+    (np.int32(31), np.uint64(64))
+    """
+    bits = _bits(value)
+    for step in (1, 2, 4, 8, 16, 32):
+        if step < 8 * bits.dtype.itemsize:
+            bits = bits | (bits >> bits.dtype.type(step))
+    return np.bitwise_count(~bits).astype(value.dtype)
+
+
+def ffs(value: Any) -> Any:
+    """The place of the lowest set bit, counted from 1; 0 for 0. A uint32."""
+    bits = _bits(value)
+    with np.errstate(over="ignore"):
+        lowest = np.bitwise_count(bits ^ (bits - bits.dtype.type(1)))
+    return (lowest * (bits != 0)).astype(UINT32)
+
+
+def brev(value: Any) -> Any:
+    """The bits in reverse order: uint64 of a uint64, else uint32."""
+    bits = cast(value, rules.brev_dtype(value.dtype))
+    width = 8 * bits.dtype.itemsize
+    one = bits.dtype.type(1)
+    result = bits * bits.dtype.type(0)
+    for place in range(width):
+        bit = (bits >> bits.dtype.type(place)) & one
+        result = result | (bit << bits.dtype.type(width - 1 - place))
+    return result
+
+
+def fma(a: Any, b: Any, c: Any) -> Any:
+    """a * b + c, rounded once for float32."""
+    kinds = [v.dtype for v in (a, b, c)]
+    dtype = FLOAT32 if all(d in (FLOAT16, FLOAT32) for d in kinds) else FLOAT64
+    with np.errstate(all="ignore"):
+        return (a.astype(FLOAT64) * b.astype(FLOAT64) + c.astype(FLOAT64)).astype(dtype)
+
+
+CUDA_FUNCTIONS: dict[str, Meaning] = {
+    "popc": popc,
+    "clz": clz,
+    "ffs": ffs,
+    "brev": brev,
+    "fma": fma,
+    "cbrt": _one_float(np.cbrt, half=False),
+    "selp": _select,
+}
+"""cuda.<name> on lane values, by name."""
+
+
+def _registry() -> dict[object, Meaning]:
+    found: dict[object, Meaning] = {
+        abs: _absolute,
+        min: _extreme(np.less, np.fmin),
+        max: _extreme(np.greater, np.fmax),
+        round: _round,
+        pow: power,
+        divmod: _divmod,
+        int: lambda v: cast(v, rules.int_dtype(v.dtype)),
+        float: lambda v: cast(v, rules.float_dtype(v.dtype)),
+        bool: lambda v: v.astype(bool),
+        complex: lambda v: v.astype(COMPLEXES[v.dtype == FLOAT32]),
+        math.atan2: _two_floats(np.arctan2, integers_wide=True),
+        math.hypot: _two_floats(np.hypot, integers_wide=True),
+        math.fmod: _two_floats(np.fmod),
+        math.copysign: _two_floats(np.copysign),
+        math.remainder: _two_floats(_by_element(math.remainder, lambda x, y: math.nan)),
+        math.pow: _math_pow,
+        math.ldexp: _ldexp,
+        math.frexp: _frexp,
+        math.modf: _modf,
+    }
+    for name, compute in _NUMPY_MATH.items():
+        function = getattr(math, name, None)
+        if function is not None:
+            found[function] = _one_float(compute, function in _HALF)
+    missing = {"frexp", "modf", "heaviside", "isnat", "matmul", "matvec", "vecdot", "vecmat"}
+    for name, ufunc in vars(np).items():
+        if isinstance(ufunc, np.ufunc) and name not in missing | {"bitwise_count", "spacing"}:
+            found[ufunc] = _ufunc(ufunc)
+    return found
+
+
+FUNCTIONS: dict[object, Meaning] = _registry()
+"""What a called function object does to lane values."""

@@ -8,14 +8,12 @@ down once per pair of dtypes:
 
     TABLE["+"][a.num][b.num]  ->  None                NumPy's own result on a and b is right
                                   (cast, result)      cast both, apply; the result is `result`
-                                                      (only float ** int still needs the cast)
                                   REFUSED             Numba has no such operator; unpacking raises
 
 Augmented assignment (`+=`) follows the same tables. An integer literal counts as int64 (uint64
 from 2**63 on) and changes no rule: `float32 ** 2` is float32 like `float32 ** int64`.
 
-**Limits**: scalars only. Integer `**` needs `math_functions.power`, because NumPy raises for a
-negative exponent where Numba returns 0. Shift counts of 64 and more (or negative) give 0, or -1
+**Limits**: scalars only. For `**` the table gives types; the value is `math_functions.power`. Shift counts of 64 and more (or negative) give 0, or -1
 for `>>` of a negative number, as PTX clamps them; LLVM may fold constants otherwise. The lowest
 int64 `//` -1 is 0 in Numba, and itself in NumPy.
 Source: numba-cuda 0.30 and Numba 0.68, compared for every pair in tests/lockstep.
@@ -141,8 +139,8 @@ def _rule(op: str, a: DType, b: DType) -> Rule | Refused:
     if op in ORDERINGS + EQUALITIES:
         return Rule(_float_for(a, b), BOOL)
     if op == "**" and a in FLOATS and b in INTEGERS:
-        # Numba multiplies in the base's type; float64 holds that product's exact exponent.
-        return Rule(FLOAT64, max(a, FLOAT32, key=lambda d: d.itemsize))
+        wide = FLOAT64 if a is FLOAT64 else FLOAT32  # Numba multiplies in the base's type
+        return Rule(wide, wide)
     wide = _float_for(a, b, unit=4 if op in ("//", "%", "**") else 2)
     return Rule(wide, wide)
 
@@ -231,7 +229,8 @@ def _unary_entry(op: str, a: DType) -> Entry:
         return Rule(INT8, INT8) if a is BOOL else None
     if a in INTEGERS and a.itemsize < 8:
         wide = INT64 if _signed(a) else UINT64
-        return Rule(wide, wide)
+        # in the operand's own width first: -uint32(1) is 4294967295, as a uint64
+        return Rule(wide if a is BOOL else a, wide)
     return None
 
 

@@ -1,0 +1,222 @@
+"""What numba.cuda's own names mean: coordinates, arrays of a block or thread, barriers, bits.
+
+Each meaning follows the protocol of `protocol.py`: `(batch, mask, site, *arguments)`. The tables
+at the end map qualified names below `numba.cuda` to them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .lanes import LaneValue, Mask, cast, chosen, spread
+from .memory import KernelArray, LocalStore
+from .watch import Barrier, Site
+
+if TYPE_CHECKING:
+    from .launch import Batch
+
+Meaning = Callable[..., Any]
+
+
+def _shape(value: Any) -> tuple[int, ...]:
+    return tuple(int(n) for n in value) if isinstance(value, tuple) else (int(value),)
+
+
+def _dtype(value: Any) -> np.dtype[Any]:
+    if isinstance(value, np.dtype):
+        return value
+    return np.dtype(value if isinstance(value, type) else str(value))
+
+
+def shared_array(
+    batch: Batch, mask: Mask, site: Site, shape: Any, dtype: Any, alignment: Any = None
+) -> KernelArray:
+    """cuda.shared.array(shape, dtype): one array per block; shape 0 is the dynamic memory."""
+    extents, kind = _shape(shape), _dtype(dtype)
+    if extents == (0,):
+        return batch.share_dynamic(site.text, kind)
+    return batch.share(site, site.text, extents, kind, int(alignment or kind.itemsize))
+
+
+def local_array(
+    batch: Batch, mask: Mask, site: Site, shape: Any, dtype: Any, alignment: Any = None
+) -> KernelArray:
+    """cuda.local.array(shape, dtype): one array per thread."""
+    extents, kind = _shape(shape), _dtype(dtype)
+    size = int(np.prod(extents))
+    return KernelArray(site.text, "local", LocalStore(size, kind), extents, kind)
+
+
+def grid(batch: Batch, mask: Mask, site: Site, ndim: Any) -> LaneValue:
+    """cuda.grid(n): the thread's place in the grid, x first."""
+    launch = batch.launch
+    places = tuple(
+        np.int64(size) * block + thread
+        for size, block, thread in zip(
+            launch.block, batch.block_index, launch.thread_index, strict=True
+        )
+    )
+    return places[0] if int(ndim) == 1 else places[: int(ndim)]
+
+
+def gridsize(batch: Batch, mask: Mask, site: Site, ndim: Any) -> LaneValue:
+    """cuda.gridsize(n): threads of the whole grid along each axis."""
+    launch = batch.launch
+    sizes = tuple(np.int64(a * b) for a, b in zip(launch.grid, launch.block, strict=True))
+    return sizes[0] if int(ndim) == 1 else sizes[: int(ndim)]
+
+
+def syncthreads(batch: Batch, mask: Mask, site: Site) -> None:
+    """cuda.syncthreads(): the watchers learn who arrived; lockstep order needs nothing else."""
+    if batch.watched:
+        batch.tell_barrier(Barrier(site, "block", mask, batch.live))
+
+
+def _per_block(batch: Batch, mask: Mask, site: Site, predicate: LaneValue) -> Any:
+    """(active and predicate, active), each as (blocks, threads)."""
+    syncthreads(batch, mask, site)
+    active = spread(mask, batch.shape).reshape(batch.count, -1)
+    true = spread(np.not_equal(predicate, 0), batch.shape).reshape(batch.count, -1)
+    return true, active
+
+
+def syncthreads_count(batch: Batch, mask: Mask, site: Site, predicate: LaneValue) -> LaneValue:
+    """cuda.syncthreads_count(p): how many threads of the block have p true."""
+    true, active = _per_block(batch, mask, site, predicate)
+    return (true & active).sum(axis=1, dtype=np.int32).reshape(-1, 1, 1)
+
+
+def syncthreads_and(batch: Batch, mask: Mask, site: Site, predicate: LaneValue) -> LaneValue:
+    """cuda.syncthreads_and(p): 1 if p is true in all threads of the block."""
+    true, active = _per_block(batch, mask, site, predicate)
+    return (true | ~active).all(axis=1).astype(np.int32).reshape(-1, 1, 1)
+
+
+def syncthreads_or(batch: Batch, mask: Mask, site: Site, predicate: LaneValue) -> LaneValue:
+    """cuda.syncthreads_or(p): 1 if p is true in any thread of the block."""
+    true, active = _per_block(batch, mask, site, predicate)
+    return (true & active).any(axis=1).astype(np.int32).reshape(-1, 1, 1)
+
+
+def syncwarp(batch: Batch, mask: Mask, site: Site, members: LaneValue = None) -> None:
+    """cuda.syncwarp(mask): a barrier of the lanes named in the mask."""
+    if not batch.watched:
+        return
+    named = None
+    if members is not None:
+        bits = np.asarray(members).astype(np.int64)
+        named = (bits >> np.arange(32)) & 1 != 0
+        named = named.reshape(1, 1, 32) if named.ndim == 1 else named
+    batch.tell_barrier(Barrier(site, "warp", mask, batch.live, named))
+
+
+def _nothing(batch: Batch, mask: Mask, site: Site, *arguments: LaneValue) -> None:
+    """A fence or a pause: lockstep order already has its effect."""
+
+
+def print_lanes(batch: Batch, mask: Mask, site: Site, *values: LaneValue) -> None:
+    """print(...) in a kernel: one line per active thread, in order of thread number."""
+    active = spread(mask, batch.shape)
+    rows = [
+        spread(value, batch.shape)[active] if isinstance(value, (np.ndarray, np.generic)) else None
+        for value in values
+    ]
+    for at in range(int(active.sum())):
+        words = [
+            str(value) if row is None else str(row[at])
+            for value, row in zip(values, rows, strict=True)
+        ]
+        print(*words)
+
+
+def popc(batch: Batch, mask: Mask, site: Site, value: LaneValue) -> LaneValue:
+    """cuda.popc(x): number of one bits."""
+    bits = value.view(f"u{value.dtype.itemsize}") if value.dtype.kind == "i" else value
+    return cast(np.bitwise_count(bits), value.dtype)
+
+
+def clz(batch: Batch, mask: Mask, site: Site, value: LaneValue) -> LaneValue:
+    """cuda.clz(x): number of zero bits above the highest one bit."""
+    width = value.dtype.itemsize * 8
+    rest = np.asarray(value).astype(np.uint64) & np.uint64(2**width - 1)
+    zeros = np.full(rest.shape, width, np.int64)
+    while rest.any():
+        zeros = np.where(rest != 0, zeros - 1, zeros)
+        rest = rest >> np.uint64(1)
+    return zeros.astype(value.dtype)[()]
+
+
+def ffs(batch: Batch, mask: Mask, site: Site, value: LaneValue) -> LaneValue:
+    """cuda.ffs(x): place of the lowest one bit, counted from 1; 0 if there is none."""
+    bits = np.asarray(value).astype(np.int64)
+    lowest = (bits & -bits).view(np.uint64) - np.uint64(1)
+    place = np.bitwise_count(lowest).astype(np.uint32) + np.uint32(1)
+    return np.where(bits == 0, np.uint32(0), place)[()]
+
+
+def brev(batch: Batch, mask: Mask, site: Site, value: LaneValue) -> LaneValue:
+    """cuda.brev(x): the bits in reverse order."""
+    width = 64 if value.dtype.itemsize == 8 else 32
+    rest = np.asarray(value).astype(np.uint64)
+    result = np.zeros(rest.shape, np.uint64)
+    for _ in range(width):
+        result = (result << np.uint64(1)) | (rest & np.uint64(1))
+        rest = rest >> np.uint64(1)
+    return result.astype(f"u{width // 8}")[()]
+
+
+def fma(
+    batch: Batch, mask: Mask, site: Site, a: LaneValue, b: LaneValue, c: LaneValue
+) -> LaneValue:
+    """cuda.fma(a, b, c): a * b + c rounded once (float32 exactly, float64 by longdouble)."""
+    dtype = np.result_type(a, b, c)
+    wide = np.float64 if dtype == np.float32 else np.longdouble
+    return cast(np.multiply(a, b, dtype=wide) + np.asarray(c, dtype=wide), dtype)[()]
+
+
+def selp(
+    batch: Batch, mask: Mask, site: Site, choice: LaneValue, a: LaneValue, b: LaneValue
+) -> LaneValue:
+    """cuda.selp(p, a, b): a where p holds, else b."""
+    return chosen(np.not_equal(choice, 0), a, b)
+
+
+def cbrt(batch: Batch, mask: Mask, site: Site, value: LaneValue) -> LaneValue:
+    """cuda.cbrt(x): the cube root."""
+    return np.cbrt(value)
+
+
+MEANINGS: dict[str, tuple[Meaning, str]] = {
+    "shared.array": (shared_array, "shared array"),
+    "local.array": (local_array, "local array"),
+    "grid": (grid, "grid"),
+    "gridsize": (gridsize, "gridsize"),
+    "syncthreads": (syncthreads, "barrier"),
+    "syncthreads_count": (syncthreads_count, "barrier"),
+    "syncthreads_and": (syncthreads_and, "barrier"),
+    "syncthreads_or": (syncthreads_or, "barrier"),
+    "syncwarp": (syncwarp, "syncwarp"),
+    "threadfence": (_nothing, "fence"),
+    "threadfence_block": (_nothing, "fence"),
+    "threadfence_system": (_nothing, "fence"),
+    "nanosleep": (_nothing, "pause"),
+    "popc": (popc, "popc"),
+    "clz": (clz, "clz"),
+    "ffs": (ffs, "ffs"),
+    "brev": (brev, "brev"),
+    "fma": (fma, "fma"),
+    "selp": (selp, "selp"),
+    "cbrt": (cbrt, "cbrt"),
+}
+
+COORDINATES: dict[str, Callable[[Batch], Any]] = {
+    "threadIdx": lambda batch: batch.launch.thread_index,
+    "blockIdx": lambda batch: batch.block_index,
+    "blockDim": lambda batch: batch.launch.block_dim,
+    "gridDim": lambda batch: batch.launch.grid_dim,
+    "laneid": lambda batch: np.arange(32, dtype=np.int32).reshape(1, 1, 32),
+    "warpsize": lambda batch: np.int32(32),
+}

@@ -1,0 +1,187 @@
+"""Loops: lanes leave one by one, the rest go round together.
+
+A loop over a range that is the same for all lanes costs no masks. A range with bounds of its own
+per lane, and every `while`, keeps the set of lanes still inside; lanes that left wait for the
+others, as lanes of a warp do.
+
+A loop in which nothing changes any more can never end (lanes waiting for each other, a condition
+that no statement touches): it is stopped with an explanation.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from typing import Any
+
+import numpy as np
+
+from ..errors import KernelStopped
+from .lanes import NO_LANE, LaneValue, Mask, both, cast, split, truth
+from .operators import range_dtype
+from .scope import Expression, Frame, Scope, Statement
+
+LOOK_EVERY = 1024  # rounds of a while loop between two looks for progress
+MOST_ROUNDS = 10_000_000
+
+
+class _Rounds:
+    """The lanes of one loop in progress: still inside, left normally, left by break."""
+
+    def __init__(self, frame: Frame, mask: Mask) -> None:
+        self.frame, self.entered, self.inside = frame, mask, mask
+        self.alive = frame.alive
+        self.finished: Mask = NO_LANE
+        self.broken: Mask = NO_LANE
+
+    def keep(self, condition: LaneValue) -> bool:
+        """Let go of the lanes whose condition fails; True while any lane is inside."""
+        self.inside, out = split(self.inside, condition)
+        if out is not NO_LANE:
+            self.finished = both(self.finished, out)
+        return self.inside is not NO_LANE
+
+    def once(self, body: Statement) -> bool:
+        """Run the body for the lanes inside; True while any lane is inside."""
+        frame = self.frame
+        frame.broken.append(NO_LANE)
+        frame.skipped.append(NO_LANE)
+        alive = frame.alive
+        left = body(frame, self.inside)
+        skipped, broken = frame.skipped.pop(), frame.broken.pop()
+        if broken is NO_LANE and frame.alive is alive:
+            return True  # everyone who went in comes back
+        self.broken = both(self.broken, broken)
+        left = both(left, skipped)
+        self.inside = left if left.any() else NO_LANE
+        return self.inside is not NO_LANE
+
+    def end(self, orelse: Statement | None) -> Mask:
+        """The lanes that go on after the loop; `orelse` runs for those that did not break."""
+        done = both(self.finished, self.inside)
+        if orelse is None and self.frame.alive is self.alive:
+            return self.entered
+        if orelse is not None and done is not NO_LANE:
+            done = orelse(self.frame, done)
+        return rejoined(self.frame, both(done, self.broken))
+
+
+def rejoined(frame: Frame, mask: Mask) -> Mask:
+    """The mask, as the frame's own object where it holds all lanes still alive in the frame."""
+    alive = frame.alive
+    if mask is NO_LANE or mask is alive:
+        return mask
+    return alive if bool((mask == alive).all()) else mask
+
+
+def for_loop(scope: Scope, node: ast.For, put: Any) -> Statement:
+    """The closure of `for target in range(...)` or over a tuple; `put` assigns the target."""
+    body = scope.block(node.body)
+    orelse = scope.block(node.orelse) if node.orelse else None
+    call = node.iter
+    if isinstance(call, ast.Call) and scope.static(call.func) is builtins.range:
+        return _range_loop(scope, call, put, body, orelse)
+    items = scope.expression(call)
+
+    def run(frame: Frame, mask: Mask) -> Mask:
+        values = items(frame, mask)
+        if not isinstance(values, tuple):
+            scope.refuse(
+                call, f"the engine cannot loop over {ast.unparse(call)}", "Loop over range(...)."
+            )
+        rounds = _Rounds(frame, mask)
+        for value in values:
+            put(frame, rounds.inside, value)
+            if not rounds.once(body):
+                break
+        return rounds.end(orelse)
+
+    return run
+
+
+def _range_loop(
+    scope: Scope, call: ast.Call, put: Any, body: Statement, orelse: Statement | None
+) -> Statement:
+    bounds = [scope.expression(argument) for argument in call.args]
+
+    def run(frame: Frame, mask: Mask) -> Mask:
+        values = [bound(frame, mask) for bound in bounds]
+        dtype = range_dtype(*(value.dtype for value in values))
+        if len(values) == 1:
+            values.insert(0, dtype.type(0))
+        start, stop, step = values if len(values) == 3 else (*values, dtype.type(1))
+        rounds = _Rounds(frame, mask)
+        if any(isinstance(value, np.ndarray) for value in values):
+            _lane_range(rounds, put, body, cast(start, dtype), stop, step)
+        elif int(step) == 0:
+            scope.refuse(call, "range() with a step of 0 never ends", "Give another step.")
+        else:
+            for at in range(int(start), int(stop), int(step)):
+                put(frame, rounds.inside, dtype.type(at))
+                if not rounds.once(body):
+                    break
+        return rounds.end(orelse)
+
+    return run
+
+
+def _lane_range(
+    rounds: _Rounds, put: Any, body: Statement, at: LaneValue, stop: LaneValue, step: LaneValue
+) -> None:
+    """Rounds of a range whose bounds differ between lanes."""
+    while rounds.keep(np.where(step > 0, at < stop, at > stop)):
+        put(rounds.frame, rounds.inside, at)
+        if not rounds.once(body):
+            break
+        at = at + cast(step, at.dtype)
+
+
+def while_loop(scope: Scope, node: ast.While) -> Statement:
+    """The closure of a while loop."""
+    test: Expression = scope.expression(node.test)
+    body = scope.block(node.body)
+    orelse = scope.block(node.orelse) if node.orelse else None
+
+    def run(frame: Frame, mask: Mask) -> Mask:
+        rounds, count, before = _Rounds(frame, mask), 0, None
+        while rounds.keep(truth(test(frame, rounds.inside))):
+            if not rounds.once(body):
+                break
+            count += 1
+            if count % LOOK_EVERY == 0:
+                before = _look(scope, node, rounds, count, before)
+        return rounds.end(orelse)
+
+    return run
+
+
+def _look(
+    scope: Scope, node: ast.While, rounds: _Rounds, count: int, before: Any
+) -> tuple[int, dict[str, LaneValue]]:
+    """What the loop's last round left behind; stops a loop in which nothing changes."""
+    frame = rounds.frame
+    now = (frame.batch.writes, dict(frame.values))
+    where = f"line {node.lineno} of {scope.tree.name}: `while {ast.unparse(node.test)}`"
+    waiting = int(np.broadcast_to(rounds.inside, frame.batch.shape).sum())
+    if before is not None and before[0] == now[0] and _same(before[1], now[1]):
+        raise KernelStopped(
+            f"{where} never ends: {waiting} lanes go round and nothing changes any more. "
+            "Either no statement in the loop changes the condition, or lanes wait for a value "
+            "that only other waiting lanes would write."
+        )
+    if count >= MOST_ROUNDS:
+        raise KernelStopped(f"{where} was stopped after {count} rounds with {waiting} lanes in it.")
+    return now
+
+
+def _same(before: dict[str, LaneValue], now: dict[str, LaneValue]) -> bool:
+    """True if every variable still has the value it had."""
+    if before.keys() != now.keys():
+        return False
+    for name, value in now.items():
+        old = before[name]
+        if old is value:
+            continue
+        if not isinstance(value, (np.ndarray, np.generic)) or not np.array_equal(old, value):
+            return False
+    return True

@@ -1,0 +1,97 @@
+"""Python's operators on lane values, with the result types that Numba gives them.
+
+`TABLE` of `typing_rules` says per pair of dtypes whether NumPy's own result is right (nearly
+always, in a kernel that keeps to one type) or which casts are needed.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import typing_rules
+from .lanes import LaneValue, cast
+from .math_functions import power
+
+Binary = Callable[[LaneValue, LaneValue], LaneValue]
+Unary = Callable[[LaneValue], LaneValue]
+
+
+def _binary(symbol: str, compute: Callable[..., Any]) -> Binary:
+    table = typing_rules.TABLE[symbol]
+
+    def apply(left: LaneValue, right: LaneValue) -> LaneValue:
+        rule = table[left.dtype.num][right.dtype.num]
+        if rule is None:
+            return compute(left, right)
+        operand, result = rule
+        return cast(compute(cast(left, operand), cast(right, operand)), result)
+
+    return apply
+
+
+def _unary(symbol: str, compute: Callable[..., Any]) -> Unary:
+    row = typing_rules.UNARY[symbol]
+
+    def apply(value: LaneValue) -> LaneValue:
+        rule = row[value.dtype.num]
+        if rule is None:
+            return compute(value)
+        operand, result = rule
+        return cast(compute(cast(value, operand)), result)
+
+    return apply
+
+
+BINARY: dict[type[ast.operator], Binary] = {
+    ast.Add: _binary("+", np.add),
+    ast.Sub: _binary("-", np.subtract),
+    ast.Mult: _binary("*", np.multiply),
+    ast.Div: _binary("/", np.true_divide),
+    ast.FloorDiv: _binary("//", np.floor_divide),
+    ast.Mod: _binary("%", np.remainder),
+    ast.Pow: power,
+    ast.LShift: _binary("<<", np.left_shift),
+    ast.RShift: _binary(">>", np.right_shift),
+    ast.BitAnd: _binary("&", np.bitwise_and),
+    ast.BitOr: _binary("|", np.bitwise_or),
+    ast.BitXor: _binary("^", np.bitwise_xor),
+}
+
+COMPARE: dict[type[ast.cmpop], Binary] = {
+    ast.Lt: _binary("<", np.less),
+    ast.LtE: _binary("<=", np.less_equal),
+    ast.Gt: _binary(">", np.greater),
+    ast.GtE: _binary(">=", np.greater_equal),
+    ast.Eq: _binary("==", np.equal),
+    ast.NotEq: _binary("!=", np.not_equal),
+}
+
+UNARY: dict[type[ast.unaryop], Unary] = {
+    ast.USub: _unary("-", np.negative),
+    ast.UAdd: _unary("+", np.positive),
+    ast.Invert: _unary("~", np.invert),
+    ast.Not: _unary("not", np.logical_not),
+}
+
+
+def static_power(base: LaneValue, exponent: int) -> LaneValue:
+    """`base ** exponent` with a literal exponent: multiplications in the result's type."""
+    value = cast(base, typing_rules.static_power(base.dtype, exponent).result)
+    result, left = value.dtype.type(1), abs(exponent)
+    while left:
+        if left & 1:
+            result = result * value
+        value = value * value
+        left >>= 1
+    return value.dtype.type(1) / result if exponent < 0 else result
+
+
+@functools.cache
+def range_dtype(*dtypes: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype of the variable of a loop over a range of these bounds."""
+    return typing_rules.range_dtype(*dtypes)

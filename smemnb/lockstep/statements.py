@@ -1,0 +1,218 @@
+"""Statements: which lanes go on, and what they leave in variables and arrays.
+
+A statement's closure returns the lanes that reach the next statement. Lanes that `break`,
+`continue` or `return` leave the mask and wait in the frame until the loop or the call ends, so
+that divergent lanes meet again as they do on the device.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import numpy as np
+
+from .expressions import index_of
+from .lanes import NO_LANE, LaneValue, Mask, both, chosen, split, truth
+from .loops import for_loop, rejoined, while_loop
+from .memory import KernelArray
+from .operators import BINARY
+from .scope import STATEMENTS, Frame, Scope, Statement
+
+Setter = Any  # (frame, mask, value) -> None
+
+
+def _assign_name(scope: Scope, node: ast.Name) -> Setter:
+    name = node.id
+
+    def put(frame: Frame, mask: Mask, value: LaneValue) -> None:
+        values = frame.values
+        old = values.get(name)
+        if old is None or mask is frame.alive or old is value:
+            values[name] = value
+        elif isinstance(value, (np.ndarray, np.generic, tuple)):
+            values[name] = chosen(mask, value, old)
+        else:
+            scope.refuse(
+                node,
+                f"the array {name!r} is chosen differently by threads of one block",
+                "Give each array its own name and branch around the access.",
+            )
+
+    return put
+
+
+def _assign_subscript(scope: Scope, node: ast.Subscript) -> Setter:
+    array, index, site = scope.expression(node.value), index_of(scope, node), scope.site(node, "store")
+
+    def put(frame: Frame, mask: Mask, value: LaneValue) -> None:
+        target = array(frame, mask)
+        if not isinstance(target, KernelArray):
+            scope.refuse(node, f"{site.text} is not an element of an array", "Assign to an array.")
+        at = index(frame, mask)
+        if len(at) != len(target.shape):
+            scope.refuse(
+                node,
+                f"{site.text} has {len(at)} of {len(target.shape)} indices",
+                "Assign one element at a time.",
+            )
+        target.save(frame.batch, at, mask, site, value)
+
+    return put
+
+
+def _assign_tuple(scope: Scope, node: ast.Tuple | ast.List) -> Setter:
+    setters = [setter(scope, target) for target in node.elts]
+
+    def put(frame: Frame, mask: Mask, value: LaneValue) -> None:
+        if not isinstance(value, tuple) or len(value) != len(setters):
+            scope.refuse(node, f"{ast.unparse(node)} takes {len(setters)} values", "Match both sides.")
+        for put_one, item in zip(setters, value, strict=True):
+            put_one(frame, mask, item)
+
+    return put
+
+
+def setter(scope: Scope, node: ast.expr) -> Setter:
+    """The closure that assigns a value to a target."""
+    if isinstance(node, ast.Name):
+        return _assign_name(scope, node)
+    if isinstance(node, ast.Subscript):
+        return _assign_subscript(scope, node)
+    if isinstance(node, (ast.Tuple, ast.List)):
+        return _assign_tuple(scope, node)
+    scope.refuse(node, f"cannot assign to {ast.unparse(node)}", "Assign to a name or an element.")
+
+
+def _assign(scope: Scope, node: ast.Assign | ast.AnnAssign) -> Statement:
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    if node.value is None:
+        return lambda frame, mask: mask
+    scope.declared = targets[0].id if isinstance(targets[0], ast.Name) else ""
+    value = scope.expression(node.value)
+    scope.declared = ""
+    setters = [setter(scope, target) for target in targets]
+
+    def run(frame: Frame, mask: Mask) -> Mask:
+        result = value(frame, mask)
+        for put in setters:
+            put(frame, mask, result)
+        return mask
+
+    return run
+
+
+def _augmented(scope: Scope, node: ast.AugAssign) -> Statement:
+    combine, value = BINARY[type(node.op)], scope.expression(node.value)
+    if isinstance(node.target, ast.Subscript):
+        return _augmented_element(scope, node, node.target)
+    if not isinstance(node.target, ast.Name):
+        scope.refuse(node, f"cannot assign to {ast.unparse(node.target)}", "Assign to a name.")
+    target = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
+    read, put = scope.expression(target), _assign_name(scope, node.target)
+
+    def run(frame: Frame, mask: Mask) -> Mask:
+        old = read(frame, mask)
+        put(frame, mask, combine(old, value(frame, mask)))
+        return mask
+
+    return run
+
+
+def _augmented_element(scope: Scope, node: ast.AugAssign, target: ast.Subscript) -> Statement:
+    combine, value = BINARY[type(node.op)], scope.expression(node.value)
+    array, index = scope.expression(target.value), index_of(scope, target)
+    load, store = scope.site(target, "load"), scope.site(target, "store")
+
+    def run(frame: Frame, mask: Mask) -> Mask:
+        owner, at = array(frame, mask), index(frame, mask)
+        old = owner.load(frame.batch, at, mask, load)
+        owner.save(frame.batch, at, mask, store, combine(old, value(frame, mask)))
+        return mask
+
+    return run
+
+
+def _if(scope: Scope, node: ast.If) -> Statement:
+    condition, body = scope.expression(node.test), scope.block(node.body)
+    orelse = scope.block(node.orelse) if node.orelse else None
+
+    def run(frame: Frame, mask: Mask) -> Mask:
+        yes, no = split(mask, truth(condition(frame, mask)))
+        if no is NO_LANE:
+            return body(frame, mask)
+        if yes is NO_LANE:
+            return orelse(frame, mask) if orelse else mask
+        left_yes = body(frame, yes)
+        left_no = orelse(frame, no) if orelse else no
+        if left_yes is yes and left_no is no:
+            return mask
+        return rejoined(frame, both(left_yes, left_no))
+
+    return run
+
+
+def _expression_statement(scope: Scope, node: ast.Expr) -> Statement:
+    if isinstance(node.value, ast.Constant):
+        return lambda frame, mask: mask
+    value = scope.expression(node.value)
+
+    def run(frame: Frame, mask: Mask) -> Mask:
+        value(frame, mask)
+        return mask
+
+    return run
+
+
+def _pass(scope: Scope, node: ast.Pass) -> Statement:
+    return lambda frame, mask: mask
+
+
+def _break(scope: Scope, node: ast.Break) -> Statement:
+    def run(frame: Frame, mask: Mask) -> Mask:
+        frame.broken[-1] = both(frame.broken[-1], mask)
+        return NO_LANE
+
+    return run
+
+
+def _continue(scope: Scope, node: ast.Continue) -> Statement:
+    def run(frame: Frame, mask: Mask) -> Mask:
+        frame.skipped[-1] = both(frame.skipped[-1], mask)
+        return NO_LANE
+
+    return run
+
+
+def _return(scope: Scope, node: ast.Return) -> Statement:
+    value = scope.expression(node.value) if node.value else None
+
+    def run(frame: Frame, mask: Mask) -> Mask:
+        if value is not None:
+            result = value(frame, mask)
+            first = frame.result is None
+            frame.result = result if first else chosen(mask, result, frame.result)
+        frame.alive = frame.alive & ~mask
+        frame.returned = True
+        if frame.kernel:
+            frame.batch.live = frame.alive
+        return NO_LANE
+
+    return run
+
+
+STATEMENTS.update(
+    {
+        ast.Assign: _assign,
+        ast.AnnAssign: _assign,
+        ast.AugAssign: _augmented,
+        ast.If: _if,
+        ast.For: lambda scope, node: for_loop(scope, node, setter(scope, node.target)),
+        ast.While: while_loop,
+        ast.Expr: _expression_statement,
+        ast.Pass: _pass,
+        ast.Break: _break,
+        ast.Continue: _continue,
+        ast.Return: _return,
+    }
+)

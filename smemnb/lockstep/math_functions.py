@@ -8,7 +8,7 @@ Result types are those of Numba's CUDA inference: math.sqrt of float32 is float3
 float64; math.floor and math.ceil return floats there; min and max unify their arguments.
 
 **Limits**: values of transcendental functions are NumPy's, within a few units in the last place
-of a GPU's. float64 `fma` rounds twice. A negative integer power is 0, or +-1 for a base of +-1,
+of a GPU's. A negative integer power is 0, or +-1 for a base of +-1,
 and the lowest int64 for base 0, as Numba returns without raising.
 Source: numba-cuda 0.30 (cudaimpl, mathimpl, ufuncs), types compared in tests/lockstep.
 """
@@ -32,15 +32,11 @@ from .typing_rules import (
     INT32,
     INT64,
     INTEGERS,
-    UINT32,
     UINT64,
     DType,
 )
 
 Meaning = Callable[..., Any]
-
-
-# --- casts ---------------------------------------------------------------------------------
 
 
 def cast(value: Any, dtype: DType) -> Any:
@@ -78,18 +74,19 @@ def _cut(value: Any, dtype: DType) -> Any:
     return whole if isinstance(value, np.ndarray) else whole[()]
 
 
-def scalar_type(function: object) -> DType | None:
-    """The dtype that a called name casts to: np.float32, numba.int32; None for anything else."""
-    if isinstance(function, type) and issubclass(function, np.generic):
-        name = function.__name__.rstrip("_")
-    elif type(function).__module__.startswith("numba."):
-        name = str(function).replace("boolean", "bool")
-    else:
-        return None
-    return next((d for d in rules.SUPPORTED if d.name == name), None)
+def to_int(value: Any) -> Any:
+    """int(x): an integer keeps its type, bool and floats give int64."""
+    return cast(value, rules.int_dtype(value.dtype))
 
 
-# --- powers and rounding -------------------------------------------------------------------
+def to_float(value: Any) -> Any:
+    """float(x): a float keeps its type, an integer gives float64."""
+    return cast(value, rules.float_dtype(value.dtype))
+
+
+def to_bool(value: Any) -> Any:
+    """bool(x): True where x is not 0."""
+    return value.astype(bool)
 
 
 def power(base: Any, exponent: Any) -> Any:
@@ -145,9 +142,6 @@ def _round(value: Any, digits: Any = None) -> Any:
     return result if isinstance(value, np.ndarray) or isinstance(digits, np.ndarray) else result[()]
 
 
-# --- builtins ------------------------------------------------------------------------------
-
-
 def _extreme(better: np.ufunc, float_pair: np.ufunc) -> Meaning:
     """min or max: two floats by PTX's rule (the number wins over NaN), others by comparing."""
 
@@ -182,8 +176,6 @@ def _divmod(a: Any, b: Any) -> tuple[Any, Any]:
 def _absolute(value: Any) -> Any:
     return np.absolute(value.astype(INT8) if value.dtype.kind == "b" else value)
 
-
-# --- math ----------------------------------------------------------------------------------
 
 _HALF = frozenset(
     (math.sqrt, math.exp, math.log, math.log2, math.log10, math.sin, math.cos, math.floor)
@@ -251,7 +243,7 @@ def _math_pow(a: Any, b: Any) -> Any:
 
 
 def _pow_takes_int32(a: DType, b: DType) -> bool:
-    return b.kind == "i" and b.itemsize <= 4 or (b == rules.UINT16 and a == FLOAT32)
+    return (b.kind == "i" and b.itemsize <= 4) or (b == rules.UINT16 and a == FLOAT32)
 
 
 def _ldexp(value: Any, exponent: Any) -> Any:
@@ -271,7 +263,7 @@ def _modf(value: Any) -> tuple[Any, Any]:
     return fraction, whole
 
 
-_NUMPY_MATH = {
+_NUMPY_MATH: dict[str, Meaning] = {
     "sqrt": np.sqrt, "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log,
     "log2": np.log2, "log10": np.log10, "log1p": np.log1p, "sin": np.sin, "cos": np.cos,
     "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh,
@@ -285,9 +277,6 @@ _NUMPY_MATH = {
     "gamma": _by_element(math.gamma, _gamma_outside),
     "lgamma": _by_element(math.lgamma, lambda x: math.inf),
 }  # fmt: skip
-
-
-# --- NumPy's ufuncs ------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=1024)
@@ -322,71 +311,6 @@ def _ufunc(ufunc: np.ufunc) -> Meaning:
     return meaning
 
 
-# --- cuda.* on integers --------------------------------------------------------------------
-
-
-def _bits(value: Any) -> Any:
-    return value.view(f"u{value.dtype.itemsize}")
-
-
-def popc(value: Any) -> Any:
-    """How many bits are set, in the operand's own type."""
-    return np.bitwise_count(_bits(value)).astype(value.dtype)
-
-
-def clz(value: Any) -> Any:
-    """How many zero bits lead, in the operand's own type; all of them for 0.
-
-    >>> clz(np.int32(1)), clz(np.uint64(0))
-    (np.int32(31), np.uint64(64))
-    """
-    bits = _bits(value)
-    for step in (1, 2, 4, 8, 16, 32):
-        if step < 8 * bits.dtype.itemsize:
-            bits = bits | (bits >> bits.dtype.type(step))
-    return np.bitwise_count(~bits).astype(value.dtype)
-
-
-def ffs(value: Any) -> Any:
-    """The place of the lowest set bit, counted from 1; 0 for 0. A uint32."""
-    bits = _bits(value)
-    with np.errstate(over="ignore"):
-        lowest = np.bitwise_count(bits ^ (bits - bits.dtype.type(1)))
-    return (lowest * (bits != 0)).astype(UINT32)
-
-
-def brev(value: Any) -> Any:
-    """The bits in reverse order: uint64 of a uint64, else uint32."""
-    bits = cast(value, rules.brev_dtype(value.dtype))
-    width = 8 * bits.dtype.itemsize
-    one = bits.dtype.type(1)
-    result = bits * bits.dtype.type(0)
-    for place in range(width):
-        bit = (bits >> bits.dtype.type(place)) & one
-        result = result | (bit << bits.dtype.type(width - 1 - place))
-    return result
-
-
-def fma(a: Any, b: Any, c: Any) -> Any:
-    """a * b + c, rounded once for float32."""
-    kinds = [v.dtype for v in (a, b, c)]
-    dtype = FLOAT32 if all(d in (FLOAT16, FLOAT32) for d in kinds) else FLOAT64
-    with np.errstate(all="ignore"):
-        return (a.astype(FLOAT64) * b.astype(FLOAT64) + c.astype(FLOAT64)).astype(dtype)
-
-
-CUDA_FUNCTIONS: dict[str, Meaning] = {
-    "popc": popc,
-    "clz": clz,
-    "ffs": ffs,
-    "brev": brev,
-    "fma": fma,
-    "cbrt": _one_float(np.cbrt, half=False),
-    "selp": _select,
-}
-"""cuda.<name> on lane values, by name."""
-
-
 def _registry() -> dict[object, Meaning]:
     found: dict[object, Meaning] = {
         abs: _absolute,
@@ -395,9 +319,9 @@ def _registry() -> dict[object, Meaning]:
         round: _round,
         pow: power,
         divmod: _divmod,
-        int: lambda v: cast(v, rules.int_dtype(v.dtype)),
-        float: lambda v: cast(v, rules.float_dtype(v.dtype)),
-        bool: lambda v: v.astype(bool),
+        int: to_int,
+        float: to_float,
+        bool: to_bool,
         complex: lambda v: v.astype(COMPLEXES[v.dtype == FLOAT32]),
         math.atan2: _two_floats(np.arctan2, integers_wide=True),
         math.hypot: _two_floats(np.hypot, integers_wide=True),

@@ -1,0 +1,180 @@
+"""The command `smemnb`: lab, doctor, check, progress, trace, bench.
+
+Each subcommand imports what it needs when it is called, so that `smemnb --help` answers at once.
+Exit codes: 0 all is well, 1 the answer is no (a refused exercise, an error in a trace, something
+broken), 2 the command was not understood.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..errors import SmemnbError
+
+EPILOG = "README.md says how to begin; GLOSSARY.md says what the words mean."
+
+GRAMMAR = """how the kernel is launched, one of:
+  --grid 4,4 --block 32,8 --args ARG ARG ...     one launch, one ARG per parameter
+  --call main                                    main() of FILE.py launches it, as often as it likes
+
+ARG is one of (quote it, shells read brackets):
+  "float32[128,128]"          an array with 0, 1, 2, ... in the order of memory
+  "float32[128,128]=0"        filled with a number
+  "float32[128,128]=random"   random numbers, the same in every run
+  "float32[128,128]F"         column-major
+  "@data.npy"                 a saved array
+  5   2.5   True   "(1, 2)"   a Python value
+  "int32(5)"                  a NumPy scalar"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one subcommand; its exit code."""
+    parser = build_parser()
+    options, rest = parser.parse_known_args(argv)
+    if rest and not options.passes_on:
+        parser.error(f"not understood: {' '.join(rest)}")
+    for stream in (sys.stdout, sys.stderr):
+        # a console that cannot show a character shows its code in place of failing
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure is not None:
+            reconfigure(errors="backslashreplace")
+    try:
+        return int(options.run(options, rest))
+    except SmemnbError as error:
+        print(f"smemnb {options.command}: {error}", file=sys.stderr)
+        return 2
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """The grammar of the command line."""
+    parser = argparse.ArgumentParser(
+        prog="smemnb", description=(__doc__ or "").splitlines()[0], epilog=EPILOG
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    _add_lab(commands)
+    _add_doctor(commands)
+    _add_check(commands)
+    _add_progress(commands)
+    _add_trace(commands)
+    _add_bench(commands)
+    return parser
+
+
+if TYPE_CHECKING:
+    Commands = argparse._SubParsersAction[argparse.ArgumentParser]
+
+
+def _add_lab(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "lab",
+        help="open your copy of the workbook in JupyterLab",
+        epilog="Options that are not listed go to JupyterLab unchanged.",
+    )
+    parser.add_argument(
+        "--folder",
+        default="smemnb-workbook",
+        help="your copy (made if absent, never overwritten; default: %(default)s)",
+    )
+    parser.add_argument("--no-browser", action="store_true", help="print the address only")
+    parser.add_argument("--port", type=int, help="port of the server")
+    parser.set_defaults(run=_lab, passes_on=True)
+
+
+def _add_doctor(commands: Commands) -> None:
+    parser = commands.add_parser("doctor", help="what works here, what does not, and the cure")
+    parser.set_defaults(run=_doctor, passes_on=False)
+
+
+def _add_check(commands: Commands) -> None:
+    parser = commands.add_parser("check", help="grade a kernel as the answer to an exercise")
+    parser.add_argument("name", help="the exercise, such as ex00_scale")
+    parser.add_argument("kernel", metavar="FILE.py:KERNEL")
+    parser.set_defaults(run=_check, passes_on=False)
+
+
+def _add_progress(commands: Commands) -> None:
+    parser = commands.add_parser("progress", help="which exercises are done")
+    parser.set_defaults(run=_progress, passes_on=False)
+
+
+def _add_trace(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "trace",
+        help="counts per source line, and findings, of one kernel",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=GRAMMAR,
+    )
+    parser.add_argument("kernel", metavar="FILE.py:KERNEL")
+    parser.add_argument("--grid", metavar="X[,Y[,Z]]", help="blocks")
+    parser.add_argument("--block", metavar="X[,Y[,Z]]", help="threads of a block")
+    parser.add_argument("--shared", metavar="BYTES", type=int, default=0, help="dynamic shared")
+    parser.add_argument("--args", metavar="ARG", nargs="*", default=None, help="see below")
+    parser.add_argument(
+        "--call", metavar="FUNCTION", help="a function of FILE.py that launches the kernel"
+    )
+    parser.add_argument("--json", metavar="FILE", help="one trace per line; - is the screen")
+    parser.add_argument("--html", metavar="FILE", help="a page with the traces")
+    parser.set_defaults(run=_trace, passes_on=False)
+
+
+def _add_bench(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "bench", help="measure smemnb itself: bench engine", add_help=False
+    )
+    parser.set_defaults(run=_bench, passes_on=True)
+
+
+def _lab(options: argparse.Namespace, rest: list[str]) -> int:
+    from .lab import open_lab
+
+    return open_lab(options.folder, port=options.port, browser=not options.no_browser, more=rest)
+
+
+def _doctor(options: argparse.Namespace, rest: list[str]) -> int:
+    from .doctor import examine, report
+    from .machine import look
+
+    checks = examine(look())
+    print(report(checks))
+    return int(any(check.state == "wrong" for check in checks))
+
+
+def _check(options: argparse.Namespace, rest: list[str]) -> int:
+    from ..exercises.check import check
+    from .kernel_file import load
+
+    verdict = check(options.name, load(options.kernel).kernel)
+    print(verdict)
+    return int(not verdict)
+
+
+def _progress(options: argparse.Namespace, rest: list[str]) -> int:
+    from ..exercises.progress import progress
+
+    print(progress())
+    return 0
+
+
+def _trace(options: argparse.Namespace, rest: list[str]) -> int:
+    from .kernel_file import load
+    from .traces import traces, write
+
+    found = traces(
+        load(options.kernel),
+        grid=options.grid,
+        block=options.block,
+        shared_bytes=options.shared,
+        texts=options.args,
+        call=options.call,
+    )
+    write(found, json_file=options.json, html_file=options.html)
+    return int(not all(trace.ok for trace in found))
+
+
+def _bench(options: argparse.Namespace, rest: list[str]) -> int:
+    from ..measure import bench
+
+    return int(bench.main(rest))

@@ -1,0 +1,117 @@
+"""What `smemnb trace` does: launch under trace, print or store what came of it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from ..errors import LaunchRefused, SmemnbError
+from ..tracing import Trace, trace
+from .arguments import argument, extent
+from .kernel_file import KernelFile, functions, where
+
+PAGE = """<!doctype html>
+<html lang="en"><head><meta charset="utf-8"><title>{title}</title></head>
+<body>
+{body}
+</body></html>
+"""
+
+
+def traces(
+    source: KernelFile,
+    *,
+    grid: str | None,
+    block: str | None,
+    shared_bytes: int = 0,
+    texts: Sequence[str] | None = None,
+    call: str | None = None,
+) -> list[Trace]:
+    """The traces of one launch written out, or of all launches that a function makes.
+
+    Raises:
+        LaunchRefused: the command does not say how the kernel is launched, or not in this form.
+    """
+    if call is not None:
+        if (grid, block, texts) != (None, None, None):
+            raise LaunchRefused("--call launches by itself: leave --grid, --block and --args out")
+        return _called(source, call)
+    if grid is None or block is None:
+        known = ", ".join(functions(source.module))
+        hint = f" (it has: {known})" if known else ""
+        raise LaunchRefused(
+            f"how is {source.name} launched? Add --grid 4,4 --block 32,8 --args ..., or "
+            f"--call FUNCTION with a function of {source.path.name} that launches it{hint}"
+        )
+    values = [argument(text) for text in texts or ()]
+    _count(source, len(values))
+    configured = trace(source.kernel)[
+        extent(grid, "--grid"), extent(block, "--block"), 0, shared_bytes
+    ]
+    return [configured(*values)]
+
+
+def write(found: Sequence[Trace], *, json_file: str | None, html_file: str | None) -> None:
+    """Print the reports, and store them where asked; JSON to the screen replaces the text."""
+    lines = "".join(trace.to_json() + "\n" for trace in found)
+    print(lines.rstrip("\n") if json_file == "-" else "\n\n".join(map(repr, found)))
+    if json_file not in (None, "-"):
+        Path(str(json_file)).write_text(lines, encoding="utf-8")
+    if html_file is not None:
+        body = "\n".join(trace._repr_html_() for trace in found)
+        title = f"Trace of {found[0].launch.kernel}"
+        Path(html_file).write_text(PAGE.format(title=title, body=body), encoding="utf-8")
+
+
+def _count(source: KernelFile, given: int) -> None:
+    function = getattr(source.kernel, "py_func", source.kernel)
+    names = list(inspect.signature(function).parameters)
+    if given != len(names):
+        raise LaunchRefused(
+            f"{source.name}({', '.join(names)}) takes {len(names)} arguments, --args gives "
+            f"{given}; write one for each, such as float32[128,128] (smemnb trace --help)"
+        )
+
+
+def _called(source: KernelFile, call: str) -> list[Trace]:
+    """Run a function of the file with the kernel's name bound to a stand-in that traces."""
+    function = getattr(source.module, call, None)
+    if not callable(function):
+        known = ", ".join(functions(source.module)) or "none"
+        raise LaunchRefused(f"{source.path.name} has no function {call}; it has: {known}")
+    stand_in = _Traced(source.kernel)
+    setattr(source.module, source.name, stand_in)
+    try:
+        function()
+    except SmemnbError:
+        raise
+    except Exception as error:
+        raise LaunchRefused(
+            f"{call}() raised{where(error, source.path)}: {type(error).__name__}: {error}"
+        ) from error
+    finally:
+        setattr(source.module, source.name, source.kernel)
+    if not stand_in.found:
+        raise LaunchRefused(f"{call}() came back and had not launched {source.name}")
+    return stand_in.found
+
+
+class _Traced:
+    """A kernel whose launches leave their traces here; all else is the kernel's own."""
+
+    def __init__(self, kernel: Any) -> None:
+        self._kernel = kernel
+        self.found: list[Trace] = []
+
+    def __getitem__(self, configuration: Any) -> Any:
+        configured = trace(self._kernel)[configuration]
+
+        def launch(*args: Any) -> None:
+            self.found.append(configured(*args))
+
+        return launch
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._kernel, name)

@@ -1,0 +1,103 @@
+"""Readings of hardware counters that are shipped with the package.
+
+`h200_shared_wavefronts.json`: 162 launches of one warp and one shared-memory instruction each,
+read with Nsight Compute on an H200. With one warp there is no arbitration, so the counter is the
+hardware's own count; `rules.bank` must equal it.
+
+**Limits**: one chip (cc 9.0). The atomics were read with all lanes active. `atomic_add_f32` is a
+compare-and-swap loop: its retries depend on timing, so no rule is compared with it.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+__all__ = ["KIND_OF", "RETRY_LOOPS", "OneWarpRequest", "Provenance", "one_warp_requests"]
+
+RETRY_LOOPS: Final = frozenset({"atomic_add_f32"})
+"""Recorded kinds that are retry loops, with no fixed count."""
+
+KIND_OF: Final = {
+    "load": "load",
+    "store": "store",
+    "atomic_add_i32": "atomic_add",
+    "atomic_add_i32_constant_1": "atomic_increment",
+    "atomic_cas_i32": "atomic_cas",
+}
+"""Recorded kind -> kind of `rules.bank`."""
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """Where readings come from. `metrics` pairs each field with its Nsight Compute metric."""
+
+    gpu: str
+    compute_capability: str
+    driver: str
+    profiler: str
+    launch: str
+    metrics: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class OneWarpRequest:
+    """One request and what the counters read.
+
+    Attributes:
+        kind: as recorded; `KIND_OF` translates it.
+        width: bytes per lane.
+        wavefronts_hardware: wavefronts the hardware counted.
+        wavefronts_source_view: what Nsight Compute's source page shows, retries included.
+        wavefronts_source_view_ideal: what that page calls ideal.
+        wavefronts_sass_counter: the counter of patched code, by a simpler rule; None for atomics.
+    """
+
+    name: str
+    kind: str
+    width: int
+    address: tuple[int, ...]
+    active: tuple[bool, ...]
+    wavefronts_hardware: int
+    wavefronts_source_view: int
+    wavefronts_source_view_ideal: int
+    wavefronts_sass_counter: int | None
+    provenance: Provenance
+
+
+@cache
+def one_warp_requests() -> tuple[OneWarpRequest, ...]:
+    """All recorded requests, in the order in which they were launched.
+
+    >>> requests = one_warp_requests()
+    >>> len(requests), requests[0].provenance.gpu
+    (162, 'NVIDIA H200')
+    """
+    source = files(__package__).joinpath("h200_shared_wavefronts.json")
+    record = json.loads(source.read_text(encoding="utf-8"))
+    origin = Provenance(
+        gpu=record["gpu"],
+        compute_capability=record["compute_capability"],
+        driver=record["driver"],
+        profiler=record["profiler"],
+        launch=record["launch"],
+        metrics=tuple(record["metrics"].items()),
+    )
+    return tuple(
+        OneWarpRequest(
+            name=case["name"],
+            kind=case["kind"],
+            width=case["bytes_per_lane"],
+            address=tuple(case["address"]),
+            active=tuple(case["active"]),
+            wavefronts_hardware=case["wavefronts_hardware"],
+            wavefronts_source_view=case["wavefronts_source_view"],
+            wavefronts_source_view_ideal=case["wavefronts_source_view_ideal"],
+            wavefronts_sass_counter=case.get("wavefronts_sass_counter"),
+            provenance=origin,
+        )
+        for case in record["cases"]
+    )

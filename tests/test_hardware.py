@@ -1,0 +1,128 @@
+import re
+import sysconfig
+from dataclasses import FrozenInstanceError
+from pathlib import Path
+
+import pytest
+
+from smemnb import hardware
+from smemnb.hardware import LIMITS, limits
+
+KB = 1024
+
+
+@pytest.mark.parametrize(
+    "name, value",
+    [
+        ("WARP_LANES", 32),
+        ("BANKS", 32),
+        ("WORD_BYTES", 4),
+        ("WAVEFRONT_BYTES", 128),
+        ("SECTOR_BYTES", 32),
+        ("LINE_BYTES", 128),
+    ],
+)
+def test_constants(name, value):
+    assert getattr(hardware, name) == value
+
+
+@pytest.mark.parametrize(
+    "cc, pool, per_sm, optin, threads, warps, blocks",
+    [
+        ((7, 0), 128, 96, 96, 2048, 64, 32),
+        ((7, 5), 96, 64, 64, 1024, 32, 16),
+        ((8, 0), 192, 164, 163, 2048, 64, 32),
+        ((8, 6), 128, 100, 99, 1536, 48, 16),
+        ((8, 9), 128, 100, 99, 1536, 48, 24),
+        ((9, 0), 256, 228, 227, 2048, 64, 32),
+        ((10, 0), 256, 228, 227, 2048, 64, 32),
+        ((12, 0), 128, 100, 99, 1536, 48, 24),
+    ],
+)
+def test_table(cc, pool, per_sm, optin, threads, warps, blocks):
+    row = limits(cc)
+    assert row.cc == cc
+    assert row.l1_and_shared_per_sm == pool * KB
+    assert row.shared_per_sm == per_sm * KB
+    assert row.shared_per_block_optin == optin * KB
+    assert (row.threads_per_sm, row.warps_per_sm, row.blocks_per_sm) == (threads, warps, blocks)
+    assert row.registers_per_sm == 65536
+    assert row.shared_per_block == 48 * KB
+
+
+@pytest.mark.parametrize("cc", LIMITS)
+def test_what_all_chips_share(cc):
+    """Block and grid limits did not change since cc 7.0."""
+    row = limits(cc)
+    assert row.threads_per_block == 1024
+    assert row.block_dim == (1024, 1024, 64)
+    assert row.grid_dim == (2147483647, 65535, 65535)
+    assert row.registers_per_thread == 255
+
+
+def test_reserved_since_8_0():
+    """The system takes 1 KB of each block's shared memory from cc 8.0 on."""
+    reserved = {cc: row.shared_reserved_per_block for cc, row in LIMITS.items()}
+    assert reserved == {cc: 1024 if cc >= (8, 0) else 0 for cc in LIMITS}
+
+
+@pytest.mark.parametrize(
+    "cc, steps_kb",
+    [
+        ((7, 5), (32, 64)),
+        ((8, 0), (0, 8, 16, 32, 64, 100, 132, 164)),
+        ((8, 6), (0, 8, 16, 32, 64, 100)),
+        ((9, 0), (0, 8, 16, 32, 64, 100, 132, 164, 196, 228)),
+    ],
+)
+def test_carveouts(cc, steps_kb):
+    """28 KB is not a step, whatever has been printed."""
+    assert limits(cc).carveouts == tuple(step * KB for step in steps_kb)
+
+
+@pytest.mark.parametrize("spelling", [(9, 0), "9.0", 9.0, [9, 0]])
+def test_spellings(spelling):
+    assert limits(spelling).cc == (9, 0)
+
+
+@pytest.mark.parametrize("unknown", [(6, 1), (9, 9), "nine", 9, None, (9,), (9, 0, 0), ""])
+def test_unknown_is_refused(unknown):
+    """The refusal names what is known."""
+    with pytest.raises(
+        ValueError, match=r"known: 7\.0, 7\.5, 8\.0, 8\.6, 8\.9, 9\.0, 10\.0, 12\.0"
+    ):
+        limits(unknown)
+
+
+def test_frozen():
+    with pytest.raises(FrozenInstanceError):
+        limits((9, 0)).blocks_per_sm = 33
+
+
+def nvidia_header(name):
+    """A header of an installed CUDA toolkit, or None."""
+    include = Path(sysconfig.get_path("purelib")) / "nvidia"
+    return next(iter(sorted(include.glob(f"**/{name}"))), None)
+
+
+@pytest.mark.toolchain
+@pytest.mark.parametrize("cc", LIMITS)
+def test_equals_nvidias_own_table(cc):
+    """CCCL's `arch_traits.h` has the same numbers."""
+    header = nvidia_header("arch_traits.h")
+    if header is None:
+        pytest.skip("no CUDA toolkit wheels here: pip install 'smemnb[cu13]'")
+    body = header.read_text().split(f"arch_id::sm_{cc[0]}{cc[1]}>() noexcept", 1)[1]
+    body = body.split("return __traits", 1)[0]
+
+    def value(field):
+        text = re.search(rf"max_{field}\s*=\s*([\d* ]+);", body).group(1)
+        product = 1
+        for factor in text.split("*"):
+            product *= int(factor)
+        return product
+
+    row = limits(cc)
+    assert value("shared_memory_per_multiprocessor") == row.shared_per_sm
+    assert value("blocks_per_multiprocessor") == row.blocks_per_sm
+    assert value("threads_per_multiprocessor") == row.threads_per_sm

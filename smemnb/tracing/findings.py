@@ -160,7 +160,7 @@ class Words:
 
 def _act(site: Site) -> str:
     verbs = {"load": "loads", "store": "stores"}
-    return f"{verbs.get(site.kind, 'updates')} {site.text}"
+    return f"{verbs.get(site.kind, 'runs')} {site.text}"
 
 
 def _cell(seen: Observation) -> str:

@@ -143,9 +143,14 @@ class AccessRow:
 
     @property
     def access(self) -> str:
-        """The access as a reader names it: "load tile[tx, ty]"."""
-        said = f"{self.kind.replace('_', ' ')} {self.text}"
+        """The access as a reader names it: "load tile[tx, ty]", or the call of an atomic."""
+        said = self.text if self.kind.startswith("atomic") else f"{self.kind} {self.text}"
         return said if self.array in self.text else f"{said} ({self.array})"
+
+    @property
+    def modelled(self) -> bool:
+        """False for atomics that are retry loops: no fixed count of wavefronts, all stay 0."""
+        return self.space != "shared" or self.kind != "atomic_retry"
 
     @property
     def extra_sectors(self) -> int:

@@ -100,7 +100,8 @@ class Trace:
         kept = [
             (row, row.worst)
             for row in self.lines
-            if row.space == "shared" and row.worst is not None and array in (None, row.array)
+            if row.space == "shared" and row.modelled
+            if row.worst is not None and array in (None, row.array)
         ]
         here = [one for one in kept if one[0].line == line]
         if not here:
@@ -141,15 +142,15 @@ class Trace:
         try:
             whole = json.loads(stored)
             schema = whole["schema"]
-        except (ValueError, TypeError, KeyError):
-            raise SmemnbError(f"this is not JSON with a schema: expected {SCHEMA!r}") from None
-        if schema != SCHEMA:
-            raise SmemnbError(f"schema {schema!r} is not {SCHEMA!r}: trace the kernel again")
-        return cls(
-            launch=LaunchInfo(**_frozen(whole["launch"])),
-            lines=tuple(_row(one) for one in whole["lines"]),
-            findings=tuple(Finding(**_frozen(one)) for one in whole["findings"]),
-        )
+            if schema != SCHEMA:
+                raise SmemnbError(f"schema {schema!r} is not {SCHEMA!r}: trace the kernel again")
+            return cls(
+                launch=LaunchInfo(**_frozen(whole["launch"])),
+                lines=tuple(_row(one) for one in whole["lines"]),
+                findings=tuple(Finding(**_frozen(one)) for one in whole["findings"]),
+            )
+        except (ValueError, TypeError, KeyError, AttributeError):
+            raise SmemnbError(f"this is not JSON of the schema {SCHEMA!r}") from None
 
     def __repr__(self) -> str:
         return text(self)

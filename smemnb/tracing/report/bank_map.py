@@ -10,6 +10,7 @@ bank need not meet.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -78,7 +79,7 @@ class BankMap:
         return (
             f"line {self.line}, {self.access}: block {block}, warp {self.warp}: "
             f"{self.ways}-way, {self.wavefronts} {noun} (model)\n"
-            f"distinct words per bank: {_runs(self.words)}"
+            f"distinct words per bank: {_spread(self.words)}"
         )
 
     @property
@@ -88,15 +89,24 @@ class BankMap:
         return bank.measure(address, width=self.width, active=active, kind=self.kind)
 
 
-def _runs(words: tuple[int, ...]) -> str:
-    """Neighbouring banks with the same number of words, in one breath.
+def _spread(words: tuple[int, ...]) -> str:
+    """Which banks serve how many words, the busiest first.
 
-    >>> _runs((2,) * 16 + (0,) * 16)
-    '2 in banks 0-15, 0 in banks 16-31'
+    >>> _spread((2, 0) * 16), _spread((32,) + (0,) * 31), _spread((1,) * 32)
+    ('2 in banks 0, 2, ..., 30', '32 in bank 0', '1 in banks 0-31')
     """
-    starts = [b for b in range(len(words)) if b == 0 or words[b] != words[b - 1]]
     said = []
-    for first, after in zip(starts, [*starts[1:], len(words)], strict=True):
-        where = f"bank {first}" if after == first + 1 else f"banks {first}-{after - 1}"
-        said.append(f"{words[first]} in {where}")
+    for count in sorted(set(words) - {0}, reverse=True):
+        said.append(f"{count} in {_named([b for b, n in enumerate(words) if n == count])}")
     return ", ".join(said)
+
+
+def _named(banks: list[int]) -> str:
+    if len(banks) == 1:
+        return f"bank {banks[0]}"
+    steps = {after - before for before, after in pairwise(banks)}
+    if steps == {1}:
+        return f"banks {banks[0]}-{banks[-1]}"
+    if len(steps) == 1 and len(banks) > 3:
+        return f"banks {banks[0]}, {banks[1]}, ..., {banks[-1]}"
+    return f"banks {', '.join(map(str, banks))}"

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from ..model import AccessRow
 from .text import (
+    RETRY,
     Cells,
     clipped,
     finding_line,
@@ -60,6 +61,7 @@ def _memory(trace: Trace, space: str, head: Cells, totals: Cells) -> str:
         f'<table style="{_COLOURS}">'
         f'<caption style="{_COLOURS};text-align:left">{space} memory (model)</caption>'
         f"<thead><tr>{columns}</tr></thead><tbody>{body}</tbody><tfoot>{foot}</tfoot></table>"
+        + ("" if all(row.modelled for row in rows) else f"<p>{escape(RETRY)}</p>")
     )
 
 

@@ -27,6 +27,8 @@ _GAPS = (2, 3, 2, 2, 3, 2, 2)
 _SHORTEST_ACCESS = 24
 _FINDINGS = 5
 
+RETRY = "?: an atomic that is a retry loop has no fixed count of wavefronts; totals leave it out"
+
 Cells = tuple[str, ...]
 Line = tuple[str, str, Cells]
 
@@ -50,11 +52,13 @@ def heading(trace: Trace) -> str:
     shared_bytes = launch.static_shared_bytes + launch.dynamic_shared_bytes
     if shared_bytes:
         said += f", {shared_bytes:,} shared bytes each"
-    return f"{launch}: {said} (model, not measured)"
+    return f"{launch}: {said} (model)"
 
 
 def shared_cells(counts: AccessRow | SharedTotals) -> Cells:
-    """Requests, wavefronts, the worst n-way, extra wavefronts."""
+    """Requests, wavefronts, the worst n-way, extra wavefronts; "?" where no model counts them."""
+    if isinstance(counts, AccessRow) and not counts.modelled:
+        return (f"{counts.requests:,}", "?", "?", "?")
     numbers = (counts.requests, counts.wavefronts, counts.ways, counts.extra)
     return tuple(f"{number:,}" for number in numbers)
 
@@ -117,7 +121,8 @@ def _table(trace: Trace) -> list[str]:
     first = max(_columns(label) for label, _, _ in lines)
     room = max(WIDTH - first - 2 - sum(widths) - sum(_GAPS), _SHORTEST_ACCESS)
     second = min(room, max(_columns(said) for _, said, cells in lines if cells))
-    return [_aligned(line, first, second, widths) for line in lines]
+    table = [_aligned(line, first, second, widths) for line in lines]
+    return table if all(row.modelled for row in trace.lines) else [*table, RETRY]
 
 
 def _lines(trace: Trace) -> Iterator[Line]:

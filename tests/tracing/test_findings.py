@@ -1,0 +1,206 @@
+"""What a finding says: both lines, threads, warps, cell, and what to change."""
+
+import itertools
+
+import pytest
+
+from tests.tracing.records import (
+    BARRIER,
+    FIRST,
+    INP,
+    INP_LOAD,
+    LOAD,
+    STORE,
+    TILE_LOAD,
+    TILE_STORE,
+    WAIT,
+    array,
+    race,
+    seen,
+    site,
+    turned,
+)
+
+SYNC = "cuda.syncthreads()"
+
+
+def only(observation, **launch):
+    (finding,) = turned([observation], **launch).findings
+    return finding
+
+
+def test_race():
+    """A race names both lines as written, both threads with their warps, the cell, the cure."""
+    found = only(race())
+    assert found.cause == (
+        f"Line {STORE} stores tile[ty, tx] (thread (3, 1), warp 1) and line {LOAD} loads "
+        "tile[tx, ty] (thread (1, 3), warp 3): the same cell tile[1, 3], and no barrier orders "
+        "them."
+    )
+    assert found.cure == f"Put {SYNC} between line {STORE} and line {LOAD}."
+    assert (found.severity, found.line, found.other_line) == ("error", STORE, LOAD)
+    assert found.source == "tile[ty, tx] = inp[ty, tx]"
+    assert found.other_source == "out[ty, tx] = tile[tx, ty]"
+    assert (found.threads, found.warps) == (((3, 1, 0), (1, 3, 0)), (1, 3))
+    assert (found.array, found.index, found.count, found.unit) == ("tile", (1, 3), 992, "cells")
+
+
+def test_race_of_the_next_pass():
+    """A store that comes back in the next pass of a loop wants a barrier at the loop's end."""
+    found = only(race(first=TILE_LOAD, then=TILE_STORE))
+    assert found.cure == (
+        f"Put {SYNC} after line {LOAD}, at the end of the loop body: the next pass comes back to "
+        f"line {STORE} while other threads are still there."
+    )
+
+
+def test_race_on_one_line():
+    """hist[b] = hist[b] + 1 wants an atomic, another cell on the same line a variable."""
+    load, store = (site(STORE, "tile[ty, tx]", kind) for kind in ("load", "store"))
+    assert "cuda.atomic.add" in only(race(first=load, then=store)).cure
+    neighbour = site(STORE, "tile[ty, tx - 1]", "load")
+    assert only(race(first=neighbour, then=store)).cure == (
+        f"Load into a variable first, then {SYNC}, then store on a line of its own."
+    )
+
+
+def test_race_of_one_store_with_itself():
+    """Two threads at the same store are named, no second line is invented."""
+    found = only(race(then=TILE_STORE))
+    assert found.cause == (
+        f"Line {STORE} stores tile[ty, tx] in thread (3, 1), warp 1 and in thread (1, 3), warp 3: "
+        "the same cell tile[1, 3], and no barrier orders them."
+    )
+    assert found.cure.startswith("Let one thread store it, give every thread a cell of its own")
+
+
+def test_race_between_functions():
+    """A line of a device function is named with its function."""
+    other = site(FIRST, "a[i]", "store", function="helper", file="other.py")
+    found = only(race(then=other))
+    assert f"line {FIRST} of helper stores a[i] (thread" in found.cause
+    assert found.cure == f"Put {SYNC} between line {STORE} and line {FIRST} of helper."
+    assert found.other_source == "a[i]"
+
+
+def test_race_in_warp():
+    """Inside a warp syncwarp is enough, and the severity is a warning."""
+    found = only(race("race_in_warp", other_warp=1))
+    assert found.severity == "warning"
+    assert found.cause.endswith("inside one warp, and no cuda.syncwarp() orders them.")
+    assert found.cure.startswith(
+        f"Put cuda.syncwarp() between line {STORE} and line {LOAD}; from cc 7.0 on"
+    )
+
+
+def test_race_same_value():
+    """Equal values are a note that says why to avoid them."""
+    found = only(race("race_same_value", then=TILE_STORE))
+    assert found.severity == "note"
+    assert "every time with the same value" in found.cause
+    assert "on the day the values differ" in found.cure
+
+
+def test_divergent_barrier():
+    """The barrier, who waits, who is elsewhere; the barrier moves out of the branch."""
+    at = {"other_thread": (16, 0, 0), "other_warp": 0, "array": None, "index": None, "count": 16}
+    found = only(seen("divergent_barrier", WAIT, **at))
+    assert found.cause == (
+        f"The barrier of line {BARRIER} is reached by thread (3, 1), warp 1, while live threads "
+        "of the block are elsewhere, first thread (16, 0), warp 0."
+    )
+    assert found.cure.startswith(f"Move {SYNC} out of the if or the loop")
+    assert (found.source, found.unit, found.array) == (SYNC, "threads", None)
+
+
+def test_divergent_barrier_at_two_lines():
+    """Where the others wait at another barrier, that line is named."""
+    other = site(LOAD, SYNC, "barrier")
+    found = only(seen("divergent_barrier", WAIT, other=other, array=None, index=None))
+    assert f"while a live thread of the block is at line {LOAD}." in found.cause
+
+
+def test_exited_before_barrier():
+    """An early return before a barrier becomes a guard."""
+    found = only(seen("exited_before_barrier", WAIT, array=None, index=None, count=2))
+    assert "but threads of the block have returned before it." in found.cause
+    assert found.cure.startswith("Turn the early return into a guard")
+
+
+def test_uninitialised():
+    """The cell that nobody stored, and that shared memory does not start as zeros."""
+    found = only(seen("uninitialised"))
+    assert found.cause == (
+        f"Line {LOAD} loads tile[tx, ty] (thread (3, 1), warp 1): no thread of the block has "
+        "stored tile[1, 3] before."
+    )
+    assert "shared memory does not start as zeros" in found.cure
+
+
+def test_stale():
+    """Leftovers of an earlier block, and why they look right."""
+    assert only(seen("stale")).cause.endswith(
+        "a GPU gives what an earlier block left there, which often looks right."
+    )
+
+
+@pytest.mark.parametrize(
+    ("index", "cause", "cure"),
+    [
+        (32, "with index 32 on axis 1, but inp has size 32 there.", "if tx < inp.shape[1]."),
+        (
+            -33,
+            "with index -33 on axis 1, where inp has size 32: before the array, even after Numba "
+            "has wrapped it.",
+            "if tx >= 0.",
+        ),
+        (
+            -1,
+            "with index -1 on axis 1, where inp has size 32: Numba wraps it to 31, the other end.",
+            "if tx >= 0.",
+        ),
+    ],
+)
+def test_out_of_range(index, cause, cure):
+    """Axis, index, size, and the guard to write, with the expressions of the source."""
+    at = {"array": INP, "axis": 1, "index": (0, index), "count": 5}
+    found = only(seen("out_of_range", INP_LOAD, **at))
+    assert found.cause == f"Line {STORE} loads inp[ty, tx] (thread (3, 1), warp 1) {cause}"
+    assert found.cure == f"Guard the line: {cure}"
+    assert found.unit == "threads"
+
+
+def test_out_of_range_takes_the_detail():
+    """The watcher's own index and size win; a slice or call in the source is no trouble."""
+    call = site(STORE, "cuda.atomic.add(hist, b, 1)", "atomic_add")
+    hist = array("hist", "global", (8,))
+    at = {"array": hist, "axis": 0, "index": None, "detail": {"index": 9, "size": 7}}
+    found = only(seen("out_of_range", call, **at))
+    assert found.cause.endswith("with index 9 on axis 0, but hist has size 7 there.")
+    assert found.cure == "Guard the line: if index < hist.shape[0]."
+
+
+def test_threads_of_a_line_of_threads():
+    """In a block of one dimension a thread is one number."""
+    found = only(seen("stale", thread=(40, 0, 0)), block=(64, 1, 1))
+    assert "(thread 40, warp 1)" in found.cause
+
+
+def test_order():
+    """Severity first, then line, then other line, whatever the order of the watchers."""
+    observations = [
+        race("race_same_value", then=TILE_STORE),
+        race("race_in_warp"),
+        seen("stale"),
+        race(first=TILE_STORE, then=TILE_LOAD),
+        race(first=TILE_STORE, then=TILE_STORE),
+    ]
+    orders = {turned(order).findings for order in itertools.permutations(observations)}
+    (findings,) = orders
+    assert [(one.kind, one.line, one.other_line) for one in findings] == [
+        ("race", STORE, STORE),
+        ("race", STORE, LOAD),
+        ("stale", LOAD, None),
+        ("race_in_warp", STORE, LOAD),
+        ("race_same_value", STORE, STORE),
+    ]

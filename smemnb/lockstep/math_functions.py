@@ -143,7 +143,7 @@ def _round(value: Any, digits: Any = None) -> Any:
 
 
 def _extreme(better: np.ufunc, float_pair: np.ufunc) -> Meaning:
-    """min or max: two floats by PTX's rule (the number wins over NaN), others by comparing."""
+    """Min or max: two floats by PTX's rule (the number wins over NaN), others by comparing."""
 
     def meaning(*values: Any) -> Any:
         if len(values) == 1 and isinstance(values[0], tuple):

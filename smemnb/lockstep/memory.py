@@ -209,7 +209,9 @@ class KernelArray:
                 if (at.view(f"u{at.itemsize}") >= extent).any():
                     at, ok = self._wrapped(batch, index, axis, mask, site)
                     inside = ok if inside is None else inside & ok
-            elif not 0 <= at < extent:
+                elif at.dtype != np.int64:
+                    at = at.astype(np.int64)
+            elif not 0 <= (at := int(at)) < extent:
                 at, ok = self._wrapped(batch, index, axis, mask, site)
                 inside = ok if inside is None else inside & ok
             step = at if stride == 1 else at * stride

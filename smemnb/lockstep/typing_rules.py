@@ -13,9 +13,10 @@ down once per pair of dtypes:
 Augmented assignment (`+=`) follows the same tables. An integer literal counts as int64 (uint64
 from 2**63 on) and changes no rule: `float32 ** 2` is float32 like `float32 ** int64`.
 
-**Limits**: scalars only. For `**` the table gives types; the value is `math_functions.power`. Shift counts of 64 and more (or negative) give 0, or -1
-for `>>` of a negative number, as PTX clamps them; LLVM may fold constants otherwise. The lowest
-int64 `//` -1 is 0 in Numba, and itself in NumPy.
+**Limits**: scalars only. For `**` the table gives types; the value is `math_functions.power`.
+Shift counts of 64 and more (or negative) give 0, or -1 for `>>` of a negative number, as PTX
+clamps them; LLVM may fold constants otherwise. The lowest int64 `//` -1 is 0 in Numba, and
+itself in NumPy.
 Source: numba-cuda 0.30 and Numba 0.68, compared for every pair in tests/lockstep.
 """
 

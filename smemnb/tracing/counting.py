@@ -1,0 +1,203 @@
+"""Requests, wavefronts and sectors per access expression: the watcher that counts.
+
+Every event becomes rows of 32 addresses, one per request, put aside until enough have come
+together for the vectorised rules. A row that stands for many blocks or warps (their addresses are
+the same) is measured once and weighted. Per expression the worst request is kept, to be drawn.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ..lockstep.watch import Access, ArrayInfo, Site, Watcher
+from ..rules import bank, sector
+from .model import SiteCounts, WorstRequest
+
+if TYPE_CHECKING:
+    from ..lockstep.launch import Batch, Launch
+
+ROWS_BEFORE_MEASURING = 4096
+UNMODELLED = "atomic_retry"  # a compare-and-swap loop has no fixed number of wavefronts
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class _Rows(NamedTuple):
+    """Requests put aside: addresses and active lanes (rows, 32), and where they come from."""
+
+    address: Array
+    active: Array | None
+    weight: int
+    block: int  # linear number of the first row's block
+    warps: int  # rows per block
+
+
+@dataclass
+class _Tally:
+    """Sums of one expression on one array."""
+
+    site: Site
+    array: ArrayInfo
+    kind: str
+    rows: list[_Rows] = field(default_factory=list)
+    waiting: int = 0
+    sums: dict[str, int] = field(default_factory=dict)
+    most: int = -1
+    worst: tuple[Array, Array | None, int, int] | None = None
+
+    def add(self, name: str, value: Any) -> None:
+        self.sums[name] = self.sums.get(name, 0) + int(value)
+
+
+class Counting(Watcher):
+    """Counts every access of a launch; `counts()` afterwards gives a `SiteCounts` per expression.
+
+    Order: by first execution.
+    """
+
+    def __init__(self) -> None:
+        self._tallies: dict[Any, _Tally] = {}
+        self._launch: Launch | None = None
+        self._batch: Batch | None = None
+
+    def start(self, launch: Launch) -> None:
+        """Remember the launch."""
+        self._launch = launch
+
+    def begin_batch(self, batch: Batch) -> None:
+        """Remember the blocks in flight."""
+        self._batch = batch
+
+    def access(self, event: Access) -> None:
+        """Put the event's requests aside."""
+        array, batch = event.array, self._batch
+        assert batch is not None
+        key = (event.site, array.name, array.space, event.kind)
+        tally = self._tallies.get(key)
+        if tally is None:
+            tally = self._tallies[key] = _Tally(event.site, array, event.kind)
+        rows = _rows_of(event, batch)
+        tally.rows.append(rows)
+        tally.waiting += len(rows.address)
+        if tally.waiting >= ROWS_BEFORE_MEASURING:
+            _measure(tally)
+
+    def end_batch(self) -> None:
+        """Measure what waits."""
+        for tally in self._tallies.values():
+            if tally.rows:
+                _measure(tally)
+
+    def counts(self) -> list[SiteCounts]:
+        """The totals per access expression and array."""
+        return [self._total(tally) for tally in self._tallies.values()]
+
+    def _total(self, tally: _Tally) -> SiteCounts:
+        return SiteCounts(
+            site=tally.site,
+            array=tally.array,
+            kind=tally.kind,
+            width=tally.array.itemsize,
+            worst=self._worst(tally),
+            **{"requests": 0, "lanes": 0, **tally.sums},
+        )
+
+    def _worst(self, tally: _Tally) -> WorstRequest | None:
+        if tally.worst is None or self._launch is None:
+            return None
+        address, active, block, warp = tally.worst
+        lanes = np.ones(32, bool) if active is None else active
+        return WorstRequest(
+            tuple(int(a) if on else 0 for a, on in zip(address, lanes, strict=True)),
+            tuple(bool(on) for on in lanes),
+            self._launch.block_of(block),
+            warp,
+        )
+
+
+def _rows_of(event: Access, batch: Batch) -> _Rows:
+    """The event as one row per request, without repeating rows that blocks or warps share."""
+    array, offset, active = event.array, event.offset, event.active
+    count, warps, lanes = batch.shape
+    whole = active.size == 1  # one mask for all lanes: EVERY_LANE
+    blocks = max(offset.shape[0], active.shape[0])
+    rows = max(offset.shape[1], active.shape[1])
+    shape = (blocks, rows, lanes)
+    address = offset * array.itemsize + array.base
+    if address.shape != shape:
+        address = np.broadcast_to(address, shape)
+    mask = None if whole else np.broadcast_to(active, shape).reshape(-1, lanes)
+    weight = (count // blocks) * (warps // rows)
+    return _Rows(address.reshape(-1, lanes), mask, weight, batch.first, rows)
+
+
+def _measure(tally: _Tally) -> None:
+    """Measure the rows put aside and add them to the sums."""
+    parts, tally.rows, tally.waiting = tally.rows, [], 0
+    address = (
+        np.concatenate([part.address for part in parts]) if len(parts) > 1 else (parts[0].address)
+    )
+    active = _joined_masks(parts)
+    weight = np.repeat(
+        np.array([part.weight for part in parts], np.int64), [len(part.address) for part in parts]
+    )
+    if active is None:
+        tally.add("requests", weight.sum())
+        tally.add("lanes", weight.sum() * 32)
+    else:
+        lanes = active.sum(axis=1)
+        tally.add("requests", weight[lanes > 0].sum())
+        tally.add("lanes", lanes @ weight)
+    if tally.array.space == "shared":
+        order = _add_shared(tally, address, active, weight)
+    else:
+        order = _add_global(tally, address, active, weight)
+    at = int(order.argmax())
+    if int(order[at]) > tally.most:
+        tally.most = int(order[at])
+        tally.worst = (address[at], None if active is None else active[at], *_origin(parts, at))
+
+
+def _joined_masks(parts: list[_Rows]) -> Array | None:
+    if all(part.active is None for part in parts):
+        return None
+    return np.concatenate(
+        [
+            np.ones(part.address.shape, bool) if part.active is None else part.active
+            for part in parts
+        ]
+    )
+
+
+def _origin(parts: list[_Rows], at: int) -> tuple[int, int]:
+    """Linear block number and warp of a row."""
+    for part in parts:
+        if at < len(part.address):
+            return part.block + at // part.warps, at % part.warps
+        at -= len(part.address)
+    raise IndexError(at)
+
+
+def _add_shared(tally: _Tally, address: Array, active: Array | None, weight: Array) -> Array:
+    """Add wavefronts and what belongs to them; n-way of each row comes back."""
+    if tally.kind == UNMODELLED:
+        return np.zeros(len(address), np.int64)
+    found = bank.measure(address, width=tally.array.itemsize, active=active, kind=tally.kind)
+    wavefronts, least = int(found.wavefronts @ weight), int(found.ideal @ weight)
+    tally.add("wavefronts", wavefronts)
+    tally.add("ideal", least)
+    tally.add("extra", wavefronts - least)
+    tally.add("multicast", found.multicast @ weight)
+    tally.sums["ways"] = max(tally.sums.get("ways", 0), int(found.ways.max(initial=0)))
+    return found.ways
+
+
+def _add_global(tally: _Tally, address: Array, active: Array | None, weight: Array) -> Array:
+    """Add sectors; the sectors of each row come back."""
+    found = sector.measure(address, width=tally.array.itemsize, active=active)
+    tally.add("sectors", found.sectors @ weight)
+    tally.add("ideal_sectors", found.ideal @ weight)
+    return found.sectors

@@ -7,6 +7,7 @@ and findings, which hold names instead of the engine's objects.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -145,7 +146,12 @@ class AccessRow:
     def access(self) -> str:
         """The access as a reader names it: "load tile[tx, ty]", or the call of an atomic."""
         said = self.text if self.kind.startswith("atomic") else f"{self.kind} {self.text}"
-        return said if self.array in self.text else f"{said} ({self.array})"
+        return said if self.names_its_array else f"{said} ({self.array})"
+
+    @property
+    def names_its_array(self) -> bool:
+        """False where the text has another name for the array, as in a device function."""
+        return re.search(rf"\b{re.escape(self.array)}\b", self.text) is not None
 
     @property
     def modelled(self) -> bool:

@@ -87,7 +87,9 @@ class Tracer:
 
         seen = _Launched()
         counting = [Counting()] if self._counts else []
-        checking = [Races(), Initialisation(), Barriers(), Bounds()] if self._checks else []
+        checking: list[Races | Initialisation | Barriers | Bounds] = []
+        if self._checks:
+            checking = [Races(), Initialisation(), Barriers(), Bounds()]
         launch.run(
             self._kernel,
             grid,

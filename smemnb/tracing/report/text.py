@@ -12,7 +12,7 @@ from __future__ import annotations
 import textwrap
 import unicodedata
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import compress, groupby
 from typing import TYPE_CHECKING
 
 from ..findings import Finding
@@ -116,12 +116,9 @@ def _table(trace: Trace) -> list[str]:
         totals.append(("", "shared memory", _shared(trace.shared)))
     if trace.global_.requests:
         totals.append(("", "global memory", _global(trace.global_)))
-    lines = [("line", "source, access", _HEAD), *totals, *lines]
-    widths = [max(_columns(cells[i]) for _, _, cells in lines if cells) for i in range(len(_HEAD))]
-    first = max(_columns(label) for label, _, _ in lines)
-    room = max(WIDTH - first - 2 - sum(widths) - sum(_GAPS), _SHORTEST_ACCESS)
-    second = min(room, max(_columns(said) for _, said, cells in lines if cells))
-    table = [_aligned(line, first, second, widths) for line in lines]
+    spaces = {row.space for row in trace.lines}
+    used = [True, *["shared" in spaces] * 3, *["global" in spaces] * 3]
+    table = _columned([("line", "source, access", _HEAD), *totals, *lines], used)
     return table if all(row.modelled for row in trace.lines) else [*table, RETRY]
 
 
@@ -129,7 +126,7 @@ def _lines(trace: Trace) -> Iterator[Line]:
     for label, group in groupby(trace.lines, lambda row: line_label(row, trace)):
         rows = list(group)
         source = rows[0].source.strip()
-        if len(rows) == 1 and rows[0].text in source and rows[0].array in source:
+        if len(rows) == 1 and rows[0].text in source and rows[0].names_its_array:
             yield label, source, _cells(rows[0])
             continue
         yield label, source, ()
@@ -150,6 +147,20 @@ def _global(counts: AccessRow | GlobalTotals) -> Cells:
     return (requests, "", "", "", *numbers)
 
 
+def _columned(lines: list[Line], used: list[bool]) -> list[str]:
+    """The lines with their columns aligned, without the numbers of a memory that is not used."""
+    lines = [(label, words, tuple(compress(cells, used))) for label, words, cells in lines]
+    full = [(words, cells) for _, words, cells in lines if cells]
+    widths = [
+        gap + max(_columns(cells[i]) for _, cells in full)
+        for i, gap in enumerate(compress(_GAPS, used))
+    ]
+    first = max(_columns(label) for label, _, _ in lines)
+    room = max(WIDTH - first - 2 - sum(widths), _SHORTEST_ACCESS)
+    second = min(room, max(_columns(words) for words, _ in full))
+    return [_aligned(line, first, second, widths) for line in lines]
+
+
 def _aligned(line: Line, first: int, second: int, widths: list[int]) -> str:
     """Label to the right, words to the left and cut to their room, numbers to the right."""
     label, words, cells = line
@@ -158,8 +169,8 @@ def _aligned(line: Line, first: int, second: int, widths: list[int]) -> str:
         return (said + clipped(words, WIDTH - _columns(said))).rstrip()
     words = clipped(words, second)
     said += words + " " * (second - _columns(words))
-    for cell, width, gap in zip(cells, widths, _GAPS, strict=True):
-        said += " " * (gap + width - _columns(cell)) + cell
+    for cell, width in zip(cells, widths, strict=True):
+        said += " " * (width - _columns(cell)) + cell
     return said.rstrip()
 
 

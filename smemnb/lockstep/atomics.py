@@ -32,7 +32,13 @@ def kind_of(node: ast.Call, kind: str) -> str:
 
 
 def _update(
-    batch: Batch, mask: Mask, site: Site, array: KernelArray, index: Any, value: Any, combine: Combine
+    batch: Batch,
+    mask: Mask,
+    site: Site,
+    array: KernelArray,
+    index: Any,
+    value: Any,
+    combine: Combine,
 ) -> LaneValue:
     """Combine the values into the cells in order of lanes; the old values come back."""
     at = index if isinstance(index, tuple) else (index,)

@@ -230,7 +230,11 @@ def index_of(scope: Scope, node: ast.Subscript) -> Index:
 
 
 def _subscript(scope: Scope, node: ast.Subscript) -> Expression:
-    owner, index, site = scope.expression(node.value), index_of(scope, node), scope.site(node, "load")
+    owner, index, site = (
+        scope.expression(node.value),
+        index_of(scope, node),
+        scope.site(node, "load"),
+    )
 
     def run(frame: Frame, mask: Mask) -> LaneValue:
         target, at = owner(frame, mask), index(frame, mask)

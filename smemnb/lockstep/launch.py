@@ -170,9 +170,7 @@ def _owner(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return array
 
 
-def global_arrays(
-    names: Sequence[str], arguments: Sequence[object]
-) -> list[KernelArray | Any]:
+def global_arrays(names: Sequence[str], arguments: Sequence[object]) -> list[KernelArray | Any]:
     """The arguments of a launch as a kernel sees them, arrays at virtual addresses."""
     bases: dict[int, int] = {}
     top = ALIGNMENT

@@ -188,7 +188,10 @@ _UNSUPPORTED: dict[type[ast.AST], tuple[str, str]] = {
     ast.GeneratorExp: ("a kernel has no generators", "Use a for loop."),
     ast.DictComp: ("a kernel has no dictionaries", "Use arrays."),
     ast.SetComp: ("a kernel has no sets", "Use arrays."),
-    ast.List: ("a kernel has no lists", "Use a tuple, or cuda.local.array for numbers that change."),
+    ast.List: (
+        "a kernel has no lists",
+        "Use a tuple, or cuda.local.array for numbers that change.",
+    ),
     ast.Dict: ("a kernel has no dictionaries", "Use arrays."),
     ast.Set: ("a kernel has no sets", "Use arrays."),
     ast.FunctionDef: (

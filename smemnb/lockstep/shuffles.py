@@ -121,7 +121,11 @@ def activemask(batch: Batch, mask: Mask, site: Site) -> LaneValue:
 
 def lanemask_lt(batch: Batch, mask: Mask, site: Site) -> LaneValue:
     """cuda.lanemask_lt(): a bit for each lane below one's own."""
-    return ((np.uint64(1) << LANE.astype(np.uint64)) - np.uint64(1)).astype(np.uint32).reshape(1, 1, WARP)
+    return (
+        ((np.uint64(1) << LANE.astype(np.uint64)) - np.uint64(1))
+        .astype(np.uint32)
+        .reshape(1, 1, WARP)
+    )
 
 
 MEANINGS: dict[str, tuple[Callable[..., Any], str]] = {

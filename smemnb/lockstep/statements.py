@@ -43,7 +43,11 @@ def _assign_name(scope: Scope, node: ast.Name) -> Setter:
 
 
 def _assign_subscript(scope: Scope, node: ast.Subscript) -> Setter:
-    array, index, site = scope.expression(node.value), index_of(scope, node), scope.site(node, "store")
+    array, index, site = (
+        scope.expression(node.value),
+        index_of(scope, node),
+        scope.site(node, "store"),
+    )
 
     def put(frame: Frame, mask: Mask, value: LaneValue) -> None:
         target = array(frame, mask)
@@ -66,7 +70,9 @@ def _assign_tuple(scope: Scope, node: ast.Tuple | ast.List) -> Setter:
 
     def put(frame: Frame, mask: Mask, value: LaneValue) -> None:
         if not isinstance(value, tuple) or len(value) != len(setters):
-            scope.refuse(node, f"{ast.unparse(node)} takes {len(setters)} values", "Match both sides.")
+            scope.refuse(
+                node, f"{ast.unparse(node)} takes {len(setters)} values", "Match both sides."
+            )
         for put_one, item in zip(setters, value, strict=True):
             put_one(frame, mask, item)
 

@@ -1,0 +1,81 @@
+"""Barriers that not every thread of a block reaches.
+
+`syncthreads` is for all threads of a block or for none. Per barrier and block the watcher compares
+the lanes that arrive with those still alive (the others are elsewhere: the block hangs, or meets
+the wrong barrier) and with those that began (the rest has returned).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..lockstep.watch import Barrier, Site, Watcher
+from .model import Observation
+
+if TYPE_CHECKING:
+    from ..lockstep.launch import Batch, Launch
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class Barriers(Watcher):
+    """Finds barriers reached by some threads only; `observations()` lists them per barrier."""
+
+    def __init__(self) -> None:
+        self._found: dict[tuple[str, Site], Observation] = {}
+
+    def start(self, launch: Launch) -> None:
+        """Remember the launch."""
+        self._launch = launch
+
+    def begin_batch(self, batch: Batch) -> None:
+        """Remember the blocks in flight."""
+        self._batch = batch
+
+    def barrier(self, event: Barrier) -> None:
+        """Compare who arrived with who should."""
+        if event.scope != "block":
+            return
+        if event.arrived is event.live and event.live is self._launch.live:
+            return
+        shape = (self._batch.count, -1)
+        arrived, live, began = (
+            np.broadcast_to(lanes, self._batch.shape).reshape(shape)
+            for lanes in (event.arrived, event.live, self._launch.live)
+        )
+        here = arrived.any(axis=1, keepdims=True)
+        self._note("divergent_barrier", event.site, arrived, live & ~arrived & here)
+        self._note("exited_before_barrier", event.site, arrived, began & ~live & here)
+
+    def observations(self) -> list[Observation]:
+        """One observation per barrier and kind."""
+        return list(self._found.values())
+
+    def _note(self, kind: str, site: Site, arrived: Array, missing: Array) -> None:
+        count = int(missing.sum())
+        if not count:
+            return
+        seen = self._found.get((kind, site))
+        if seen is not None:
+            self._found[kind, site] = replace(seen, count=seen.count + count)
+            return
+        block, absent = (int(n) for n in np.argwhere(missing)[0])
+        present = int(arrived[block].argmax())
+        self._found[kind, site] = Observation(
+            kind=kind,
+            site=site,
+            block=self._launch.block_of(self._batch.first + block),
+            thread=self._launch.thread_of(*divmod(present, 32)),
+            other_thread=self._launch.thread_of(*divmod(absent, 32)),
+            warp=present // 32,
+            other_warp=absent // 32,
+            count=count,
+            detail={
+                "arrived": int(arrived[block].sum()),
+                "missing": int(missing[block].sum()),
+                "threads": self._launch.threads,
+            },
+        )

@@ -1,0 +1,159 @@
+"""Reads of shared memory that no thread of the block has written.
+
+A GPU gives a block whatever the last block on that multiprocessor left behind, so such a read
+often looks right. A cell that other blocks of the launch write is reported as "stale", the rest as
+"uninitialised". A table per array remembers which cells were written, one row for all blocks as
+long as they all do the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..lockstep.watch import Access, ArrayInfo, Site, Watcher
+from .model import Observation
+
+if TYPE_CHECKING:
+    from ..lockstep.launch import Batch, Launch
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class _Written:
+    """Which cells of one array have been written, as (1 or blocks, cells)."""
+
+    def __init__(self, array: ArrayInfo) -> None:
+        self.cells = int(np.prod(array.shape))
+        self.table = np.zeros((1, self.cells), bool)
+        self.complete = False
+
+
+@dataclass
+class _Early:
+    """What is known of one site that reads too early."""
+
+    site: Site
+    array: ArrayInfo
+    cells: Array  # cells read too early, in any block
+    lanes: int
+    examples: list[tuple[int, int, int]]  # block, thread, cell: of the first block and of a later
+
+
+class Initialisation(Watcher):
+    """Finds reads of shared memory before any write; `observations()` lists them per site."""
+
+    def __init__(self) -> None:
+        self._early: dict[tuple[Site, str], _Early] = {}
+        self._ever: dict[str, Array] = {}  # per array: cells written by some block
+
+    def start(self, launch: Launch) -> None:
+        """Remember the launch."""
+        self._launch = launch
+
+    def begin_batch(self, batch: Batch) -> None:
+        """Fresh shared memory."""
+        self._batch: Batch = batch
+        self._written: dict[int, tuple[_Written, ArrayInfo]] = {}
+
+    def access(self, event: Access) -> None:
+        """Mark what a store writes; look up what a load or an atomic reads."""
+        array = event.array
+        if array.space != "shared":
+            return
+        entry = self._written.get(id(array))
+        if entry is None:
+            entry = self._written[id(array)] = (_Written(array), array)
+        written = entry[0]
+        if written.complete:
+            return
+        if event.kind != "store":
+            self._look(written, event)
+        if event.kind != "load":
+            self._mark(written, event)
+
+    def end_batch(self) -> None:
+        """Remember what these blocks leave behind."""
+        for written, array in self._written.values():
+            some = written.table.any(axis=0)
+            before = self._ever.get(array.name)
+            self._ever[array.name] = some if before is None else before | some
+
+    def observations(self) -> list[Observation]:
+        """One observation per site that reads too early."""
+        return [self._observed(early) for early in self._early.values()]
+
+    def _cells(self, written: _Written, event: Access) -> tuple[Array, Array | None]:
+        """Cells touched as (blocks or 1, lanes), and the active lanes (None: all)."""
+        offset, active = event.offset, event.active
+        blocks = max(offset.shape[0], active.shape[0])
+        if active.size == 1:
+            return offset.reshape(blocks, -1), None
+        shape = np.broadcast_shapes(offset.shape, active.shape)
+        mask = np.broadcast_to(active, shape).reshape(blocks, -1)
+        return np.broadcast_to(offset, shape).reshape(blocks, -1), mask
+
+    def _mark(self, written: _Written, event: Access) -> None:
+        cells, mask = self._cells(written, event)
+        if len(cells) > 1 and len(written.table) == 1:
+            written.table = np.repeat(written.table, self._batch.count, axis=0)
+        if len(cells) == 1:
+            here = cells[0] if mask is None else cells[0][mask[0]]
+            written.table[:, here] = True
+        else:
+            rows = np.broadcast_to(np.arange(len(cells))[:, None], cells.shape)
+            keep: Any = ... if mask is None else mask
+            written.table[rows[keep], cells[keep]] = True
+        written.complete = bool(written.table.all())
+
+    def _look(self, written: _Written, event: Access) -> None:
+        cells, mask = self._cells(written, event)
+        if len(cells) == 1 and len(written.table) == 1:
+            known = written.table[0, cells]
+        else:
+            rows = np.arange(len(written.table))[:, None]
+            known = written.table[rows, cells]
+        early = ~known if mask is None else ~known & mask
+        if early.any():
+            self._note(written, event)
+
+    def _note(self, written: _Written, event: Access) -> None:
+        """Keep which lanes read too early, block by block."""
+        shape = self._batch.shape
+        cells = np.broadcast_to(event.offset, shape).reshape(shape[0], -1)
+        active = np.broadcast_to(event.active, shape).reshape(shape[0], -1)
+        table = np.broadcast_to(written.table, (shape[0], written.cells))
+        early = ~np.take_along_axis(table, cells, axis=1) & active
+        key = (event.site, event.array.name)
+        known = self._early.get(key)
+        if known is None:
+            nothing = np.zeros(written.cells, bool)
+            known = self._early[key] = _Early(event.site, event.array, nothing, 0, [])
+        known.lanes += int(early.sum())
+        known.cells[cells[early]] = True
+        places = np.argwhere(early)
+        for block, thread in (places[0], places[-1]):
+            known.examples.append(
+                (self._batch.first + int(block), int(thread), int(cells[block, thread]))
+            )
+        del known.examples[2:-1]
+
+    def _observed(self, early: _Early) -> Observation:
+        left = self._ever.get(early.array.name)
+        leftovers = left is not None and bool((left & early.cells).any())
+        later = [example for example in early.examples if example[0] > 0]
+        stale = leftovers and bool(later)
+        block, thread, cell = later[0] if stale else early.examples[0]
+        return Observation(
+            kind="stale" if stale else "uninitialised",
+            site=early.site,
+            array=early.array,
+            block=self._launch.block_of(block),
+            thread=self._launch.thread_of(*divmod(thread, 32)),
+            warp=thread // 32,
+            index=tuple(int(i) for i in np.unravel_index(cell, early.array.shape)),
+            count=early.lanes,
+            detail={"cells": int(early.cells.sum())},
+        )

@@ -29,15 +29,17 @@ SEVERITY = {
     "out_of_range": "error",
 }
 _RANK = {"error": 0, "warning": 1, "note": 2}
-_THREADS = ("divergent_barrier", "exited_before_barrier", "out_of_range")
+_UNIT = {"uninitialised": "time", "stale": "time", "out_of_range": "time"}
+_UNIT |= {"divergent_barrier": "thread", "exited_before_barrier": "thread"}
 
 
 @dataclass(frozen=True)
 class Finding:
     """One thing that is wrong with a launch, with its lines, threads and cell, and its cure.
 
-    `count` is the number of cells (races, initialisation) or threads (barriers, bounds)
-    concerned; `threads`, `warps`, `block` and `index` name the first of them.
+    `count` is how many cells (races), threads (barriers) or lanes (reads of what nobody stored,
+    indices out of range) it concerns in the whole launch; `threads`, `warps`, `block` and `index`
+    name the first of them.
     """
 
     kind: str
@@ -59,8 +61,8 @@ class Finding:
 
     @property
     def unit(self) -> str:
-        """What `count` counts, in the right number: "cells" or "threads"."""
-        noun = "thread" if self.kind in _THREADS else "cell"
+        """What `count` counts, in the right number: "cells", "threads" or "times"."""
+        noun = _UNIT.get(self.kind, "cell")
         return noun if self.count == 1 else noun + "s"
 
     def __repr__(self) -> str:
@@ -212,33 +214,29 @@ def _race_same_value(words: Words, seen: Observation) -> tuple[str, str]:
 
 
 def _divergent(words: Words, seen: Observation) -> tuple[str, str]:
-    elsewhere = "elsewhere"
+    where = "elsewhere"
     if seen.other is not None and seen.other is not seen.site:
-        elsewhere = f"at {words.line(seen.other)}"
-    missing = "a live thread of the block is"
-    if seen.count > 1:
-        missing = "live threads of the block are"
-    first = "" if seen.other_thread is None else f", first {words.thread(seen, other=True)}"
-    cause = (
-        f"the barrier of {words.line(seen.site)} is reached by {words.thread(seen)}, while "
-        f"{missing} {elsewhere}{first}."
-    )
-    return cause, (
+        where = f"at {words.line(seen.other)}"
+    return _some_at_a_barrier(words, seen, f"live ones are {where}"), (
         "Move cuda.syncthreads() out of the if or the loop, so that every thread of the block "
         "reaches the same one; only the work stays inside."
     )
 
 
 def _exited(words: Words, seen: Observation) -> tuple[str, str]:
-    gone = "a thread of the block has" if seen.count == 1 else "threads of the block have"
-    first = "" if seen.other_thread is None else f", first {words.thread(seen, other=True)}"
-    cause = (
-        f"the barrier of {words.line(seen.site)} is reached by {words.thread(seen)}, but "
-        f"{gone} returned before it{first}."
-    )
-    return cause, (
+    return _some_at_a_barrier(words, seen, "have returned before it"), (
         "Turn the early return into a guard: put the work under an if, and leave "
         "cuda.syncthreads() outside it, where every thread passes."
+    )
+
+
+def _some_at_a_barrier(words: Words, seen: Observation, others: str) -> str:
+    """How many threads of the first such block reach a barrier, and what the others do."""
+    arrived, missing = (seen.detail.get(name, "some") for name in ("arrived", "missing"))
+    absent = "" if seen.other_thread is None else f" (first {words.thread(seen, other=True)})"
+    return (
+        f"{arrived} threads of the block reach the barrier of {words.line(seen.site)} "
+        f"(first {words.thread(seen)}) and {missing} {others}{absent}."
     )
 
 

@@ -101,29 +101,34 @@ def test_race_same_value():
     assert "on the day the values differ" in found.cure
 
 
+HALF = {
+    **{"array": None, "index": None, "other_thread": (16, 0, 0), "other_warp": 0, "count": 32},
+    "detail": {"arrived": 1008, "missing": 16},
+}
+
+
 def test_divergent_barrier():
     """The barrier, who waits, who is elsewhere; the barrier moves out of the branch."""
-    at = {"other_thread": (16, 0, 0), "other_warp": 0, "array": None, "index": None, "count": 16}
-    found = only(seen("divergent_barrier", WAIT, **at))
+    found = only(seen("divergent_barrier", WAIT, **HALF))
     assert found.cause == (
-        f"The barrier of line {BARRIER} is reached by thread (3, 1), warp 1, while live threads "
-        "of the block are elsewhere, first thread (16, 0), warp 0."
+        f"1008 threads of the block reach the barrier of line {BARRIER} (first thread (3, 1), "
+        "warp 1) and 16 live ones are elsewhere (first thread (16, 0), warp 0)."
     )
     assert found.cure.startswith(f"Move {SYNC} out of the if or the loop")
-    assert (found.source, found.unit, found.array) == (SYNC, "threads", None)
+    assert (found.source, found.unit, found.count, found.array) == (SYNC, "threads", 32, None)
 
 
 def test_divergent_barrier_at_two_lines():
     """Where the others wait at another barrier, that line is named."""
     other = site(LOAD, SYNC, "barrier")
-    found = only(seen("divergent_barrier", WAIT, other=other, array=None, index=None))
-    assert f"while a live thread of the block is at line {LOAD}." in found.cause
+    found = only(seen("divergent_barrier", WAIT, **HALF, other=other))
+    assert f"and 16 live ones are at line {LOAD} (first thread (16, 0), warp 0)." in found.cause
 
 
 def test_exited_before_barrier():
     """An early return before a barrier becomes a guard."""
-    found = only(seen("exited_before_barrier", WAIT, array=None, index=None, count=2))
-    assert "but threads of the block have returned before it." in found.cause
+    found = only(seen("exited_before_barrier", WAIT, **HALF))
+    assert "and 16 have returned before it (first thread (16, 0), warp 0)." in found.cause
     assert found.cure.startswith("Turn the early return into a guard")
 
 
@@ -167,7 +172,7 @@ def test_out_of_range(index, cause, cure):
     found = only(seen("out_of_range", INP_LOAD, **at))
     assert found.cause == f"Line {STORE} loads inp[ty, tx] (thread (3, 1), warp 1) {cause}"
     assert found.cure == f"Guard the line: {cure}"
-    assert found.unit == "threads"
+    assert (found.count, found.unit) == (5, "times")
 
 
 def test_out_of_range_takes_the_detail():

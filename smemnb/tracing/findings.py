@@ -12,7 +12,7 @@ or other data may show more.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from ..lockstep.watch import Site
@@ -92,6 +92,7 @@ class Words:
         block: threads per block, for the naming of threads.
         label: the name that the report gives to the function of a site.
         source: the source line of a site.
+        seen: all observations of the launch; some words depend on what else was seen.
     """
 
     def __init__(
@@ -100,9 +101,11 @@ class Words:
         block: Dim3,
         label: Callable[[Site], str],
         source: Callable[[Site], str],
+        seen: Sequence[Observation] = (),
     ) -> None:
         self._kernel, self._block = kernel, block
         self._label, self._source = label, source
+        self._broken = [one.site for one in seen if one.kind == "divergent_barrier"]
 
     def finding(self, seen: Observation) -> Finding:
         """The observation as a finding, in words."""
@@ -153,8 +156,17 @@ class Words:
                 f"and in {self.thread(seen, other=True)}"
             )
         else:
-            said = f"{self.does(seen)} and {self.does(seen, other=True)}"
+            there = self.does(seen, other=True).removeprefix(f"{self.line(seen.site)} ")
+            said = f"{self.does(seen)} and {there}"
         return f"{said}: the same cell {_cell(seen)}"
+
+    def broken_barrier(self, first: Site, then: Site) -> Site | None:
+        """A barrier between two lines that some threads do not reach."""
+        ends = sorted((first.line, then.line))
+        for barrier in self._broken:
+            if barrier.file == first.file == then.file and ends[0] <= barrier.line <= ends[1]:
+                return barrier
+        return None
 
     def _at(self, coordinates: Dim3) -> str:
         return place(coordinates, self._block)
@@ -172,7 +184,10 @@ def _cell(seen: Observation) -> str:
 
 def _race(words: Words, seen: Observation) -> tuple[str, str]:
     cause = f"{words.both(seen)}, and no barrier orders them."
-    return cause, _ordered_by("cuda.syncthreads()", words, seen)
+    return cause, _ordered_by(_BLOCK, words, seen)
+
+
+_BLOCK = "cuda.syncthreads()"
 
 
 def _ordered_by(barrier: str, words: Words, seen: Observation) -> str:
@@ -181,6 +196,12 @@ def _ordered_by(barrier: str, words: Words, seen: Observation) -> str:
         return (
             "Let one thread store it, give every thread a cell of its own, or use "
             "cuda.atomic.add if the values are to be added up."
+        )
+    broken = words.broken_barrier(first, then)
+    if broken is not None and barrier == _BLOCK:
+        return (
+            f"Repair the barrier of {words.line(broken)} first: not every thread reaches it, so "
+            "it orders nothing."
         )
     if (first.file, first.line) == (then.file, then.line):
         if first.text == then.text:

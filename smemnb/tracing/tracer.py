@@ -150,7 +150,8 @@ def trace_of(
     """
     labels = _Labels(kernel)
     found = sorted(counts or (), key=lambda one: _order(one, labels))
-    words = Words(kernel.__name__, block, labels.of, _source)
+    seen = _worth_saying(observations or ())
+    words = Words(kernel.__name__, block, labels.of, _source, seen)
     return Trace(
         launch=LaunchInfo(
             kernel=kernel.__name__,
@@ -162,8 +163,23 @@ def trace_of(
             checked=observations is not None,
         ),
         lines=tuple(_row(one, labels) for one in found),
-        findings=tuple(sorted(map(words.finding, observations or ()), key=in_order)),
+        findings=tuple(sorted(map(words.finding, seen), key=in_order)),
     )
+
+
+def _worth_saying(observations: Sequence[Observation]) -> list[Observation]:
+    """All but the notes on stores of equal values at lines that race in earnest anyway."""
+    racing = {
+        site
+        for one in observations
+        if one.kind in ("race", "race_in_warp")
+        for site in (one.site, one.other)
+    }
+    return [
+        one
+        for one in observations
+        if one.kind != "race_same_value" or not racing & {one.site, one.other}
+    ]
 
 
 class _Labels:

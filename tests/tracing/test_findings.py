@@ -57,7 +57,11 @@ def test_race_of_the_next_pass():
 def test_race_on_one_line():
     """hist[b] = hist[b] + 1 wants an atomic, another cell on the same line a variable."""
     load, store = (site(STORE, "tile[ty, tx]", kind) for kind in ("load", "store"))
-    assert "cuda.atomic.add" in only(race(first=load, then=store)).cure
+    found = only(race(first=load, then=store))
+    assert "cuda.atomic.add" in found.cure
+    assert found.cause.startswith(
+        f"Line {STORE} loads tile[ty, tx] (thread (3, 1), warp 1) and stores tile[ty, tx] (thread "
+    )
     neighbour = site(STORE, "tile[ty, tx - 1]", "load")
     assert only(race(first=neighbour, then=store)).cure == (
         f"Load into a variable first, then {SYNC}, then store on a line of its own."
@@ -132,6 +136,21 @@ def test_exited_before_barrier():
     assert found.cure.startswith("Turn the early return into a guard")
 
 
+def test_race_around_a_divergent_barrier():
+    """A barrier that some do not reach orders nothing: no second one is asked for."""
+    race_, _ = turned([race(), seen("divergent_barrier", WAIT, **HALF)]).findings
+    assert race_.cure == (
+        f"Repair the barrier of line {BARRIER} first: not every thread reaches it, so it orders "
+        "nothing."
+    )
+
+
+def test_equal_values_where_a_race_is():
+    """A line that races in earnest gets no note that it is harmless."""
+    observations = [race(), race("race_same_value", first=TILE_STORE, then=TILE_STORE)]
+    assert [found.kind for found in turned(observations).findings] == ["race"]
+
+
 def test_uninitialised():
     """The cell that nobody stored, and that shared memory does not start as zeros."""
     found = only(seen("uninitialised"))
@@ -191,10 +210,13 @@ def test_threads_of_a_line_of_threads():
     assert "(thread 40, warp 1)" in found.cause
 
 
+OTHER_STORE = site(FIRST, "flag[0]", "store")
+
+
 def test_order():
     """Severity first, then line, then other line, whatever the order of the watchers."""
     observations = [
-        race("race_same_value", then=TILE_STORE),
+        race("race_same_value", first=OTHER_STORE, then=OTHER_STORE),
         race("race_in_warp"),
         seen("stale"),
         race(first=TILE_STORE, then=TILE_LOAD),
@@ -207,5 +229,5 @@ def test_order():
         ("race", STORE, LOAD),
         ("stale", LOAD, None),
         ("race_in_warp", STORE, LOAD),
-        ("race_same_value", STORE, STORE),
+        ("race_same_value", FIRST, FIRST),
     ]

@@ -104,9 +104,11 @@ def test_global():
 
 def test_races():
     """All kinds of race and nothing else."""
-    findings = [race(), race("race_in_warp"), seen("stale"), race("race_same_value")]
+    flag = site(FIRST, "flag[0]", "store")
+    same = race("race_same_value", first=flag, then=flag)
+    findings = [race(), race("race_in_warp"), seen("stale"), same]
     kinds = [found.kind for found in turned(findings).races]
-    assert kinds == ["race", "race_in_warp", "race_same_value"]
+    assert kinds == ["race", "race_in_warp", "race_same_value"]  # errors come first
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,178 @@
+"""The command `smemnb`: what it prints and how it ends."""
+
+import json
+import subprocess
+import sys
+import time
+
+import pytest
+
+from smemnb.cli import main
+
+SAMPLE = """
+import numpy as np
+from numba import cuda, float32
+
+TILE = 32
+
+@cuda.jit(device=True)
+def twice(x):
+    return 2 * x
+
+@cuda.jit
+def transpose_tiled(out, inp):
+    tile = cuda.shared.array((TILE, TILE), float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    col, row = cuda.grid(2)
+    tile[ty, tx] = inp[row, col]
+    cuda.syncthreads()
+    out[cuda.blockIdx.x * TILE + ty, cuda.blockIdx.y * TILE + tx] = tile[tx, ty]
+
+@cuda.jit
+def racing(out):
+    tile = cuda.shared.array(64, float32)
+    tx = cuda.threadIdx.x
+    tile[tx] = tx
+    out[tx] = tile[63 - tx]
+
+def main():
+    inp = np.ones((64, 64), np.float32)
+    out = np.zeros_like(inp)
+    transpose_tiled[(2, 2), (32, 32)](out, inp)
+    transpose_tiled[(1, 1), (32, 32)](out[:32, :32], inp[:32, :32])
+    assert out.all()
+
+def idle():
+    pass
+
+def failing():
+    raise ValueError("on purpose")
+"""
+
+
+@pytest.fixture
+def sample(tmp_path):
+    path = tmp_path / "sample_kernels.py"
+    path.write_text(SAMPLE)
+    yield path
+    sys.modules.pop("sample_kernels", None)
+    sys.path.remove(str(tmp_path)) if str(tmp_path) in sys.path else None
+
+
+LAUNCH = ["--grid", "2,2", "--block", "32,32", "--args", "float32[64,64]=0", "float32[64,64]"]
+
+
+def test_trace_one_launch(sample, capsys):
+    """A launch written out: the report, and exit code 0 where no finding is an error."""
+    assert main(["trace", f"{sample}:transpose_tiled", *LAUNCH]) == 0
+    said = capsys.readouterr().out
+    assert said.startswith("transpose_tiled[(2, 2), (32, 32)]")
+    # 4 blocks, 32 warps: 128 stores of 1 wavefront, 128 loads of 32
+    assert "4,224 wavefronts, 3,968 extra; worst 32-way" in said
+
+
+def test_trace_json(sample, capsys):
+    """--json - prints the JSON and nothing else."""
+    assert main(["trace", f"{sample}:transpose_tiled", *LAUNCH, "--json", "-"]) == 0
+    assert json.loads(capsys.readouterr().out)["shared"]["wavefronts"] == 4224
+
+
+def test_trace_to_files(sample, tmp_path, capsys):
+    """--json and --html store; the text is printed as well."""
+    files = ["--json", str(tmp_path / "t.json"), "--html", str(tmp_path / "t.html")]
+    assert main(["trace", f"{sample}:transpose_tiled", *LAUNCH, *files]) == 0
+    assert "4,224 wavefronts" in capsys.readouterr().out
+    assert json.loads((tmp_path / "t.json").read_text())["shared"]["extra"] == 3968
+    page = (tmp_path / "t.html").read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>") and "transpose_tiled" in page
+
+
+def test_trace_through_a_function(sample, capsys):
+    """--call traces every launch that the function makes, and the launches take effect."""
+    assert main(["trace", f"{sample}:transpose_tiled", "--call", "main", "--json", "-"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [json.loads(line)["shared"]["wavefronts"] for line in lines] == [4224, 1056]
+
+
+def test_trace_with_errors(sample, capsys):
+    """A finding that is an error ends with exit code 1."""
+    words = ["trace", f"{sample}:racing", "--grid", "1", "--block", "64", "--args", "float32[64]"]
+    assert main(words) == 1
+    assert "error:" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ([":transpose_tiled"], "how is transpose_tiled launched? Add --grid"),
+        ([":transpose_tiled", "--grid", "1"], "it has: main, idle, failing"),
+        ([":transpose_tiled", *LAUNCH[:5], "1"], "transpose_tiled(out, inp) takes 2 arguments"),
+        ([":transpose_tiled", "--call", "main", "--grid", "1"], "--call launches by itself"),
+        ([":transpose_tiled", "--call", "run"], "has no function run; it has: main, idle, failing"),
+        ([":transpose_tiled", "--call", "idle"], "idle() came back and had not launched"),
+        ([":transpose_tiled", "--call", "failing"], "failing() raised (line 38): ValueError: on"),
+        ([":transpose", *LAUNCH], "has no transpose; it has: transpose_tiled, racing"),
+        (["", *LAUNCH], "has several kernels; it has: transpose_tiled, racing"),
+    ],
+)
+def test_trace_refused(sample, capsys, words, said):
+    """Exit code 2, and a sentence that says what to write."""
+    assert main(["trace", f"{sample}{words[0]}", *words[1:]]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("smemnb trace: ") and said in error
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("absent.py", None, "is not there (looked in "),
+        ("notes.txt", "", "write FILE.py:KERNEL"),
+        ("empty_file.py", "", "has no kernel"),
+        (
+            "broken_file.py",
+            "x = 1\ny = 1 / 0\n",
+            "while it was imported (line 2): ZeroDivisionError",
+        ),
+        ("unfinished_file.py", "x = (\n", "while it was imported (line 1): SyntaxError"),
+    ],
+)
+def test_file_refused(tmp_path, capsys, name, text, said):
+    """A file without the kernel is refused with the reason."""
+    if text is not None:
+        (tmp_path / name).write_text(text)
+    assert (
+        main(["trace", f"{tmp_path / name}:kernel" if text is None else str(tmp_path / name)]) == 2
+    )
+    assert said in capsys.readouterr().err
+
+
+def test_check(sample, capsys):
+    """A kernel that is no answer: its verdict, and exit code 1."""
+    assert main(["check", "ex00_scale", f"{sample}:racing"]) == 1
+    assert capsys.readouterr().out.startswith("ex00_scale: not yet")
+
+
+def test_progress(capsys):
+    """The table of exercises."""
+    assert main(["progress"]) == 0
+    assert "exercises done" in capsys.readouterr().out
+
+
+def test_unknown_option(capsys):
+    """A misspelt option is refused, not passed over."""
+    with pytest.raises(SystemExit, match="2"):
+        main(["progress", "--al"])
+    assert "not understood: --al" in capsys.readouterr().err
+
+
+def test_help_is_quick():
+    """`smemnb --help` imports neither NumPy nor Numba."""
+    code = (
+        "import sys, smemnb.cli as cli\n"
+        "try: cli.main(['--help'])\n"
+        "except SystemExit: print(sorted({'numpy', 'numba', 'matplotlib'} & set(sys.modules)))"
+    )
+    start = time.monotonic()
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.stdout.splitlines()[-1] == "[]", done.stderr
+    assert time.monotonic() - start < 5

@@ -279,6 +279,9 @@ _NUMPY_MATH: dict[str, Meaning] = {
 }  # fmt: skip
 
 
+_NOT_OF_BOOL = (np.subtract, np.negative, np.positive, np.sign, np.gcd, np.lcm)
+
+
 @lru_cache(maxsize=1024)
 def _ufunc_casts(ufunc: np.ufunc, dtypes: tuple[DType, ...]) -> tuple[DType, ...] | None:
     """The dtypes a ufunc's operands are cast to: NumPy's loops without those of float16.
@@ -291,12 +294,12 @@ def _ufunc_casts(ufunc: np.ufunc, dtypes: tuple[DType, ...]) -> tuple[DType, ...
         floats = [d for d in wanted if d.kind in "fc"]
         widest = reduce(np.promote_types, floats)
         wanted = tuple(widest if d.kind in "iub" else d for d in wanted)
-    if ufunc in (np.subtract, np.negative, np.positive, np.sign, np.gcd, np.lcm):
-        wanted = tuple(INT8 if d.kind == "b" else d for d in wanted)
+    if kinds == {"b"} and ufunc in _NOT_OF_BOOL:
+        wanted = (INT8,) * len(wanted)
     loop = ufunc.resolve_dtypes(wanted + (None,) * ufunc.nout)
     small = all(d.itemsize < 4 for d in wanted)
     if FLOAT16 in loop or (ufunc is np.true_divide and small):
-        wanted = tuple(FLOAT32 if d.itemsize < 4 and d.kind != "f" else d for d in wanted)
+        wanted = (FLOAT32, *wanted[1:]) if ufunc is np.ldexp else (FLOAT32,) * len(wanted)
     return None if wanted == dtypes else wanted
 
 

@@ -1,0 +1,82 @@
+"""CUDA shared memory, taught with real numba.cuda kernels, and memory reports for any of them.
+
+    from numba import cuda
+    import smemnb
+
+    smemnb.trace(kernel)[grid, block](out, inp)      # counts per source line, races, findings
+    smemnb.check("ex01", kernel)                     # right? conflict-free? what to change?
+
+Importing smemnb plugs numba.cuda, in either order: without a usable GPU, kernels run in the
+lockstep engine (`smemnb.simulator`). The names below load what they need when they are used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from .simulator.hook import install as _install
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "trace": "tracing.tracer",
+    "Trace": "tracing.trace",
+    "check": "exercises.check",
+    "Verdict": "exercises.verdict",
+    "hint": "exercises.hints",
+    "solution": "exercises.hints",
+    "progress": "exercises.progress",
+    "predict": "exercises.predict",
+    "show_source": "exercises.source",
+    "bank_map": "figures",
+    "tile_map": "figures",
+}
+_ROOMS = (
+    "compiled errors exercises figures hardware kernels lockstep measure operations rules"
+    " simulator tracing"
+).split()
+
+if TYPE_CHECKING:
+    from .exercises.check import check
+    from .exercises.hints import hint, solution
+    from .exercises.predict import predict
+    from .exercises.progress import progress
+    from .exercises.source import show_source
+    from .exercises.verdict import Verdict
+    from .tracing.trace import Trace
+    from .tracing.tracer import trace
+
+__all__ = [
+    "Trace",
+    "Verdict",
+    "__version__",
+    "bank_map",
+    "check",
+    "hint",
+    "predict",
+    "progress",
+    "show_source",
+    "solution",
+    "tile_map",
+    "trace",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """A public name, from the module that has it; or a room of the house."""
+    if name in _ROOMS:
+        return import_module(f".{name}", __name__)
+    if name not in _HOMES:
+        raise AttributeError(f"smemnb has no {name!r}; public are: {', '.join(__all__)}")
+    value = getattr(import_module(f".{_HOMES[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """Public names and rooms."""
+    return sorted({*__all__, *_ROOMS})
+
+
+_install()

@@ -1,0 +1,175 @@
+"""Kernel arguments as Numba hands them to a GPU: copied in, copied back, or refused.
+
+A host array becomes device memory for the launch and is copied back when the kernel has ended,
+in the order of the arguments; an array that is given twice becomes two pieces of memory, and the
+last copy wins. Device arrays are written in place. `cuda.In` is not copied back; `cuda.Out` is not
+copied in (its memory holds all-ones bits: NaN, -1). A read-only array is not copied back, and
+stores to it are refused by type inference.
+
+What Numba does not take is refused before anything is written, with the parameter's name and the
+repair. Non-contiguous host arrays are among it: numba.cuda copies whole buffers only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..errors import LaunchRefused
+
+_INSTEAD: tuple[tuple[type | tuple[type, ...], str, str], ...] = (
+    (list, "a list", "np.array({name}, dtype=np.float32)"),
+    ((set, frozenset, dict, range, slice), "a {type}", "np.array([...]) of its numbers"),
+    ((str, bytes), "a text", "a number"),
+    (type(None), "None", "an array or a number"),
+)
+
+
+@dataclass
+class Prepared:
+    """Arguments of one launch: what the engine gets, Numba's view of it, and the way back."""
+
+    values: list[Any] = field(default_factory=list)
+    seen: list[Any] = field(default_factory=list)
+    write_back: list[Callable[[], None]] = field(default_factory=list)
+    _on_gpu: dict[int, Any] = field(default_factory=dict)
+
+    def add(self, name: str, value: Any) -> None:
+        """Take one more argument.
+
+        Raises:
+            LaunchRefused: Numba would not take it.
+        """
+        engine, seen = self._adopt(name, value)
+        self.values.append(engine)
+        self.seen.append(seen)
+
+    def finish(self) -> None:
+        """Copy results back, in the order of the arguments."""
+        for write in self.write_back:
+            write()
+
+    def _adopt(self, name: str, value: Any) -> tuple[Any, Any]:
+        """(value for the engine, value whose Numba type is asked for)."""
+        hint = _hint(value)
+        if hint is not None:
+            return self._host_array(name, np.asarray(value.value), hint)
+        if isinstance(value, tuple):
+            parts = [self._adopt(f"{name}[{i}]", part) for i, part in enumerate(value)]
+            engine, seen = [p[0] for p in parts], [p[1] for p in parts]
+            if hasattr(value, "_fields"):
+                return type(value)(*engine), type(value)(*seen)
+            return tuple(engine), tuple(seen)
+        if getattr(value, "__cuda_ndarray__", False) and hasattr(value, "_ary"):
+            return value._ary, value._ary
+        if type(value).__name__ == "HostVisible":
+            return np.asarray(value), np.asarray(value)
+        if isinstance(value, np.ndarray):
+            return self._host_array(name, value, "InOut")
+        if hasattr(value, "__cuda_array_interface__"):
+            return self._gpu_array(name, value)
+        return _scalar(name, value)
+
+    def _host_array(self, name: str, value: Any, how: str) -> tuple[Any, Any]:
+        _check_array(name, value)
+        plain = np.asarray(value)
+        if how == "Out":
+            memory = np.empty_like(plain, subok=False)
+            memory.ravel(order="K").view(np.uint8)[...] = 0xFF
+        else:
+            memory = np.array(plain, order="K")
+        if how != "In" and plain.flags.writeable:
+            self.write_back.append(lambda: np.copyto(plain, memory))
+        return memory, plain
+
+    def _gpu_array(self, name: str, value: Any) -> tuple[Any, Any]:
+        """Memory of a GPU, for a trace beside it: a host copy, copied back afterwards."""
+        from numba import cuda
+
+        from .devices import device
+
+        if device() in ("lockstep", "numba simulator"):
+            raise LaunchRefused(
+                f"`{name}` is in the memory of a GPU, and this process runs kernels in the"
+                f" lockstep engine. Pass a NumPy array: {name}.get() or {name}.cpu().numpy()"
+            )
+        if id(value) not in self._on_gpu:
+            array = value if hasattr(value, "copy_to_host") else cuda.as_cuda_array(value)
+            memory = array.copy_to_host()
+            self.write_back.append(lambda: array.copy_to_device(memory))
+            self._on_gpu[id(value)] = memory
+        return self._on_gpu[id(value)], self._on_gpu[id(value)]
+
+
+def _hint(value: Any) -> str | None:
+    """The name of a wrapper of numba.cuda ("In", "Out" or "InOut"), None for anything else."""
+    names = [base.__name__ for base in type(value).__mro__]
+    return names[0] if "ArgHint" in names and names[0] in ("In", "Out", "InOut") else None
+
+
+def _check_array(name: str, value: np.ndarray[Any, Any]) -> None:
+    kind = value.dtype
+    if isinstance(value, np.ma.MaskedArray):
+        raise LaunchRefused(f"`{name}` is a masked array. Pass {name}.filled(0)")
+    if kind.hasobject:
+        raise LaunchRefused(
+            f"`{name}` is an array of Python objects. Give it a number type:"
+            f" {name}.astype(np.float32); rows of unequal length make such arrays"
+        )
+    if kind.kind in "US":
+        raise LaunchRefused(f"`{name}` is an array of texts. Kernels take arrays of numbers")
+    if kind.kind in "fc" and kind.itemsize // (1 + (kind.kind == "c")) > 8:
+        raise LaunchRefused(f"`{name}` is {kind}, which no GPU has. Pass {name}.astype(np.float64)")
+    if not kind.isnative:
+        raise LaunchRefused(
+            f"`{name}` has the byte order of another machine ({kind.str})."
+            f" Pass {name}.astype({name}.dtype.newbyteorder('='))"
+        )
+    if not (value.flags.c_contiguous or value.flags.f_contiguous):
+        raise LaunchRefused(
+            f"`{name}` is not contiguous: shape {value.shape}, strides {value.strides} bytes"
+            " (a slice, or a view with other axes). numba.cuda copies contiguous arrays only:"
+            f" pass np.ascontiguousarray({name}), and copy results back yourself;"
+            " slices of device arrays are fine"
+        )
+
+
+def _scalar(name: str, value: Any) -> tuple[Any, Any]:
+    for kinds, what, instead in _INSTEAD:
+        if isinstance(value, kinds):
+            raise LaunchRefused(
+                f"`{name}` is {what.format(type=type(value).__name__)}."
+                " Kernels take NumPy arrays, device arrays, numbers and tuples of them:"
+                f" pass {instead.format(name=name)}"
+            )
+    if isinstance(value, bool):
+        return np.bool_(value), value
+    if isinstance(value, int) and type(value) is int:
+        return _integer(name, value), value
+    if isinstance(value, float) and type(value) is float:
+        return np.float64(value), value
+    if isinstance(value, complex) and type(value) is complex:
+        return np.complex128(value), value
+    if isinstance(value, np.longdouble) and np.dtype(np.longdouble).itemsize > 8:
+        raise LaunchRefused(f"`{name}` is {value.dtype}, which no GPU has. Pass float({name})")
+    if isinstance(value, np.generic):
+        return value, value
+    if hasattr(value, "_value_"):  # a member of an enum
+        return value, value
+    to_numpy = next((m for m in ("to_numpy", "numpy") if hasattr(value, m)), None)
+    repair = f"pass {name}.{to_numpy}()" if to_numpy else "take the numbers out of it"
+    raise LaunchRefused(
+        f"`{name}` is of type {type(value).__name__}. Kernels take NumPy arrays, device arrays,"
+        f" numbers and tuples of them: {repair}"
+    )
+
+
+def _integer(name: str, value: int) -> np.signedinteger[Any] | np.unsignedinteger[Any]:
+    if -(2**63) <= value < 2**63:
+        return np.int64(value)
+    if 0 <= value < 2**64:
+        return np.uint64(value)
+    raise LaunchRefused(f"`{name}` is {value}, which does not fit into 64 bits")

@@ -1,0 +1,267 @@
+"""A launch in the lockstep engine: checked as a driver checks it, typed by Numba, then run.
+
+Order of events, as on a GPU: grid and block, shared memory, number and kinds of arguments, type
+inference; then arrays are copied in, the kernel runs, and results are copied back. Whatever is
+refused is refused before anything is written; a kernel that stops in the middle leaves host
+arrays as they were.
+
+The limits are those of `devices.cc()`. **Limits**: registers are not modelled, so a block that a
+GPU refuses for want of registers is launched here; the engine's end of a launch is its call's
+end, so streams order nothing.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .. import lockstep  # noqa: F401  (its package must load before `launch` is asked for)
+from ..errors import LaunchRefused
+from ..hardware import Limits, limits
+from ..lockstep.launch import launch as lockstep_launch
+from . import devices
+from .arguments import Prepared
+
+Dim3 = tuple[int, int, int]
+DEFAULT_BLOCK = 256
+"""Threads per block of `forall` where none are given (a GPU's driver would choose)."""
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """What a launch needs to know of a kernel, whatever kind of object it is."""
+
+    function: Callable[..., Any]
+    options: dict[str, Any]
+    signatures: tuple[tuple[tuple[Any, ...], Any], ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return self.function.__name__
+
+
+def kernel_of(kernel: Any) -> Kernel:
+    """A numba.cuda dispatcher, a kernel of Numba's simulator, or a plain function.
+
+    Raises:
+        LaunchRefused: anything else, or a device function.
+    """
+    function = getattr(kernel, "py_func", None) or getattr(kernel, "fn", None) or kernel
+    if not inspect.isfunction(function):
+        raise LaunchRefused(f"a {type(kernel).__name__} is no kernel: decorate a function")
+    options = dict(getattr(kernel, "targetoptions", None) or {})
+    if options.get("device") or getattr(kernel, "_device", False):
+        raise LaunchRefused(
+            f"{function.__name__} is a device function: it is called from kernels. A kernel has"
+            " @cuda.jit without device=True"
+        )
+    if any(base.__name__ == "CPUDispatcher" for base in type(kernel).__mro__):
+        raise LaunchRefused(f"{function.__name__} is compiled for the CPU: use @cuda.jit")
+    if not hasattr(kernel, "_can_compile"):
+        return Kernel(function, options)
+    from .inference import declared_signatures
+
+    return Kernel(function, options, tuple(declared_signatures(kernel)))
+
+
+def run(
+    kernel: Any,
+    grid: Any,
+    block: Any,
+    stream: Any,
+    shared_bytes: Any,
+    args: Sequence[Any],
+    watchers: Sequence[Any] = (),
+) -> None:
+    """Launch a kernel in the lockstep engine.
+
+    Args:
+        kernel: a dispatcher, a kernel of Numba's simulator, or a plain function.
+        grid: blocks, one number or up to three.
+        block: threads, one number or up to three.
+        stream: accepted and ignored.
+        shared_bytes: dynamic shared memory per block.
+        args: arrays (host or device), numbers, tuples, `cuda.In`, `cuda.Out`, `cuda.InOut`.
+        watchers: `lockstep.watch.Watcher`s that listen in.
+
+    Raises:
+        LaunchRefused: a device would refuse the launch; nothing was launched.
+        TypingRefused: Numba would refuse the kernel for these arguments.
+        UnsupportedSyntax: the engine cannot run a construct of the kernel.
+    """
+    known = kernel_of(kernel)
+    grid_dim, block_dim = launch_dimensions(kernel, grid, block)
+    most = limits(devices.cc())
+    check_limits(known, grid_dim, block_dim, most)
+    dynamic = _shared_bytes(known.name, shared_bytes, most)
+    _check_stream(known.name, stream)
+    prepared = _prepare(known, args, stream)
+    types = None if devices.simulated_by_numba() else _infer(known, prepared)
+    lockstep_launch(
+        known.function,
+        grid_dim,
+        block_dim,
+        prepared.values,
+        shared_bytes=dynamic,
+        shared_limit=most.shared_per_block_optin if dynamic else most.shared_per_block,
+        watchers=watchers,
+        types=types,
+    )
+    prepared.finish()
+
+
+# --- grid and block ----------------------------------------------------------------------------
+
+
+def launch_dimensions(kernel: Any, grid: Any, block: Any) -> tuple[Dim3, Dim3]:
+    """Grid and block as three positive ints each.
+
+    >>> def copy(out, inp): ...
+    >>> launch_dimensions(copy, 4, (32, 8))
+    ((4, 1, 1), (32, 8, 1))
+
+    Raises:
+        LaunchRefused: not one to three positive whole numbers.
+    """
+    function = getattr(kernel, "py_func", None) or getattr(kernel, "fn", None) or kernel
+    name = getattr(function, "__name__", "kernel")
+    return _dim3(name, "grid", "blocks", grid), _dim3(name, "block", "threads", block)
+
+
+def _dim3(name: str, which: str, unit: str, given: Any) -> Dim3:
+    sizes = list(given) if isinstance(given, tuple | list) else [given]
+    if not 1 <= len(sizes) <= 3:
+        raise LaunchRefused(
+            f"{name}: {which} {given!r} has {len(sizes)} numbers; it takes one to three (x, y, z)"
+        )
+    for size in sizes:
+        if isinstance(size, float | np.floating):
+            raise LaunchRefused(
+                f"{name}: {which} {given!r} holds the float {size!r}; a number of {unit} is a"
+                " whole number. `/` gives a float: write `//`, rounded up as (n + 31) // 32"
+            )
+        if not isinstance(size, int | np.integer):
+            raise LaunchRefused(
+                f"{name}: {which} {given!r} holds {size!r}; write whole numbers:"
+                f" {name}[grid, block](...)"
+            )
+        if size < 1:
+            raise LaunchRefused(
+                f"{name}: {which} {given!r} has {size} {unit} in one direction; the least is 1."
+                " For empty data, leave the launch out"
+            )
+    x, y, z = (int(size) for size in (*sizes, 1, 1, 1)[:3])
+    return x, y, z
+
+
+def check_limits(kernel: Kernel, grid: Dim3, block: Dim3, most: Limits) -> None:
+    """Nothing, if the device takes this grid and block.
+
+    Raises:
+        LaunchRefused: more than the compute capability, or `launch_bounds`, allows.
+    """
+    chip = f"compute capability {most.cc[0]}.{most.cc[1]}"
+    threads = block[0] * block[1] * block[2]
+    if threads > most.threads_per_block:
+        swapped = grid[0] * grid[1] * grid[2] <= most.threads_per_block
+        hint = f" Grid and block may be swapped: {kernel.name}[grid, block]." if swapped else ""
+        raise LaunchRefused(
+            f"{kernel.name}: block {block} has {threads} threads; a block has at most"
+            f" {most.threads_per_block} ({chip}). Use a smaller block and more blocks.{hint}"
+        )
+    rows = (("block", "threads", block, most.block_dim), ("grid", "blocks", grid, most.grid_dim))
+    for which, unit, sizes, allowed in rows:
+        for axis, size, limit in zip("xyz", sizes, allowed, strict=True):
+            if size > limit:
+                raise LaunchRefused(
+                    f"{kernel.name}: {which} {sizes} has {size} {unit} along {axis}; at most"
+                    f" {limit} ({chip}). Put the longest direction on x"
+                )
+    bounds = kernel.options.get("launch_bounds")
+    bound = bounds[0] if isinstance(bounds, tuple) else bounds
+    if bound is not None and threads > bound:
+        raise LaunchRefused(
+            f"{kernel.name}: block {block} has {threads} threads; its launch_bounds promise at"
+            f" most {bound}. Use a smaller block, or raise launch_bounds"
+        )
+
+
+def _shared_bytes(name: str, given: Any, most: Limits) -> int:
+    if isinstance(given, bool) or not isinstance(given, int | np.integer) or given < 0:
+        raise LaunchRefused(
+            f"{name}: {given!r} is no number of bytes of dynamic shared memory;"
+            " write a whole number, elements times itemsize"
+        )
+    if given > most.shared_per_block_optin:
+        raise LaunchRefused(
+            f"{name}: {given} bytes of dynamic shared memory; a block has at most"
+            f" {most.shared_per_block_optin} (compute capability {most.cc[0]}.{most.cc[1]})."
+            " Use a smaller tile"
+        )
+    return int(given)
+
+
+def _check_stream(name: str, stream: Any) -> None:
+    if isinstance(stream, int | np.integer) and stream > 2:  # 1 and 2 name the default streams
+        raise LaunchRefused(
+            f"{name}: the third entry of [grid, block, ...] is the stream, and {stream} is none."
+            f" Bytes of shared memory are the fourth: {name}[grid, block, 0, {stream}]"
+        )
+
+
+def forall_block(kernel: Any) -> int:
+    """Threads per block of `kernel.forall(n)`: 256, or fewer where `launch_bounds` says so."""
+    bounds = (getattr(kernel, "targetoptions", None) or {}).get("launch_bounds")
+    bound = bounds[0] if isinstance(bounds, tuple) else bounds
+    return min(DEFAULT_BLOCK, bound or DEFAULT_BLOCK)
+
+
+# --- arguments and types -----------------------------------------------------------------------
+
+
+def _prepare(kernel: Kernel, args: Sequence[Any], stream: Any) -> Prepared:
+    parameters = inspect.signature(kernel.function).parameters
+    names = list(parameters)
+    kinds = {parameter.kind for parameter in parameters.values()}
+    if inspect.Parameter.VAR_POSITIONAL not in kinds and len(args) != len(names):
+        missing = ", ".join(names[len(args) :])
+        what = f"missing: {missing}" if missing else f"{len(args) - len(names)} too many"
+        raise LaunchRefused(
+            f"{kernel.name}({', '.join(names)}) takes {len(names)} arguments and got"
+            f" {len(args)}; {what}"
+        )
+    names += [f"{names[-1]}[{i}]" for i in range(len(args) - len(names))] if names else []
+    prepared = Prepared()
+    for name, value in zip(names, args, strict=True):
+        for extension in reversed(kernel.options.get("extensions") or ()):
+            _, value = extension.prepare_args(None, value, stream=stream, retr=prepared.write_back)
+        prepared.add(name, value)
+    return prepared
+
+
+def _infer(kernel: Kernel, prepared: Prepared) -> Any:
+    from .inference import argument_type, infer
+    from .signatures import fit
+
+    types = tuple(argument_type(value) for value in prepared.seen)
+    if kernel.signatures:
+        names = list(inspect.signature(kernel.function).parameters)
+        types = fit(kernel.name, names, kernel.signatures, types)
+        prepared.values = [_cast(v, t) for v, t in zip(prepared.values, types, strict=True)]
+    return infer(kernel.function, types, kernel.options)
+
+
+def _cast(value: Any, kind: Any) -> Any:
+    """A number as the declared type holds it; arrays and tuples as they are."""
+    from .inference import scalar_dtype
+
+    wanted = scalar_dtype(kind)
+    if wanted is None or not isinstance(value, np.generic):
+        return value
+    with np.errstate(all="ignore"):
+        return np.asarray(value).astype(wanted)[()]

@@ -1,0 +1,185 @@
+"""Replaces, in place, what numba.cuda cannot do without a GPU: launch, host API, eager compiling.
+
+Decorators, their options, `@intrinsic`, type inference and `compile_ptx` stay Numba's own and
+keep working in the same process. Signatures given to `@cuda.jit` are noted and not compiled; a
+real compilation (`compile_ptx`, where the toolkit is installed) compiles them when it meets them.
+
+With a usable GPU nothing is replaced. Everything that knows where Numba keeps these things is
+here and in `seam`.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import Any
+
+from ..errors import LaunchRefused, SmemnbError
+from . import devices
+from .launch import forall_block, launch_dimensions, run
+
+
+def plug(cuda: Any) -> None:
+    """Decide where launches go, and replace what must be replaced in `numba.cuda`.
+
+    Raises:
+        SmemnbError: SMEMNB_DEVICE has an unknown value, or this Numba is built otherwise.
+    """
+    choice = devices.choice()
+    if choice == "off" or devices.simulated_by_numba():
+        devices.set_launches("off")
+        return
+    _quiet()
+    usable = choice != "lockstep" and cuda.is_available()
+    if usable:
+        devices.set_launches("gpu")
+        return
+    try:
+        if choice == "gpu":
+            _refuse_launches(cuda)
+        else:
+            _replace(cuda)
+    except (AttributeError, ImportError) as error:
+        raise SmemnbError(
+            f"smemnb does not know this version of numba.cuda ({error})."
+            " Set SMEMNB_DEVICE=off to use Numba without smemnb's engine"
+        ) from error
+
+
+def _quiet() -> None:
+    """Small grids are the rule in a workbook: no warning about low occupancy, unless asked for."""
+    if "NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS" not in os.environ:
+        from numba.core import config
+
+        config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
+        try:
+            from numba.cuda.core import config as own
+        except ImportError:
+            return
+        own.CUDA_LOW_OCCUPANCY_WARNINGS = 0
+
+
+def _refuse_launches(cuda: Any) -> None:
+    from . import seam
+
+    def refuse(self: Any, *args: Any, **kwargs: Any) -> Any:
+        raise SmemnbError(devices.no_gpu(cuda))
+
+    seam.CUDADispatcher.configure = refuse
+    seam.CUDADispatcher.forall = refuse
+    devices.set_launches("no gpu")
+
+
+class Launch:
+    """A kernel with its launch configuration; calling it launches. It changes nothing else."""
+
+    def __init__(
+        self, dispatcher: Any, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: Any = 0
+    ) -> None:
+        self.dispatcher = dispatcher
+        self.griddim, self.blockdim = launch_dimensions(dispatcher, griddim, blockdim)
+        self.stream, self.sharedmem = stream, sharedmem
+
+    def __call__(self, *args: Any) -> None:
+        """Launch: the lockstep engine runs the kernel to its end."""
+        run(self.dispatcher, self.griddim, self.blockdim, self.stream, self.sharedmem, args)
+
+
+class ForAll:
+    """A launch with at least `ntasks` threads in one dimension."""
+
+    def __init__(
+        self, dispatcher: Any, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0
+    ) -> None:
+        if ntasks < 0:
+            raise LaunchRefused(f"forall({ntasks}) asks for a negative number of threads")
+        self._dispatcher, self._ntasks, self._tpb = dispatcher, ntasks, tpb
+        self._stream, self._sharedmem = stream, sharedmem
+
+    def __call__(self, *args: Any) -> None:
+        """Launch, unless there is nothing to do."""
+        if self._ntasks == 0:
+            return
+        block = self._tpb or forall_block(self._dispatcher)
+        grid = -(-self._ntasks // block)
+        Launch(self._dispatcher, grid, block, self._stream, self._sharedmem)(*args)
+
+
+def _replace(cuda: Any) -> None:
+    from numba.cuda import api as api_module
+    from numba.cuda import compiler
+
+    from . import seam
+    from .host import host_api
+
+    api = host_api()
+    for module in (cuda, api_module, compiler, seam.dispatcher_module):
+        for name, value in api.items():
+            if hasattr(module, name):
+                setattr(module, name, value)
+    seam.dispatcher_module._LaunchConfiguration = Launch
+    seam.dispatcher_module.ForAll = ForAll
+    seam.CUDADispatcher.configure = _configure
+    seam.CUDADispatcher.__getitem__ = _getitem
+    _note_signatures(seam.CUDADispatcher)
+    devices.set_launches("lockstep")
+
+
+def _configure(self: Any, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: Any = 0) -> Any:
+    return Launch(self, griddim, blockdim, stream, sharedmem)
+
+
+def _getitem(self: Any, configuration: Any) -> Launch:
+    """The launch that `kernel[grid, block]` describes.
+
+    Raises:
+        LaunchRefused: fewer than two or more than four entries, or bad dimensions.
+    """
+    name = self.py_func.__name__
+    if not isinstance(configuration, tuple) or not 2 <= len(configuration) <= 4:
+        raise LaunchRefused(
+            f"{name}[{configuration!r}] lacks a launch. Write {name}[grid, block](...);"
+            " stream and bytes of dynamic shared memory may follow"
+        )
+    return Launch(self, *configuration)
+
+
+_real = threading.local()
+
+
+def _note_signatures(dispatcher: Any) -> None:
+    """Signatures are noted at decoration and compiled when a real compilation needs them."""
+    compile_device, call_template = dispatcher.compile_device, dispatcher.get_call_template
+
+    def noted(self: Any) -> list[Any]:
+        return self.__dict__.setdefault("_smemnb_signatures", [])  # type: ignore[no-any-return]
+
+    def note_kernel(self: Any, sig: Any) -> None:
+        from . import seam
+
+        types, returns = seam.sigutils.normalize_signature(sig)
+        if (types, returns) not in noted(self):
+            noted(self).append((tuple(types), returns))
+
+    def note_device(self: Any, args: Any, return_type: Any = None) -> Any:
+        if getattr(_real, "depth", 0):
+            return compile_device(self, args, return_type)
+        noted(self).append((tuple(args), return_type))
+        return None
+
+    def get_call_template(self: Any, args: Any, kws: Any) -> Any:
+        _real.depth = getattr(_real, "depth", 0) + 1
+        try:
+            for types, returns in self.__dict__.get("_smemnb_signatures", ()):
+                compile_device(self, types, returns)
+            return call_template(self, args, kws)
+        finally:
+            _real.depth -= 1
+
+    def disable_compile(self: Any, val: bool = True) -> None:
+        self._can_compile = not val
+
+    dispatcher.compile = note_kernel
+    dispatcher.disable_compile = disable_compile
+    dispatcher.compile_device = note_device
+    dispatcher.get_call_template = get_call_template

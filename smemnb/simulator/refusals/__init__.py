@@ -1,0 +1,56 @@
+"""What Numba refuses, said in a learner's words: what stands there, why not, what to write.
+
+`refusal(error, function, types)` turns any error of Numba's front end into `TypingRefused`. A
+table of rules, tried in order, matches the text of Numba's message (`names`, `operations`); a
+message that no rule knows is passed on, cleaned to its first sentence. Numba's whole text is
+kept in `.numba_message`. `lowering` knows what Numba refuses later, when it generates code.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable
+from typing import Any
+
+from ...errors import TypingRefused
+from . import names, operations  # both fill the table of rules
+from .place import Place, function_tree, place
+from .words import RULES, Scene, worded
+
+__all__ = ["names", "operations", "refusal"]
+
+
+def refusal(error: BaseException, function: Callable[..., Any], types: Any) -> TypingRefused:
+    """The error as `TypingRefused`, with its place, its source line and a repair."""
+    text = str(error)
+    scene = Scene(text, place(error, function.__code__), function, tuple(types))
+    for pattern, rule in RULES:
+        match = pattern.search(text)
+        said = rule(match, scene) if match else None
+        if said is not None:
+            return worded(_named_place(text, scene), *said, numba_message=text)
+    syntax = operations.unsupported_in(function, operations.SYNTAX)
+    if syntax is not None:
+        return worded(syntax[0], *syntax[1], numba_message=text)
+    said = f"Numba does not accept this: {_first_sentence(error)}.", ""
+    return worded(scene.where, *said, numba_message=text)
+
+
+def _named_place(text: str, scene: Scene) -> Place:
+    """The place, or the first use of the name that Numba does not know and gives no line for."""
+    name = re.search(r"name '(\w+)' is not defined", text)
+    code = scene.function.__code__
+    if name and scene.where.line == code.co_firstlineno:
+        for node in ast.walk(function_tree(code)):
+            if isinstance(node, ast.Name) and node.id == name[1]:
+                return Place(code.co_filename, node.lineno)
+    return scene.where
+
+
+def _first_sentence(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines()]
+    kept = [line for line in lines if line and not line.startswith(("Failed in", "During:"))]
+    sentence = kept[0].rstrip(".") if kept else type(error).__name__
+    known = type(error).__name__.endswith(("TypingError", "CompilerError", "BytecodeError"))
+    return sentence if known else f"{type(error).__name__}: {sentence}"

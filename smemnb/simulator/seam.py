@@ -1,0 +1,82 @@
+"""The inner names of Numba that this package uses, from whichever numba.cuda is installed.
+
+numba-cuda carries its own copy of Numba's compiler (`numba.cuda.core`, `numba.cuda.types`); the
+numba.cuda inside Numba uses `numba.core`. Everything that is not Numba's public interface is
+imported here and nowhere else, so a new Numba (or its successor) is met in one file.
+
+Importing this module imports numba.cuda.
+"""
+
+from __future__ import annotations
+
+import importlib
+from types import ModuleType
+from typing import Any
+
+from numba.core.target_extension import target_override
+from numba.cuda import compiler as cuda_compiler  # not `import numba.cuda`: while numba.cuda is
+from numba.cuda import dispatcher as cuda_dispatcher  # being plugged, numba has no `cuda` yet
+from numba.cuda.descriptor import cuda_target
+
+
+def _module(name: str) -> ModuleType:
+    """`numba.cuda.core.<name>` of numba-cuda, else `numba.core.<name>`."""
+    try:
+        return importlib.import_module(f"numba.cuda.core.{name}")
+    except ModuleNotFoundError:
+        return importlib.import_module(f"numba.core.{name}")
+
+
+def _outside_core(name: str) -> ModuleType:
+    """`numba.cuda.<name>` of numba-cuda, else `numba.core.<name>`."""
+    if OUT_OF_TREE:
+        return importlib.import_module(f"numba.cuda.{name}")
+    return importlib.import_module(f"numba.core.{name}")
+
+
+OUT_OF_TREE: bool = getattr(importlib.import_module("numba.cuda"), "implementation", "") == "NVIDIA"
+"""True with numba-cuda, False with the numba.cuda inside Numba."""
+
+machinery = _module("compiler_machinery")
+typed_passes = _module("typed_passes")
+ir: Any = _module("ir")
+sigutils: Any = _module("sigutils")
+compiler_lock: Any = _module("compiler_lock").global_compiler_lock
+types: Any = _outside_core("types")
+typing: Any = _outside_core("typing")
+typeof: Any = _outside_core("typing.typeof").typeof
+Purpose: Any = _outside_core("typing.typeof").Purpose
+numpy_support: Any = importlib.import_module(
+    "numba.cuda.np.numpy_support" if OUT_OF_TREE else "numba.np.numpy_support"
+)
+
+CUDACompiler: Any = cuda_compiler.CUDACompiler
+CUDAFlags: Any = cuda_compiler.CUDAFlags
+CUDADispatcher: Any = cuda_dispatcher.CUDADispatcher
+compile_device: Any = CUDADispatcher.compile_device
+"""Numba's own, whatever the plug puts in its place."""
+dispatcher_module: Any = cuda_dispatcher
+typing_context: Any = cuda_target.typing_context
+target_context: Any = cuda_target.target_context
+
+__all__ = [
+    "OUT_OF_TREE",
+    "CUDACompiler",
+    "CUDADispatcher",
+    "CUDAFlags",
+    "Purpose",
+    "compile_device",
+    "compiler_lock",
+    "dispatcher_module",
+    "ir",
+    "machinery",
+    "numpy_support",
+    "sigutils",
+    "target_context",
+    "target_override",
+    "typed_passes",
+    "typeof",
+    "types",
+    "typing",
+    "typing_context",
+]

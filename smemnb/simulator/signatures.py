@@ -1,0 +1,51 @@
+"""Which of a kernel's declared signatures an argument list fits, as Numba chooses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import LaunchRefused
+from . import seam
+
+Types = tuple[Any, ...]
+
+
+def fit(
+    name: str, parameters: Sequence[str], declared: Sequence[tuple[Types, Any]], given: Types
+) -> Types:
+    """The argument types of the declared signature that `given` converts to best.
+
+    Raises:
+        LaunchRefused: it converts to none of them.
+    """
+    cases = [seam.typing.signature(seam.types.void, *types) for types, _ in declared]
+    cases = [case for case in cases if len(case.args) == len(given)]
+    if cases:
+        best = seam.typing_context.resolve_overload(
+            name, cases, given, {}, exact_match_required=False
+        )
+        if best is not None:
+            return tuple(best.args)
+    wanted = " or ".join(f"({', '.join(map(str, types))})" for types, _ in declared)
+    raise LaunchRefused(
+        f"{name} was declared for {wanted} and got ({', '.join(map(str, given))})."
+        f" {_first_misfit(parameters, declared[0][0], given)}"
+    )
+
+
+def _first_misfit(parameters: Sequence[str], wanted: Types, given: Types) -> str:
+    for name, want, have in zip(parameters, wanted, given, strict=False):
+        if seam.typing_context.can_convert(have, want) is not None:
+            continue
+        if isinstance(want, seam.types.Array) and isinstance(have, seam.types.Array):
+            if want.dtype != have.dtype:
+                return (
+                    f"`{name}` holds {have.dtype}, declared is {want.dtype}:"
+                    f" pass {name}.astype(np.{want.dtype})"
+                )
+            if want.ndim != have.ndim:
+                return f"`{name}` has {have.ndim} axes, declared are {want.ndim}"
+            return f"`{name}` is {have}, declared is {want}: layout and writeability must fit"
+        return f"`{name}` is {have}, declared is {want}"
+    return "The number of arguments differs"

@@ -13,7 +13,7 @@ from __future__ import annotations
 import linecache
 from collections.abc import Sequence
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import LaunchRefused
 from ..lockstep.watch import Site, Watcher
@@ -237,20 +237,12 @@ def _source(site: Site) -> str:
 
 
 def _python_function(kernel: Any) -> FunctionType:
-    """The Python function of a kernel: of a dispatcher, of the simulator's kernel, or itself."""
-    function = getattr(kernel, "py_func", None) or getattr(kernel, "fn", None) or kernel
-    options = getattr(kernel, "targetoptions", None) or {}
-    if options.get("device") or getattr(kernel, "_device", False):
-        name = getattr(function, "__name__", "it")
-        raise LaunchRefused(f"{name} is a device function: trace the kernel that calls it")
-    if any(base.__name__ == "CPUDispatcher" for base in type(kernel).__mro__):
-        name = getattr(function, "__name__", "it")
-        raise LaunchRefused(f"{name} is compiled for the CPU: trace wants @cuda.jit, not @njit")
+    """The Python function of a kernel: of a dispatcher, of Numba's simulator, or itself."""
+    from ..simulator.launch import kernel_of
+
     if hasattr(kernel, "dispatcher"):
-        raise LaunchRefused("trace wants the kernel alone: trace(kernel)[grid, block](...)")
-    if not isinstance(function, FunctionType):
         raise LaunchRefused(
-            "trace wants a kernel, that is a function with @cuda.jit; "
-            f"this is of type {type(kernel).__name__}"
+            "this is a kernel with its launch; trace wants the kernel alone: "
+            "trace(kernel)[grid, block](...)"
         )
-    return function
+    return cast(FunctionType, kernel_of(kernel).function)

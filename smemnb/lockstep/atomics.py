@@ -19,7 +19,7 @@ from .memory import KernelArray
 from .watch import Access, Site
 
 if TYPE_CHECKING:
-    from .launch import Batch
+    from .batch import Batch
 
 Combine = Callable[[Any, Any], Any]
 

@@ -42,10 +42,9 @@ def _name(scope: Scope, node: ast.Name) -> Expression:
                 "Assign it before the branch or loop that may be skipped.",
             )
 
-    def read_as_inferred(frame: Frame, mask: Mask) -> LaneValue:
-        return cast(read(frame, mask), dtype)
-
-    return read if dtype is None else read_as_inferred
+    if dtype is None:
+        return read
+    return lambda frame, mask: cast(read(frame, mask), dtype)
 
 
 def fixed(scope: Scope, node: ast.expr, value: Any) -> Expression:
@@ -109,8 +108,8 @@ def _binary(scope: Scope, node: ast.BinOp) -> Expression:
         scope.expression(node.right),
         BINARY[type(node.op)],
     )
-    if isinstance(node.op, ast.Pow) and _literal_int(node.right) is not None:
-        exponent = _literal_int(node.right)
+    exponent = _literal_int(node.right)
+    if isinstance(node.op, ast.Pow) and exponent is not None:
         return lambda frame, mask: static_power(left(frame, mask), exponent)
     return lambda frame, mask: combine(left(frame, mask), right(frame, mask))
 

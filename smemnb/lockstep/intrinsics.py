@@ -7,6 +7,7 @@ at the end map qualified names below `numba.cuda` to them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from .memory import KernelArray, LocalStore
 from .watch import Barrier, Site
 
 if TYPE_CHECKING:
-    from .launch import Batch
+    from .batch import Batch
 
 Meaning = Callable[..., Any]
 
@@ -212,11 +213,20 @@ MEANINGS: dict[str, tuple[Meaning, str]] = {
     "cbrt": (cbrt, "cbrt"),
 }
 
+
+def _lane(batch: Batch) -> LaneValue:
+    return np.arange(32, dtype=np.int32).reshape(1, 1, 32)
+
+
+def _warp_size(batch: Batch) -> LaneValue:
+    return np.int32(32)
+
+
 COORDINATES: dict[str, Callable[[Batch], Any]] = {
-    "threadIdx": lambda batch: batch.launch.thread_index,
-    "blockIdx": lambda batch: batch.block_index,
-    "blockDim": lambda batch: batch.launch.block_dim,
-    "gridDim": lambda batch: batch.launch.grid_dim,
-    "laneid": lambda batch: np.arange(32, dtype=np.int32).reshape(1, 1, 32),
-    "warpsize": lambda batch: np.int32(32),
+    "threadIdx": attrgetter("launch.thread_index"),
+    "blockIdx": attrgetter("block_index"),
+    "blockDim": attrgetter("launch.block_dim"),
+    "gridDim": attrgetter("launch.grid_dim"),
+    "laneid": _lane,
+    "warpsize": _warp_size,
 }

@@ -19,7 +19,7 @@ from .lanes import EVERY_LANE, LaneValue, Mask, cast, chosen, spread
 from .watch import Access, OutOfRange, Site
 
 if TYPE_CHECKING:
-    from .launch import Batch
+    from .batch import Batch
 
 Flat = np.ndarray[Any, np.dtype[Any]]
 
@@ -155,8 +155,9 @@ class LocalStore:
 class KernelArray:
     """An array as a kernel sees it: shape, strides, and the store behind it.
 
-    `strides` count elements; `start` is the offset of element 0 (None: 0). A partial index (`tile[ty]` of a 2-D tile) gives a `KernelArray` of
-    fewer axes whose `start` differs between lanes.
+    `strides` count elements; `start` is the offset of element 0 (None: 0). A partial index
+    (`tile[ty]` of a 2-D tile) gives a `KernelArray` of fewer axes whose `start` differs between
+    lanes.
     """
 
     def __init__(

@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from . import calls, expressions, statements  # noqa: F401  (they fill the tables of scope)
 from ..errors import LaunchRefused
+from . import calls, expressions, statements  # noqa: F401  (they fill the tables of scope)
 from .lanes import LaneValue, Mask, constant
 from .scope import Frame, InferredTypes, Scope
 
@@ -86,6 +86,6 @@ class Library:
 
 
 @functools.lru_cache(maxsize=256)
-def library_of(function: Any, types: InferredTypes | None) -> Library:
+def library_of(function: Any, types: Any) -> Library:
     """The library of a kernel, kept for its next launch."""
     return Library(types)

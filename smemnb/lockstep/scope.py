@@ -23,7 +23,7 @@ from .lanes import NO_LANE, LaneValue, Mask
 from .watch import Site
 
 if TYPE_CHECKING:
-    from .launch import Batch
+    from .batch import Batch
     from .program import Library
 
 UNKNOWN = object()

@@ -15,7 +15,7 @@ from .lanes import WARP, LaneValue, Mask, spread
 from .watch import Site
 
 if TYPE_CHECKING:
-    from .launch import Batch
+    from .batch import Batch
 
 LANE = np.arange(WARP)
 
@@ -40,7 +40,7 @@ def shfl_sync(batch: Batch, mask: Mask, site: Site, m: Any, value: Any, lane: An
 
 
 def shfl_up_sync(batch: Batch, mask: Mask, site: Site, m: Any, value: Any, delta: Any) -> LaneValue:
-    """cuda.shfl_up_sync(mask, value, delta): the value `delta` lanes below; one's own at the edge."""
+    """cuda.shfl_up_sync(mask, value, delta): the value `delta` lanes below, or one's own."""
     source = LANE - _lane_number(delta)
     return _taken(batch, value, np.where(source >= 0, source, LANE))
 
@@ -48,7 +48,7 @@ def shfl_up_sync(batch: Batch, mask: Mask, site: Site, m: Any, value: Any, delta
 def shfl_down_sync(
     batch: Batch, mask: Mask, site: Site, m: Any, value: Any, delta: Any
 ) -> LaneValue:
-    """cuda.shfl_down_sync(mask, value, delta): the value `delta` lanes above; one's own at the edge."""
+    """cuda.shfl_down_sync(mask, value, delta): the value `delta` lanes above, or one's own."""
     source = LANE + _lane_number(delta)
     return _taken(batch, value, np.where(source < WARP, source, LANE))
 
@@ -59,7 +59,7 @@ def shfl_xor_sync(batch: Batch, mask: Mask, site: Site, m: Any, value: Any, bits
     return _taken(batch, value, np.where(source < WARP, source, LANE))
 
 
-def _voters(batch: Batch, mask: Mask, members: LaneValue) -> Mask:
+def _voters(batch: Batch, mask: Mask, members: LaneValue) -> Any:
     """Active lanes that the member mask names."""
     named = (_lane_number(members) >> LANE) & 1 != 0
     return mask & named.reshape((1, 1, WARP) if named.ndim == 1 else named.shape)
@@ -82,7 +82,7 @@ def eq_sync(batch: Batch, mask: Mask, site: Site, m: Any, predicate: Any) -> Lan
     return everyone | ~(true & voters).any(axis=2, keepdims=True)
 
 
-def _word(lanes: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def _word(lanes: np.ndarray[Any, Any]) -> Any:
     """32 bools along the last axis as one int32."""
     bits = (lanes.astype(np.int64) << LANE).sum(axis=2, keepdims=True)
     return bits.astype(np.int32)
@@ -105,7 +105,7 @@ def match_any_sync(batch: Batch, mask: Mask, site: Site, m: Any, value: Any) -> 
 
 
 def match_all_sync(batch: Batch, mask: Mask, site: Site, m: Any, value: Any) -> Any:
-    """cuda.match_all_sync(mask, value): (mask, True) if all lanes hold the same value, else (0, False)."""
+    """cuda.match_all_sync(mask, value): (mask, True) if all lanes agree, else (0, False)."""
     values, voters = spread(value, batch.shape), spread(_voters(batch, mask, m), batch.shape)
     first = voters.argmax(axis=2)[..., None]
     same = ((values == np.take_along_axis(values, first, axis=2)) | ~voters).all(
@@ -128,20 +128,21 @@ def lanemask_lt(batch: Batch, mask: Mask, site: Site) -> LaneValue:
     )
 
 
+_ALL: dict[str, Callable[..., Any]] = {
+    "shfl_sync": shfl_sync,
+    "shfl_up_sync": shfl_up_sync,
+    "shfl_down_sync": shfl_down_sync,
+    "shfl_xor_sync": shfl_xor_sync,
+    "all_sync": all_sync,
+    "any_sync": any_sync,
+    "eq_sync": eq_sync,
+    "ballot_sync": ballot_sync,
+    "match_any_sync": match_any_sync,
+    "match_all_sync": match_all_sync,
+    "activemask": activemask,
+    "lanemask_lt": lanemask_lt,
+}
+
 MEANINGS: dict[str, tuple[Callable[..., Any], str]] = {
-    name: (meaning, "shuffle")
-    for name, meaning in {
-        "shfl_sync": shfl_sync,
-        "shfl_up_sync": shfl_up_sync,
-        "shfl_down_sync": shfl_down_sync,
-        "shfl_xor_sync": shfl_xor_sync,
-        "all_sync": all_sync,
-        "any_sync": any_sync,
-        "eq_sync": eq_sync,
-        "ballot_sync": ballot_sync,
-        "match_any_sync": match_any_sync,
-        "match_all_sync": match_all_sync,
-        "activemask": activemask,
-        "lanemask_lt": lanemask_lt,
-    }.items()
+    name: (meaning, "shuffle") for name, meaning in _ALL.items()
 }

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 if TYPE_CHECKING:
-    from .launch import Batch, Launch
+    from .batch import Batch, Launch
 
 Lanes = np.ndarray[Any, np.dtype[Any]]
 """An array of ndim 3 that broadcasts to (blocks, warps, 32)."""

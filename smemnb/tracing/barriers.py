@@ -16,7 +16,7 @@ from ..lockstep.watch import Barrier, Site, Watcher
 from .model import Observation
 
 if TYPE_CHECKING:
-    from ..lockstep.launch import Batch, Launch
+    from ..lockstep.batch import Batch, Launch
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -15,7 +15,7 @@ from ..lockstep.watch import OutOfRange, Watcher
 from .model import Observation
 
 if TYPE_CHECKING:
-    from ..lockstep.launch import Batch, Launch
+    from ..lockstep.batch import Batch, Launch
 
 
 class Bounds(Watcher):

@@ -17,7 +17,7 @@ from ..rules import bank, sector
 from .model import SiteCounts, WorstRequest
 
 if TYPE_CHECKING:
-    from ..lockstep.launch import Batch, Launch
+    from ..lockstep.batch import Batch, Launch
 
 ROWS_BEFORE_MEASURING = 4096
 UNMODELLED = "atomic_retry"  # a compare-and-swap loop has no fixed number of wavefronts

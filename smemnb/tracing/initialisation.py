@@ -17,7 +17,7 @@ from ..lockstep.watch import Access, ArrayInfo, Site, Watcher
 from .model import Observation
 
 if TYPE_CHECKING:
-    from ..lockstep.launch import Batch, Launch
+    from ..lockstep.batch import Batch, Launch
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -111,12 +111,11 @@ class Initialisation(Watcher):
     def _look(self, written: _Written, event: Access) -> None:
         cells, mask = self._cells(written, event)
         if len(cells) == 1 and len(written.table) == 1:
-            known = written.table[0, cells]
+            known: Array = written.table[0].take(cells)
         else:
             rows = np.arange(len(written.table))[:, None]
             known = written.table[rows, cells]
-        early = ~known if mask is None else ~known & mask
-        if early.any():
+        if not (known if mask is None else known | ~mask).all():
             self._note(written, event)
 
     def _note(self, written: _Written, event: Access) -> None:

@@ -24,7 +24,7 @@ from .model import Observation
 from .race_pairs import Pair, pairs
 
 if TYPE_CHECKING:
-    from ..lockstep.launch import Batch, Launch
+    from ..lockstep.batch import Batch, Launch
 
 Array = np.ndarray[Any, np.dtype[Any]]
 LANES_BEFORE_FOLDING = 1 << 21

@@ -22,7 +22,7 @@ from .model import AccessRow, Dim3, LaunchInfo, Observation, SiteCounts
 from .trace import Trace
 
 if TYPE_CHECKING:
-    from ..lockstep.launch import Launch
+    from ..lockstep.batch import Launch
 
 
 def trace(kernel: Any, *, counts: bool = True, checks: bool = True) -> Tracer:

@@ -5,8 +5,9 @@ How to add one (it takes no change outside the chapter's file and its notebook):
 1. Open `chapters/chNN_<noun>.py` (one file per chapter; a new file is found by itself).
 2. Write the solution as a `@cuda.jit` kernel (`out` first, then inputs, then scalars), and the
    stub: the same lines, some of them replaced by a line `# FILL (about 2 lines)`.
-3. Write four or more wrong kernels, the mistakes learners make, each with the part of the
-   verdict that must refuse it (`Wrong.part`) and words that must stand there (`Wrong.words`).
+3. Write four or more wrong kernels, the mistakes learners make, each with a docstring that
+   says the mistake, the part of the verdict that must refuse it (`Wrong.part`) and words that
+   must stand there (`Wrong.words`).
 4. Write the specification in NumPy: it gets what the kernel gets after `out` and returns what
    `out` must hold (a tuple of arrays if the kernel has several outputs).
 5. List the cases: full, ragged, one row, one column, two launches of the same data at least.
@@ -67,10 +68,12 @@ class Case:
 
 @dataclass(frozen=True)
 class Wrong:
-    """A kernel that has to be refused: by which part of the verdict, in which words."""
+    """A kernel that has to be refused: by which part of the verdict, in which words.
+
+    The kernel's docstring says what is wrong with it.
+    """
 
     kernel: Kernel
-    why: str
     part: str
     words: str
 

@@ -17,7 +17,7 @@ from ..tracing.trace import Trace
 from .exercise import Array, Case, Exercise, Kernel
 from .source import parameters
 
-_UNSIGNED = {2: np.uint16, 4: np.uint32, 8: np.uint64}
+_UNSIGNED: dict[int, type[np.unsignedinteger[Any]]] = {2: np.uint16, 4: np.uint32, 8: np.uint64}
 # A quiet NaN whose payload no operation produces, for each width of float.
 _NAN = {2: 0x7E5A, 4: 0x7FC0_5AFE, 8: 0x7FF8_0000_0000_5AFE}
 
@@ -89,7 +89,7 @@ def poison(expected: Array) -> Any:
     """
     dtype = expected.dtype
     if dtype.kind == "f":
-        return _UNSIGNED[dtype.itemsize](_NAN[dtype.itemsize]).view(dtype)
+        return np.array(_NAN[dtype.itemsize], _UNSIGNED[dtype.itemsize]).view(dtype)[()]
     if dtype.kind not in "iu":
         raise ValueError(f"an output of {dtype} cannot be poisoned: use an integer or a float")
     high = np.iinfo(dtype).max

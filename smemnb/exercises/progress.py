@@ -70,7 +70,7 @@ def remember(name: str, *, done: bool = False, checks: int = 0, hints: int = 0) 
     if off():
         return ""
     try:
-        with _changed() as state:
+        with _changed() as (state, aside):
             entry = state.setdefault(name, {})
             entry["done"] = bool(entry.get("done")) or done
             entry["checks"] = _count(entry, "checks") + checks
@@ -81,7 +81,7 @@ def remember(name: str, *, done: bool = False, checks: int = 0, hints: int = 0) 
         return f"not recorded: {error.strerror or type(error).__name__} (progress.json)"
     except RuntimeError:  # pathlib finds no home folder
         return "not recorded: no folder for it; set SMEMNB_HOME to one"
-    return ""
+    return f"progress.json was damaged: kept as {aside}, and a new one begun" if aside else ""
 
 
 def off() -> bool:
@@ -123,20 +123,24 @@ def _count(entry: dict[str, Any], key: str) -> int:
 
 
 @contextmanager
-def _changed() -> Iterator[State]:
+def _changed() -> Iterator[tuple[State, str]]:
+    """The state, to be changed inside, and the name a damaged file was given ("" if none)."""
     folder().mkdir(parents=True, exist_ok=True)
     with locked(folder() / "progress.lock"):
-        try:
-            state = _read()
-        except _Corrupted:
-            _set_aside()
-            state = {}
-        yield state
+        state, aside = _read_or_begun()
+        yield state, aside
         _write(state)
 
 
-class _Corrupted(Unusable):
-    pass
+def _read_or_begun() -> tuple[State, str]:
+    try:
+        return _read(), ""
+    except _DamagedFile:
+        return {}, _set_aside()
+
+
+class _DamagedFile(Unusable):
+    """The file is no JSON of ours."""
 
 
 def _read() -> State:
@@ -145,7 +149,7 @@ def _read() -> State:
     except FileNotFoundError:
         return {}
     except (ValueError, RecursionError) as error:
-        raise _Corrupted("progress.json is damaged; the next check moves it aside") from error
+        raise _DamagedFile("progress.json is damaged; the next check moves it aside") from error
     schema = stored.get("schema") if isinstance(stored, dict) else None
     if isinstance(schema, int) and schema > SCHEMA:
         raise Unusable(
@@ -154,15 +158,16 @@ def _read() -> State:
         )
     state = stored.get("exercises") if schema == SCHEMA else None
     if not isinstance(state, dict) or not all(isinstance(v, dict) for v in state.values()):
-        raise _Corrupted("progress.json is damaged; the next check moves it aside")
+        raise _DamagedFile("progress.json is damaged; the next check moves it aside")
     return state
 
 
-def _set_aside() -> None:
+def _set_aside() -> str:
     number = 1
     while (target := folder() / f"progress.damaged-{number}.json").exists():
         number += 1
     file().rename(target)
+    return target.name
 
 
 def _write(state: State) -> None:

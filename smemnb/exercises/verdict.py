@@ -5,9 +5,13 @@ The text is the same in every run: no addresses, no paths, no times.
 
 from __future__ import annotations
 
+import re
+import textwrap
 from dataclasses import dataclass
 
 INDENT = 12
+WIDTH = 88
+_SOURCE = re.compile(r"\s|\d+ \| ")
 
 
 @dataclass(frozen=True)
@@ -54,5 +58,12 @@ class Verdict:
 
 
 def _row(name: str, text: str) -> str:
-    first, *rest = text.split("\n")
+    first, *rest = [short for line in text.split("\n") for short in _wrapped(line)]
     return "\n".join([f"{name:<{INDENT}}{first}", *(" " * INDENT + line for line in rest)])
+
+
+def _wrapped(line: str) -> list[str]:
+    """A sentence in lines of a notebook's width; source lines (number, bar) stay whole."""
+    if _SOURCE.match(line) or len(line) <= WIDTH:
+        return [line]
+    return textwrap.wrap(line, WIDTH, break_long_words=False, break_on_hyphens=False)

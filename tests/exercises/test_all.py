@@ -81,7 +81,7 @@ def test_wrong(exercise, wrong):
     assert not verdict
     assert wrong.part in PARTS
     assert (verdict.reason, wrong.words in verdict.part(wrong.part).text) == (wrong.part, True), (
-        f"{wrong.why}\n{verdict!r}"
+        f"{wrong.kernel.py_func.__doc__}\n{verdict!r}"
     )
     assert verdict.hint
 
@@ -90,7 +90,7 @@ def test_wrong(exercise, wrong):
 def test_enough_wrong(exercise):
     """Four mistakes at least, no two the same kernel."""
     assert len({"\n".join(code(w.kernel)) for w in exercise.wrong}) == len(exercise.wrong) >= 4
-    assert all(w.why and w.words for w in exercise.wrong)
+    assert all(w.kernel.py_func.__doc__ and w.words for w in exercise.wrong)
 
 
 @each

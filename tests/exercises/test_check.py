@@ -1,0 +1,162 @@
+import inspect
+from pathlib import Path
+
+import kernels
+import numpy as np
+import pytest
+
+from smemnb.exercises.check import check, plain
+from smemnb.exercises.progress import file
+from smemnb.exercises.registry import exercises, find
+
+SCALE = find("ex00_scale")
+
+
+class Hostile:
+    """An object that answers every question with an error."""
+
+    def __getattr__(self, name):
+        raise ValueError(f"no {name} at 0x7f0011")
+
+
+@pytest.mark.parametrize(
+    ("kernel", "words"),
+    [
+        (None, "this is None, not a kernel"),
+        (Hostile, "this is the class Hostile, not a kernel"),
+        (3, "this is a value of type int, not a kernel"),
+        ("ex00_scale", "this is a value of type str, not a kernel"),
+        (len, "not a kernel"),
+        (np.zeros(3), "this is a value of type ndarray, not a kernel"),
+        (lambda out, inp: None, "is not a kernel yet: write @cuda.jit above its def"),
+        (kernels.undecorated, "undecorated is not a kernel yet: write @cuda.jit above its def"),
+        (kernels.for_the_cpu, "write @cuda.jit in place of @njit"),
+        (kernels.on_the_device, "a kernel has @cuda.jit without device=True"),
+        (SCALE.solution[512, 256], "leave out [grid, block]"),
+        (kernels.three_parameters, "takes (out, inp, n); this exercise wants (out, inp)"),
+        (kernels.star, "write them as (out, inp)"),
+    ],
+)
+def test_not_a_kernel(kernel, words):
+    """What is not a kernel of this exercise is refused before anything runs or is recorded."""
+    verdict = check("ex00_scale", kernel)
+    assert not verdict
+    assert words in repr(verdict)
+    assert "0x" not in repr(verdict)
+    assert not file().exists()
+
+
+def test_hostile():
+    """An object that raises whatever it is asked does not end in a traceback."""
+    verdict = check("ex00_scale", Hostile())
+    assert not verdict
+    assert verdict.parts[0].text.endswith("please report it: ValueError: no py_func at 0x...")
+
+
+@pytest.mark.parametrize(
+    ("kernel", "line"),
+    [
+        (kernels.endless, "while i < 2:"),
+        (kernels.with_statement, "with out:"),
+        (kernels.unknown_name, "not_defined_anywhere"),
+        (kernels.list_of_lists, "[[1.0], [inp[0]]]"),
+    ],
+)
+def test_cannot_run(kernel, line):
+    """What the engine refuses or stops is a verdict in one part, with its line if it has one."""
+    verdict = check("ex00_scale", kernel)
+    assert (bool(verdict), verdict.reason) == (False, "kernel")
+    assert str(Path(__file__).parent) not in repr(verdict)
+    lines = inspect.getsource(kernels).split("\n")
+    number = next(i for i, text in enumerate(lines, 1) if line in text)
+    assert f"line {number}" in repr(verdict)
+
+
+@pytest.mark.parametrize("name", ["ex0_scale", "scale", "ex00", "", None, 3, ["ex00_scale"]])
+def test_unknown_name(name):
+    """An unknown exercise is a verdict that lists near names."""
+    verdict = check(name, SCALE.solution)
+    assert (bool(verdict), verdict.reason) == (False, "exercise")
+    assert "ex00_scale" in repr(verdict) or "progress()" in repr(verdict)
+
+
+def test_name_array():
+    """An array compares item by item: it is no name either."""
+    assert check(np.array(["ex00_scale"]), None).reason == "exercise"
+
+
+def test_done():
+    """A verdict that holds: one line per part, nothing of this machine."""
+    assert repr(check("ex00_scale", SCALE.solution)) == (
+        "ex00_scale: done\n"
+        "output      right answer in 9 of 9 launches\n"
+        "findings    none\n"
+        "sectors     4 per request on the worst line\n"
+        "requests    within the budget"
+    )
+
+
+def test_other_names():
+    """Parameters may be renamed: budgets go by place, messages by the learner's names."""
+    assert check("ex00_scale", kernels.renamed).part("requests").text == (
+        "64 requests touch data; budget 32\n(output 1024, grid 8, block 128)"
+    )
+    assert check("ex00_scale", kernels.renamed_in_place).part("inputs").text == (
+        "data[0] was -82 and is -164 after the launch\n(output 1024, grid 8, block 128)"
+    )
+
+
+def test_nothing_written():
+    """An empty kernel is told that nothing was written, not that values are wrong."""
+    verdict = check("ex00_scale", kernels.empty)
+    assert verdict.part("output").text.startswith("no cell of out was written\n")
+    assert verdict.hint.startswith("No thread came to a store")
+
+
+def test_nan_is_not_unwritten():
+    """A NaN that the kernel stored is a wrong value, not a missing one."""
+    assert (
+        check("ex00_scale", kernels.not_a_number)
+        .part("output")
+        .text.startswith("out[0] is nan, expected -164 (cells: 1024 of 1024 wrong)")
+    )
+
+
+def test_shared_bytes():
+    """Shared memory above the budget is refused, with both numbers."""
+    verdict = check("ex00_scale", kernels.hoarder)
+    assert verdict.reason == "shared"
+    assert verdict.part("shared").text.startswith(
+        "512 bytes of shared memory per block; budget 0\n"
+    )
+
+
+def test_wavefronts():
+    """A right answer with conflicts: the line, its n-way, extra wavefronts, budget, source."""
+    verdict = check("ex00_scale", kernels.conflicted)
+    first = inspect.getsourcelines(kernels.conflicted.py_func)[1]
+    assert verdict.part("output").ok
+    assert verdict.reason == "wavefronts"
+    assert verdict.part("wavefronts").text == (
+        # 1543 cells: 48 whole warps and one of 7 lanes; 48 * 31 + 6
+        f"line {first + 5} is 32-way, 1494 extra wavefronts; budget 0\n"
+        f"{first + 5} | tile[cuda.threadIdx.x, 0] = inp[i]\n"
+        "(output 1543, grid 13, block 128)"
+    )
+
+
+def test_race():
+    """A race is a finding; its cure is the hint."""
+    verdict = check("ex00_scale", kernels.neighbours)
+    assert verdict.part("findings").text.startswith("race")
+    assert "cuda.sync" in verdict.hint
+
+
+def test_exercises_are_found():
+    """The registry walks the chapter files."""
+    assert SCALE in exercises()
+
+
+def test_plain():
+    """Folders and addresses leave a message; divisions stay."""
+    assert plain(ValueError("1/2 in C:\\Users\\me\\k.py")) == "ValueError: 1/2 in k.py"

@@ -1,0 +1,99 @@
+"""Hints, solutions, predictions and sources, as a learner meets them."""
+
+import numpy as np
+import pytest
+from kernels import hoarder, untouched
+
+from smemnb.exercises.hints import hint, solution
+from smemnb.exercises.predict import ASK, predict
+from smemnb.exercises.registry import find
+from smemnb.exercises.source import same_code, show_source
+from smemnb.tracing import trace
+
+SCALE = find("ex00_scale")
+
+
+@pytest.mark.parametrize("level", [1, 2, 3])
+def test_hint(level):
+    """Each level gives its own hint and names the next step."""
+    given = hint("ex00_scale", level)
+    assert given.level == level
+    assert repr(given).startswith(f"{level} of 3: {SCALE.hints[level - 1]}")
+    assert (f'hint("ex00_scale", {level + 1})' in repr(given)) == (level < 3)
+
+
+@pytest.mark.parametrize("level", [0, 4, -1, "1", None, True, 1.5])
+def test_no_such_hint(level):
+    """Another level is refused in words, and gives nothing away."""
+    given = hint("ex00_scale", level)
+    assert given.level == 0
+    assert "has hints 1, 2 and 3" in repr(given)
+    assert not any(text in repr(given) for text in SCALE.hints)
+
+
+def test_hint_of_nothing():
+    """An unknown exercise has no hint and no solution, and is told the near name."""
+    assert "did you mean ex00_scale?" in repr(hint("ex00_scal", 1))
+    assert "did you mean ex00_scale?" in repr(solution("ex00_scal"))
+    assert solution("ex00_scal").kernel is None
+
+
+def test_solution():
+    """The source with its decorator, and a kernel that runs."""
+    shown = solution("ex00_scale")
+    assert repr(shown).startswith("@cuda.jit\ndef scale(out, inp):\n")
+    assert repr(shown).endswith("        out[i] = 2 * inp[i]")
+    out, inp = np.zeros(5, np.float32), np.arange(5, dtype=np.float32)
+    trace(shown.kernel)[1, 32](out, inp)
+    assert out.tolist() == [0, 2, 4, 6, 8]
+
+
+def test_show_source():
+    """Functions and kernels alike; words for what has none."""
+    assert repr(show_source(SCALE.solution)) == repr(solution("ex00_scale"))
+    assert repr(show_source(test_solution)).startswith("def test_solution():")
+    assert repr(show_source(len)).startswith("no source: ")
+
+
+def test_same_code():
+    """Docstrings, comments, layout and the function's name do not count; statements do."""
+    assert same_code(SCALE.stub, untouched)
+    assert not same_code(SCALE.stub, SCALE.solution)
+    assert not same_code(SCALE.stub, hoarder)
+    assert not same_code(None, None)
+
+
+@pytest.mark.parametrize(
+    ("guess", "truth", "holds"),
+    [
+        (32, 32, True),
+        (31, 32, False),
+        (32, np.int64(32), True),
+        (0.1 + 0.2, 0.3, True),
+        ((1, 2), np.array([1, 2]), True),
+        ((1, 2), (1, 2, 3), False),
+        ("row", "row", True),
+        ("32", 32, False),
+        (np.float32(2), 2, True),
+    ],
+)
+def test_predict(guess, truth, holds):
+    """Whether a guess holds, said without the answer."""
+    given = predict(guess, truth)
+    assert given.holds is holds
+    assert ("32" in repr(given).replace(str(guess), "")) is False
+
+
+def test_no_guess():
+    """Without a guess the truth is not even computed."""
+    asked = []
+    for guess in (None, (None, 2), ()):
+        given = predict(guess, lambda: asked.append(1))
+        assert (given.holds, repr(given)) == (None, ASK)
+    assert asked == []
+
+
+def test_within():
+    """A relative error that still counts as right."""
+    assert predict(90, 100, within=0.1).holds is True
+    assert predict(89, 100, within=0.1).holds is False

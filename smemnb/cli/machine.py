@@ -137,12 +137,12 @@ def _try_trace() -> str:
     """
     import numpy as np
 
+    from ..kernels.transpose import transpose_tiled
     from ..tracing import trace
-    from .sample import transpose_tiled
 
     inp = np.arange(1024, dtype=np.float32).reshape(32, 32)
     out = np.zeros_like(inp)
     found = trace(transpose_tiled)[(1, 1), (32, 32)](out, inp)
     if not (out == inp.T).all() or found.shared.wavefronts != 32 + 32 * 32:
         raise RuntimeError("the sample kernel's values or counts are wrong")
-    return f"{found.shared.wavefronts:,} wavefronts of a 32x32 transpose, as it should be"
+    return f"{found.shared.wavefronts:,} wavefronts of a 32x32 transpose, as there should be"

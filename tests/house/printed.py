@@ -111,9 +111,11 @@ def _in_shell(cells: list[str]) -> str:
 @contextlib.contextmanager
 def _recording(seen: list[Seen], compiled: Callable[..., str] | None) -> Iterator[None]:
     """Stand before `infer` wherever a module of smemnb holds it: every launch passes there."""
+    from numba import cuda  # before smemnb, as in a notebook
+
     from smemnb.simulator import inference, launch
 
-    assert launch  # imported so that every holder of `infer` exists
+    assert cuda and launch  # imported so that every holder of `infer` exists
 
     original = inference.infer
 

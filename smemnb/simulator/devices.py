@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from ..compiled.toolchain import INSTALL
 from ..errors import SmemnbError
 from ..hardware import limits
 
@@ -67,7 +68,7 @@ def device() -> str:
 
 def no_gpu(cuda: Any) -> str:
     """The sentence for SMEMNB_DEVICE=gpu on a machine without a usable one."""
-    error = cuda.cuda_error() or "the driver answers, but Numba finds no NVVM to compile with"
+    error = cuda.cuda_error() or f"the driver answers, but there is no compiler: {INSTALL}"
     reason = " ".join(str(error).split())
     return (
         f"SMEMNB_DEVICE=gpu, but Numba finds no usable GPU ({reason})."

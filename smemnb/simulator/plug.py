@@ -14,6 +14,7 @@ import os
 import threading
 from typing import Any
 
+from ..compiled import available
 from ..errors import LaunchRefused, SmemnbError
 from . import devices
 from .launch import forall_block, launch_dimensions, run
@@ -30,8 +31,7 @@ def plug(cuda: Any) -> None:
         devices.set_launches("off")
         return
     _quiet()
-    usable = choice != "lockstep" and cuda.is_available()
-    if usable:
+    if choice != "lockstep" and cuda.is_available() and available():
         devices.set_launches("gpu")
         return
     try:

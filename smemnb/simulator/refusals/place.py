@@ -81,9 +81,9 @@ def _mentions(error: BaseException) -> Iterator[tuple[str, int]]:
     text = str(error)
     for match in _AT.finditer(text):
         yield match["file"], int(match["line"])
-    loc: Any = getattr(error, "loc", None)
-    if loc is not None:
-        yield loc.filename, loc.line
+    own: Any = getattr(error, "loc", None)
+    if own is not None:
+        yield own.filename, own.line
     yield from reversed(list(_frames(error)))
 
 
@@ -93,7 +93,7 @@ def _frames(error: BaseException) -> Iterator[tuple[str, int]]:
     while trace is not None:
         for name in ("constraint", "inst", "self"):
             held: Any = trace.tb_frame.f_locals.get(name)
-            loc = getattr(held, "loc", None)
+            loc: Any = getattr(held, "loc", None)
             if hasattr(loc, "filename") and hasattr(loc, "line"):
                 yield loc.filename, loc.line
         trace = trace.tb_next

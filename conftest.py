@@ -39,6 +39,9 @@ def isolate() -> None:
         (folder / name.lower()).mkdir()
         os.environ[name] = str(folder / name.lower())
     os.environ.update(ENVIRONMENT)
+    # kernels and scripts started by tests import this checkout, installed or not
+    paths = [str(Path(__file__).resolve().parent), os.environ.get("PYTHONPATH", "")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
     # `SMEMNB_DEVICE=gpu pytest -m gpu` stays possible
     os.environ.setdefault("SMEMNB_DEVICE", "lockstep")
 

@@ -3,6 +3,7 @@
     python tests/notebooks_store.py                     all chapters
     python tests/notebooks_store.py 02_banks            one of them
     python tests/notebooks_store.py --format 02_banks   its form only, nothing is run
+    python tests/notebooks_store.py --readme            the report of the example in README.md
 
 The kernel gets the environment of the tests (conftest.py), so what is stored is what the tests
 compare with. A chapter that raises, or takes 30 s or more, is not stored; other breaches of the
@@ -12,7 +13,10 @@ rules are listed after storing.
 from __future__ import annotations
 
 import argparse
+import re
+import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -61,12 +65,34 @@ def store(path: Path, *, execute: bool) -> list[str]:
     return [*form_problems(path), *style_problems(book)]
 
 
+def store_readme() -> int:
+    """Run the example of README.md and put what it prints below it; its exit code."""
+    path = NOTEBOOKS.parent / "README.md"
+    text = path.read_text(encoding="utf-8")
+    kernel, output = (
+        re.search(rf"<!-- example: {name} -->\n```\w+\n(.*?)```\n", text, flags=re.DOTALL)
+        for name in ("kernel", "output")
+    )
+    assert kernel and output, "README.md has lost its example"
+    with tempfile.TemporaryDirectory() as folder:
+        script = Path(folder) / "transpose.py"
+        script.write_text(kernel[1], encoding="utf-8")
+        done = subprocess.run([sys.executable, str(script)], stdout=subprocess.PIPE, text=True)
+    if done.returncode == 0:
+        text = text[: output.start(1)] + done.stdout + text[output.end(1) :]
+        path.write_bytes(text.encode())
+    return done.returncode
+
+
 def main(argv: list[str] | None = None) -> int:
     """The number of chapters with problems."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("chapter", nargs="*", help="02_banks; all chapters if none is named")
     parser.add_argument("--format", action="store_true", help="form only, run nothing")
+    parser.add_argument("--readme", action="store_true", help="store README.md's example")
     options = parser.parse_args(argv)
+    if options.readme:
+        return store_readme()
     paths = [NOTEBOOKS / (Path(name).stem + ".ipynb") for name in options.chapter] or chapters()
     failed = 0
     for path in paths:

@@ -42,7 +42,7 @@ def test_build_runs_the_test_command():
 
 @pytest.mark.slow
 def test_example(tmp_path):
-    """The kernel of the example prints the report that stands below it."""
+    """The kernel of the example prints the report below it (notebooks_store.py --readme)."""
     (tmp_path / "transpose.py").write_text(fenced("example: kernel"), encoding="utf-8")
     command = [sys.executable, "transpose.py"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)

@@ -20,7 +20,9 @@ equals all 138 load and store readings and all 18 integer atomics. Taught in `03
 
 **Limits**: not yet compared with chips of other compute capabilities. Counts, not time:
 arbitration between warps adds up to 1.5 % to the counters of a full launch. Atomics were read
-with full warps. Atomics on floats are retry loops with no fixed count.
+with full warps. Atomics on floats, and 8-byte ones other than exchange and compare-and-swap, are
+retry loops with no fixed count (in SASS: `ATOMS.CAST.SPIN`). `ideal` of `atomic_cas` is 1 although
+none takes fewer than 2.
 """
 
 from __future__ import annotations
@@ -146,6 +148,7 @@ def measure(
     For callers that made the addresses themselves, such as the trace; everybody else wants
     `wavefronts` and its kin. `address` is int64 (..., 32), aligned to `width`; `active` is bool
     of the same shape. If all requests are one pattern, moved by whole words, one is counted.
+    An atomic of 8 bytes is counted as if its bank pairs were banks, which nothing confirms.
 
     >>> base = np.array([[0], [4], [8]])
     >>> measure(base + np.arange(32) * 8, width=4).wavefronts.tolist()
@@ -196,7 +199,7 @@ def _filled(rows: Ints, mask: Bools) -> Ints:
 
 def _count(rows: Ints, width: int, mask: Bools | None, kind: str) -> tuple[Ints, ...]:
     """Wavefronts, ideal, ways and multicast of each row; a `Counts` without the name."""
-    unit_bytes = max(width, WORD_BYTES)
+    unit_bytes = max(int(width), WORD_BYTES)
     unit = rows >> (unit_bytes.bit_length() - 1)
     units_across = WAVEFRONT_BYTES // unit_bytes
     degree, distinct = _degree(unit, units_across, mask)
@@ -212,7 +215,7 @@ def _count(rows: Ints, width: int, mask: Bools | None, kind: str) -> tuple[Ints,
         return passes, any_lane, passes, shared
     if width <= WORD_BYTES:
         return degree, any_lane, degree, shared
-    apart = _phases(unit, units_across, mask, lanes_per_phase=128 // width)
+    apart = _phases(unit, units_across, mask, lanes_per_phase=WAVEFRONT_BYTES // unit_bytes)
     if kind == "store":
         return *apart, shared
     paired = _pairs(unit, mask)
@@ -235,7 +238,7 @@ def _phases(
 
 
 def _degree(unit: Ints, units_across: int, mask: Bools | None) -> tuple[Ints, Ints]:
-    """Most distinct units in one column of banks, and distinct units, of each row.
+    """Most distinct units in one column of banks, and distinct units (1 if no lane is active).
 
     A unit is what a lane asks for: a word, or an aligned 8 or 16 bytes, which fill 2 or 4 banks
     completely. Sorting by column, then by unit, puts equal units side by side.
@@ -254,8 +257,7 @@ def _degree(unit: Ints, units_across: int, mask: Bools | None) -> tuple[Ints, In
     degree = (rank - start).max(axis=1).astype(np.int64) + 1
     distinct = rank[:, -1].astype(np.int64) + 1
     if mask is not None:
-        some = mask.any(axis=1)
-        return degree * some, distinct * some
+        degree = degree * np.logical_or.reduce(mask, axis=1)
     return degree, distinct
 
 

@@ -289,6 +289,11 @@ def test_integer_types(dtype):
     assert int(bank.wavefronts(address, width=4)) == 2
 
 
+def test_width_of_a_numpy_type():
+    """An itemsize read from an array of sizes will do."""
+    assert int(bank.wavefronts(LANE * 8, width=np.int64(8))) == 2
+
+
 def test_mask_broadcasts():
     address = np.array([LANE * 128, LANE * 64])
     assert bank.wavefronts(address, width=4, active=LANE < 3).tolist() == [3, 2]
@@ -305,6 +310,13 @@ def test_one_pattern_moved(rows, width):
     plain = [int(count) for count in bank.measure(LANE * width, width=width)]
     got = np.transpose(bank.measure(address, width=width)).tolist()
     assert got == [plain if row == rows // 2 else one for row in range(rows)]
+
+
+def test_one_pattern_with_two_masks():
+    """Equal addresses under unequal masks are different requests."""
+    active = LANE < np.where(np.arange(64) % 2, 32, 5)[:, None]
+    address = np.broadcast_to(LANE * 128, (64, 32))
+    assert bank.wavefronts(address, width=4, active=active).tolist() == [5, 32] * 32
 
 
 def test_moved_by_bytes_is_another_pattern():

@@ -185,6 +185,7 @@ def test_last_warp_may_be_short():
     assert RowMajor(5, 7).row_wavefronts().tolist() == [1, 1]
     assert RowMajor(35, 32).column_wavefronts()[-1] == 32
     assert RowMajor(35, 1).column_wavefronts().tolist() == [1, 1]
+    assert RowMajor(1, 16, 8).row_wavefronts().tolist() == [1]
 
 
 # Laws.

@@ -248,7 +248,8 @@ class KernelArray:
             return self.part(offset, len(index))
         if batch.watched and self.space != "local":
             batch.tell_access(Access(site, self.root, "load", offset, active))
-        return self.store.read(batch, offset)
+        value = self.store.read(batch, offset)
+        return value if active is mask else np.where(active, value, self.dtype.type(0))
 
     def save(
         self,

@@ -86,6 +86,10 @@ class Library:
 
 
 @functools.lru_cache(maxsize=256)
-def library_of(function: Any, types: Any) -> Library:
-    """The library of a kernel, kept for its next launch."""
+def _library(function: Any, types: Any) -> Library:
     return Library(types)
+
+
+def library_of(function: Any, types: InferredTypes | None) -> Library:
+    """The library of a kernel, kept for its next launch."""
+    return _library(function, types)

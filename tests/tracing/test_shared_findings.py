@@ -1,0 +1,325 @@
+"""Each finding in a kernel that triggers it, and a near-identical kernel that must not."""
+
+import numpy as np
+import pytest
+from numba import cuda, float32, int32
+
+from smemnb.kernels.transpose import PITCH, TILE
+from smemnb.tracing import trace
+
+
+def kinds(kernel, *args, grid=2, block=64):
+    """Kinds of the findings of a launch."""
+    return [finding.kind for finding in trace(kernel)[grid, block](*args).findings]
+
+
+def numbers(count, dtype=np.float32):
+    return np.arange(count, dtype=dtype)
+
+
+@cuda.jit
+def transpose_without_barrier(out, inp):
+    tile = cuda.shared.array((TILE, PITCH), float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    col, row = cuda.grid(2)
+    if row < inp.shape[0] and col < inp.shape[1]:
+        tile[ty, tx] = inp[row, col]
+    out_row = cuda.blockIdx.x * TILE + ty
+    out_col = cuda.blockIdx.y * TILE + tx
+    if out_row < out.shape[0] and out_col < out.shape[1]:
+        out[out_row, out_col] = tile[tx, ty]
+
+
+def test_transpose_without_barrier_looks_right_and_races():
+    """The result is the transpose, and yet the two lines race on every cell off the diagonal."""
+    inp = numbers(64 * 96).reshape(64, 96)
+    out = np.zeros((96, 64), np.float32)
+    found = trace(transpose_without_barrier)[(3, 2), (32, 32)](out, inp)
+    np.testing.assert_array_equal(out, inp.T)
+    (race,) = found.findings
+    assert (race.kind, race.severity) == ("race", "error")
+    assert "tile[ty, tx]" in race.cause and "tile[tx, ty]" in race.cause
+    assert race.count == 6 * (32 * 32 - 32)
+
+
+def shifted(barrier):
+    @cuda.jit
+    def kernel(out, inp):
+        tile = cuda.shared.array(64, float32)
+        tx = cuda.threadIdx.x
+        i = cuda.grid(1)
+        tile[tx] = inp[i]
+        if barrier:
+            cuda.syncthreads()
+        out[i] = tile[63 - tx]
+
+    return kernel
+
+
+@pytest.mark.parametrize("barrier, expected", [(False, ["race"]), (True, [])])
+def test_read_after_write(barrier, expected):
+    """Reading another warp's cell needs a barrier after the store."""
+    assert kinds(shifted(barrier), np.zeros(128, np.float32), numbers(128)) == expected
+
+
+@pytest.mark.parametrize("second, expected", [(False, ["race"]), (True, [])])
+def test_write_after_read_across_rounds(second, expected):
+    """A tile that is filled again needs a barrier after it was read."""
+
+    @cuda.jit
+    def kernel(out, inp):
+        tile = cuda.shared.array(64, float32)
+        tx = cuda.threadIdx.x
+        acc = float32(0)
+        for _ in range(3):
+            tile[tx] = inp[tx]
+            cuda.syncthreads()
+            acc += tile[63 - tx]
+            if second:
+                cuda.syncthreads()
+        out[tx] = acc
+
+    assert kinds(kernel, np.zeros(64, np.float32), numbers(64), grid=1) == expected
+
+
+@pytest.mark.parametrize("sync, expected", [(False, ["race_in_warp"]), (True, [])])
+def test_inside_a_warp(sync, expected):
+    """Lanes of one warp need syncwarp between a store and another lane's load."""
+
+    @cuda.jit
+    def kernel(out, inp):
+        tile = cuda.shared.array(64, float32)
+        tx = cuda.threadIdx.x
+        tile[tx] = inp[tx]
+        if sync:
+            cuda.syncwarp()
+        out[tx] = tile[tx ^ 1]
+
+    assert kinds(kernel, np.zeros(64, np.float32), numbers(64), grid=1) == expected
+
+
+def test_syncwarp_does_not_order_warps():
+    """Between warps only syncthreads helps."""
+
+    @cuda.jit
+    def kernel(out, inp):
+        tile = cuda.shared.array(64, float32)
+        tx = cuda.threadIdx.x
+        tile[tx] = inp[tx]
+        cuda.syncwarp()
+        out[tx] = tile[tx ^ 32]
+
+    assert kinds(kernel, np.zeros(64, np.float32), numbers(64), grid=1) == ["race"]
+
+
+@pytest.mark.parametrize("same, expected", [(True, ["race_same_value"]), (False, ["race"])])
+def test_same_value(same, expected):
+    """Several threads storing one value are a note; different values are an error."""
+
+    @cuda.jit
+    def kernel(out):
+        flag = cuda.shared.array(1, int32)
+        tx = cuda.threadIdx.x
+        flag[0] = 1 if same else tx
+        cuda.syncthreads()
+        out[tx] = flag[0]
+
+    assert kinds(kernel, np.zeros(64, np.int32), grid=1) == expected
+
+
+@pytest.mark.parametrize("atomic, expected", [(False, ["race"]), (True, [])])
+def test_atomics_do_not_race_with_each_other(atomic, expected):
+    """A counter of the block: += loses updates, atomic.add does not."""
+
+    @cuda.jit
+    def kernel(out):
+        counter = cuda.shared.array(1, int32)
+        if cuda.threadIdx.x == 0:
+            counter[0] = 0
+        cuda.syncthreads()
+        if atomic:
+            cuda.atomic.add(counter, 0, 1)
+        else:
+            counter[0] += 1
+        cuda.syncthreads()
+        if cuda.threadIdx.x == 0:
+            out[0] = counter[0]
+
+    out = np.zeros(1, np.int32)
+    assert set(kinds(kernel, out, grid=1)) == set(expected)
+    if atomic:
+        assert out[0] == 64
+
+
+@pytest.mark.parametrize("inside, expected", [(True, ["divergent_barrier", "race"]), (False, [])])
+def test_divergent_barrier(inside, expected):
+    """A barrier under a condition on the thread; and the same with the barrier outside."""
+
+    @cuda.jit
+    def kernel(out, inp):
+        tile = cuda.shared.array(64, float32)
+        tx = cuda.threadIdx.x
+        if tx < 40:
+            tile[tx] = inp[tx]
+            if inside:
+                cuda.syncthreads()
+        else:
+            tile[tx] = float32(0)
+        if not inside:
+            cuda.syncthreads()
+        out[tx] = tile[63 - tx]
+
+    assert set(kinds(kernel, np.zeros(64, np.float32), numbers(64), grid=1)) == set(expected)
+
+
+def test_barrier_under_a_condition_on_the_block():
+    """All threads of a block take the same way: no finding, though blocks differ."""
+
+    @cuda.jit
+    def kernel(out, inp):
+        tile = cuda.shared.array(64, float32)
+        tx = cuda.threadIdx.x
+        i = cuda.grid(1)
+        if cuda.blockIdx.x % 2 == 0:
+            tile[tx] = inp[i]
+            cuda.syncthreads()
+            out[i] = tile[63 - tx]
+
+    assert kinds(kernel, np.zeros(256, np.float32), numbers(256), grid=4) == []
+
+
+def test_rounds_that_differ_between_blocks():
+    """Blocks that loop differently often keep their barriers apart."""
+
+    @cuda.jit
+    def kernel(out, inp):
+        tile = cuda.shared.array(64, float32)
+        tx = cuda.threadIdx.x
+        acc = float32(0)
+        for _ in range(cuda.blockIdx.x):
+            tile[tx] = inp[tx]
+            cuda.syncthreads()
+            acc += tile[63 - tx]
+            cuda.syncthreads()
+        out[cuda.grid(1)] = acc
+
+    out = np.zeros(256, np.float32)
+    assert kinds(kernel, out, numbers(64), grid=4) == []
+    np.testing.assert_array_equal(
+        out.reshape(4, 64), np.arange(4)[:, None] * numbers(64)[::-1][None]
+    )
+
+
+def test_races_of_some_blocks_only():
+    """A barrier that only even blocks reach leaves the race of the odd ones."""
+
+    @cuda.jit
+    def kernel(out, inp):
+        tile = cuda.shared.array(64, float32)
+        tx = cuda.threadIdx.x
+        tile[tx] = inp[tx]
+        if cuda.blockIdx.x % 2 == 0:
+            cuda.syncthreads()
+        out[cuda.grid(1)] = tile[63 - tx]
+
+    (race,) = trace(kernel)[4, 64](np.zeros(256, np.float32), numbers(64)).findings
+    assert (race.kind, race.block, race.count) == ("race", (1, 0, 0), 2 * 64)
+
+
+@pytest.mark.parametrize("early, expected", [(True, ["exited_before_barrier"]), (False, [])])
+def test_return_before_a_barrier(early, expected):
+    """Threads beyond the end that return, and the same with a guard around the access."""
+
+    @cuda.jit
+    def kernel(out, inp):
+        tile = cuda.shared.array(64, float32)
+        tx = cuda.threadIdx.x
+        i = cuda.grid(1)
+        if early and i >= inp.size:
+            return
+        if i < inp.size:
+            tile[tx] = inp[i]
+        cuda.syncthreads()
+        if i < inp.size:
+            out[i] = tile[tx]
+
+    assert kinds(kernel, np.zeros(100, np.float32), numbers(100)) == expected
+
+
+@pytest.mark.parametrize(
+    "filled, grid, expected", [(63, 1, "uninitialised"), (63, 2, "stale"), (64, 2, None)]
+)
+def test_reads_before_writes(filled, grid, expected):
+    """The last cell is read though nobody of the block wrote it."""
+
+    @cuda.jit
+    def kernel(out, inp):
+        tile = cuda.shared.array(64, float32)
+        tx = cuda.threadIdx.x
+        i = cuda.grid(1)
+        if cuda.blockIdx.x == 0 and cuda.gridDim.x > 1:
+            tile[tx] = inp[i]
+        elif tx < filled:
+            tile[tx] = inp[i]
+        cuda.syncthreads()
+        out[i] = tile[tx]
+
+    found = trace(kernel)[grid, 64](np.zeros(128, np.float32), numbers(128)).findings
+    assert [finding.kind for finding in found] == ([expected] if expected else [])
+    if expected:
+        assert (found[0].index, found[0].count) == ((63,), 1)
+
+
+@pytest.mark.parametrize(
+    "text, shape, axis",
+    [("row", (39, 64), 0), ("column", (64, 39), 1), ("inside", (64, 64), None)],
+)
+def test_index_out_of_range(text, shape, axis):
+    """An index past the end of one axis is named with its axis, though the address may exist."""
+
+    @cuda.jit
+    def kernel(out, inp):
+        col, row = cuda.grid(2)
+        out[row, col] = inp[row, col]
+
+    inp, out = np.ones(shape, np.float32), np.zeros((64, 64), np.float32)
+    found = trace(kernel)[(4, 4), (16, 16)](out, inp).findings
+    assert [finding.kind for finding in found] == ([] if axis is None else ["out_of_range"])
+    if axis is not None:
+        assert found[0].count == 25 * 64
+        assert (out == 0).sum() == 25 * 64
+
+
+def test_long_intervals_are_folded(monkeypatch):
+    """A long loop without a barrier keeps its memory bounded and its race known."""
+    from smemnb.tracing import races
+
+    @cuda.jit
+    def kernel(out, inp):
+        tile = cuda.shared.array(64, float32)
+        tx = cuda.threadIdx.x
+        tile[tx] = inp[tx]
+        acc = float32(0)
+        for k in range(50):
+            acc += tile[(tx + k) % 64]
+        out[tx] = acc
+
+    monkeypatch.setattr(races, "LANES_BEFORE_FOLDING", 256)
+    found = trace(kernel)[1, 64](np.zeros(64, np.float32), numbers(64)).findings
+    assert [finding.kind for finding in found] == ["race"]
+
+
+def test_partial_warps():
+    """40 threads: the 24 lanes that do not exist neither race nor are missed at the barrier."""
+
+    @cuda.jit
+    def kernel(out, inp):
+        tile = cuda.shared.array(40, float32)
+        tx = cuda.threadIdx.x
+        tile[tx] = inp[tx]
+        cuda.syncthreads()
+        out[tx] = tile[39 - tx]
+
+    out = np.zeros(40, np.float32)
+    assert kinds(kernel, out, numbers(40), grid=1, block=40) == []
+    np.testing.assert_array_equal(out, numbers(40)[::-1])

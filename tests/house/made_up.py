@@ -36,6 +36,8 @@ def chapter() -> NotebookNode:
         cells += [new_markdown_cell(f"The product is {n}."), new_code_cell(f"print({n} * 1)")]
     cells += [new_markdown_cell(BREAK), new_markdown_cell(CLOSING)]
     book = new_notebook(cells=cells)
+    for n, cell in enumerate(cells):
+        cell.id = f"cell-{n}"
     code = [cell for cell in cells if cell.cell_type == "code"]
     for count, cell in enumerate(code, start=1):
         cell.execution_count = count

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from smemnb.errors import SmemnbError
-from smemnb.tracing import GlobalTotals, SharedTotals, Trace
+from smemnb.tracing import GlobalTotals, SharedTotals, Trace, WorstRequest
 from smemnb.tracing.model import place
 from tests.tracing.records import (
     COUNTS,
@@ -140,6 +140,26 @@ def test_bank_map():
     )
 
 
+def test_bank_map_of_some_lanes():
+    """Inactive lanes have no bank and ask for no word; stride 2 keeps to the even banks."""
+    half = WorstRequest(tuple(lane * 8 for lane in range(32)), (True, False) * 16, (0, 0, 0), 0)
+    where = site(LOAD, "tile[0, 2 * tx]", "load")
+    worst = turned(counts=(on_shared(where, TILE, 1, worst=half),)).bank_map(LOAD)
+    assert worst.banks[:6] == (0, None, 4, None, 8, None)
+    assert worst.words == (2, 0, 0, 0) * 8
+    assert repr(worst).endswith("2 in banks 0, 4, ..., 28")
+
+
+def test_bank_map_takes_the_worst():
+    """Of several requests of a line, the one with the highest n-way, or that of the array asked."""
+    other = site(LOAD, "edge[tx]", "load", column=40)
+    row = WorstRequest(tuple(range(0, 128, 4)), (True,) * 32, (0, 0, 0), 0)
+    edge = on_shared(other, array("edge", "shared"), 1, worst=row)
+    for counts in ((*COUNTS, edge), (edge, *COUNTS)):
+        assert turned(counts=counts).bank_map(LOAD).access == "load tile[tx, ty]"
+        assert turned(counts=counts).bank_map(LOAD, "edge").ways == 1
+
+
 def test_bank_map_of_a_line_without_shared_memory():
     """The refusal says which lines have a map."""
     with pytest.raises(SmemnbError, match=f"line {FIRST} of turn .* lines that do: {LOAD}$"):
@@ -169,6 +189,12 @@ def test_json_of_something_else(stored):
         Trace.from_json(stored)
 
 
+def test_json_of_another_version():
+    """A later schema is named, not misread."""
+    with pytest.raises(SmemnbError, match=r"schema 'smemnb\.trace/2' is not 'smemnb\.trace/1'"):
+        Trace.from_json(turned().to_json().replace("smemnb.trace/1", "smemnb.trace/2"))
+
+
 def test_text():
     """The golden text: launch, totals, every access under its line, no finding."""
     assert repr(turned()) == TABLE + "findings: none"
@@ -183,6 +209,21 @@ def test_text_of_a_finding():
         f"1 error error: {trace.findings[0].cause} First in block 1; 992 cells in all. "
         f"{trace.findings[0].cure}"
     )
+
+
+@pytest.mark.parametrize(
+    ("grid", "count", "said"),
+    [
+        ((4, 2, 1), 5, "them. First in block (1, 0); 5 cells in all. Put"),
+        ((4, 2, 1), 1, "them. In block (1, 0). Put"),
+        ((1, 1, 1), 5, "them. 5 cells in all. Put"),
+        ((1, 1, 1), 1, "them. Put"),
+    ],
+)
+def test_text_of_how_much(grid, count, said):
+    """How many cells, and which block where there are several."""
+    text = repr(turned([race(count=count)], grid=grid))
+    assert said in " ".join(text.split())
 
 
 def test_text_stays_on_the_page():
@@ -205,6 +246,16 @@ def test_text_of_one_access():
         [str(STORE), "tile[ty,"],
         ["findings:", "none"],
     ]
+
+
+def test_text_of_one_memory():
+    """The columns of a memory that is not touched are left out."""
+    shared, global_ = turned(counts=COUNTS[1:3]), turned(counts=(COUNTS[0], COUNTS[3]))
+    assert repr(shared).splitlines()[1].split()[3:] == [
+        "requests",
+        *"wavefronts n-way extra".split(),
+    ]
+    assert repr(global_).splitlines()[1].split()[3:] == ["requests", *"sectors each extra".split()]
 
 
 def test_text_of_nothing():

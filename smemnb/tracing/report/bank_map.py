@@ -1,7 +1,7 @@
 """One shared-memory request laid out over the 32 banks: which word each lane asks for, and where.
 
 `bank = (address // 4) % 32`; the n-way and the wavefronts are those of `smemnb.rules.bank`.
-`smemnb.figures.bank_map` draws it. Taught in `03_bank_conflicts`.
+`smemnb.figures.bank_map(trace.bank_map(line))` draws it. Taught in `03_bank_conflicts`.
 
 **Limits**: one request of the model; 8 or 16 bytes per lane go in phases, so that two words of one
 bank need not meet.
@@ -79,7 +79,7 @@ class BankMap:
         return (
             f"line {self.line}, {self.access}: block {block}, warp {self.warp}: "
             f"{self.ways}-way, {self.wavefronts} {noun} (model)\n"
-            f"distinct words per bank: {_spread(self.words)}"
+            f"distinct words per bank: {spread(self.words)}"
         )
 
     @property
@@ -89,15 +89,15 @@ class BankMap:
         return bank.measure(address, width=self.width, active=active, kind=self.kind)
 
 
-def _spread(words: tuple[int, ...]) -> str:
-    """Which banks serve how many words, the busiest first.
+def spread(counts: tuple[int, ...]) -> str:
+    """Which banks have which count, the highest first.
 
-    >>> _spread((2, 0) * 16), _spread((32,) + (0,) * 31), _spread((1,) * 32)
+    >>> spread((2, 0) * 16), spread((32,) + (0,) * 31), spread((1,) * 32)
     ('2 in banks 0, 2, ..., 30', '32 in bank 0', '1 in banks 0-31')
     """
     said = []
-    for count in sorted(set(words) - {0}, reverse=True):
-        said.append(f"{count} in {_named([b for b, n in enumerate(words) if n == count])}")
+    for count in sorted(set(counts) - {0}, reverse=True):
+        said.append(f"{count} in {_named([b for b, n in enumerate(counts) if n == count])}")
     return ", ".join(said)
 
 

@@ -100,10 +100,11 @@ def finding_line(found: Finding, trace: Trace) -> str:
 
 def _extent(found: Finding, trace: Trace) -> Iterator[str]:
     block = f"block {place(found.block, trace.launch.grid)}"
-    if found.count > 1:
-        yield f"First in {block}; {found.count:,} {found.unit} in all."
-    elif trace.launch.blocks > 1:
-        yield f"In {block}."
+    many = f"{found.count:,} {found.unit} in all."
+    if trace.launch.blocks == 1:
+        yield from [many] * (found.count > 1)
+    else:
+        yield f"First in {block}; {many}" if found.count > 1 else f"In {block}."
 
 
 def _table(trace: Trace) -> list[str]:

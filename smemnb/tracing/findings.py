@@ -5,8 +5,8 @@ that names the lines as they are written, the threads with their warps, and the 
 second sentence what to change. Severity "error" changes results or hangs a GPU; "warning" works
 until the hardware schedules the lanes differently; "note" is harmless today.
 
-Taught in `01_shared_memory`. **Limits**: a finding is about the launch that was watched; another grid
-or other data may show more.
+Taught in `01_shared_memory`. **Limits**: a finding is about the launch that was watched; another
+grid or other data may show more.
 """
 
 from __future__ import annotations

@@ -7,30 +7,20 @@ a build that ought to have them cannot pass by skipping.
 from __future__ import annotations
 
 import os
-from importlib import metadata
 
 import pytest
 
 REQUIRED = set(filter(None, os.environ.get("SMEMNB_REQUIRE", "").split(",")))
-NVVM = ("nvidia-nvvm", "nvidia-cuda-nvcc-cu12")
 CURES = {
-    "toolchain": 'no CUDA toolchain wheels: pip install -e ".[cu13]" nvidia-cuda-nvdisasm',
+    "toolchain": 'no CUDA toolchain: pip install -e ".[cu13]"',
     "gpu": "no NVIDIA GPU that this process may use",
 }
 
 
-def installed(name: str) -> bool:
-    try:
-        metadata.distribution(name)
-    except metadata.PackageNotFoundError:
-        return False
-    return True
-
-
 def has_toolchain() -> bool:
-    return any(installed(name) for name in NVVM) and any(
-        installed(name) for name in ("nvidia-cuda-nvdisasm", "nvidia-cuda-nvdisasm-cu12")
-    )
+    from smemnb.compiled import available
+
+    return available()
 
 
 def has_gpu() -> bool:

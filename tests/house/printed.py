@@ -22,10 +22,7 @@ import textwrap
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
-
-CC = (9, 0)
 
 
 @dataclass(frozen=True)
@@ -164,21 +161,14 @@ def _definition(function: Any) -> ast.FunctionDef | None:
 
 
 def _to_ptx(function: Any, types: tuple[Any, ...]) -> str:
-    """Compile for cc 9.0; what Numba or NVVM said against it, or ""."""
-    from numba import cuda
+    """Compile the kernel; what Numba or NVVM said against it, or ""."""
+    from smemnb import compiled
 
-    from smemnb.simulator import seam
-
-    # a kernel that calls device functions asks for a device, although cc is given
-    device = seam.dispatcher_module.get_current_device
-    seam.dispatcher_module.get_current_device = lambda: SimpleNamespace(compute_capability=CC)
     try:
-        ptx, _ = cuda.compile_ptx(function, types, cc=CC)
+        code = compiled.ptx(function, types)
     except Exception as error:
         return f"{type(error).__name__}: {error}"
-    finally:
-        seam.dispatcher_module.get_current_device = device
-    return "" if ".entry" in ptx else "no entry point in the PTX"
+    return "" if ".entry" in code else "no entry point in the PTX"
 
 
 if __name__ == "__main__":

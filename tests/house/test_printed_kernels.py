@@ -124,8 +124,10 @@ def test_accepted():
 
 @pytest.mark.toolchain
 def test_accepted_to_ptx():
-    """It compiles too."""
-    assert problems([SETUP, GOOD, LAUNCH], ptx=True) == []
+    """It compiles too, also where it calls a device function."""
+    twice = "@cuda.jit(device=True)\ndef twice(x):\n    return x + x"
+    calling = GOOD.replace("2 * inp[i]", "twice(inp[i])")
+    assert problems([SETUP, GOOD, LAUNCH, twice, calling, LAUNCH], ptx=True) == []
 
 
 def test_each_problem_is_named():

@@ -92,4 +92,5 @@ def _library(function: Any, types: Any) -> Library:
 
 def library_of(function: Any, types: InferredTypes | None) -> Library:
     """The library of a kernel, kept for its next launch."""
-    return _library(function, types)
+    key: Any = types
+    return _library(function, key)

@@ -111,11 +111,13 @@ class Initialisation(Watcher):
     def _look(self, written: _Written, event: Access) -> None:
         cells, mask = self._cells(written, event)
         if len(cells) == 1 and len(written.table) == 1:
-            known: Array = written.table[0].take(cells)
+            known: Array = np.asarray(written.table[0].take(cells))
         else:
             rows = np.arange(len(written.table))[:, None]
             known = written.table[rows, cells]
-        if not (known if mask is None else known | ~mask).all():
+        if mask is not None:
+            known = known | ~mask
+        if not known.all():
             self._note(written, event)
 
     def _note(self, written: _Written, event: Access) -> None:

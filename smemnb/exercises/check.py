@@ -16,11 +16,14 @@ from typing import Any
 from ..errors import SmemnbError, UnsupportedSyntax
 from .exercise import Exercise
 from .grade import changed_input, graded_counts, graded_findings, wrong_values
-from .observe import Run, observe
+from .observe import Run, observe, patience
 from .progress import remember
 from .registry import find, unknown
 from .source import described, function_of, parameters, same_code, source_line, source_of
 from .verdict import Part, Verdict
+
+PATIENCE_SECONDS = 15.0
+"""For one check; the solution of an exercise takes less than 2."""
 
 _DISPATCHERS = {"CUDADispatcher", "FakeCUDAKernel"}
 
@@ -71,18 +74,24 @@ def graded(exercise: Exercise, kernel: Any) -> Verdict:
             f'Write the missing lines, run the cell, check again. hint("{exercise.name}", 1) '
             "helps to begin.",
         )
+    try:
+        with patience(PATIENCE_SECONDS):
+            runs = _runs(exercise, kernel)
+    except SmemnbError as error:
+        return Verdict(exercise.name, (Part("kernel", False, _engine_refusal(error)),))
+    except Exception as error:  # whatever a learner's code can raise
+        text = f"the kernel stopped: {plain(error)}"
+        return Verdict(exercise.name, (Part("kernel", False, text),))
+    return _verdict(exercise, runs)
+
+
+def _runs(exercise: Exercise, kernel: Any) -> list[Run]:
     runs: list[Run] = []
     for case in exercise.cases:
-        try:
-            runs.append(observe(exercise, case, kernel))
-        except SmemnbError as error:
-            return Verdict(exercise.name, (Part("kernel", False, _engine_refusal(error)),))
-        except Exception as error:  # whatever a learner's code can raise
-            text = f"the kernel stopped: {plain(error)}"
-            return Verdict(exercise.name, (Part("kernel", False, text),))
+        runs.append(observe(exercise, case, kernel))
         if wrong_values(exercise, runs[-1]):
             break
-    return _verdict(exercise, runs)
+    return runs
 
 
 def _verdict(exercise: Exercise, runs: list[Run]) -> Verdict:

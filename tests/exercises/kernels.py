@@ -42,6 +42,14 @@ def endless(out, inp):
 
 
 @cuda.jit
+def counting(out, inp):
+    i = 0
+    while i >= 0:
+        i += 1
+        out[0] = inp[0]
+
+
+@cuda.jit
 def with_statement(out, inp):
     with out:
         out[0] = inp[0]

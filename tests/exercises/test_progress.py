@@ -116,7 +116,7 @@ def many(first):
     """25 pieces of news; runs in processes and threads."""
     for i in range(first, first + 25):
         assert remember(f"made_up_{i}", done=True, checks=1) == ""
-        assert remember("shared", checks=1) == ""
+        assert remember("both", checks=1) == ""
 
 
 def test_threads():
@@ -124,9 +124,13 @@ def test_threads():
     writers = [threading.Thread(target=many, args=(25 * i,)) for i in range(4)]
     for writer in writers:
         writer.start()
+    seen = set()
     while any(writer.is_alive() for writer in writers):
-        assert "damaged" not in repr(progress())
-    assert stored()["shared"]["checks"] == 100
+        seen.add("damaged" in repr(progress()))
+    for writer in writers:
+        writer.join()
+    assert seen == {False}
+    assert stored()["both"]["checks"] == 100
     assert len(stored()) == 101
 
 
@@ -139,5 +143,5 @@ def test_processes():
     for writer in writers:
         writer.join()
     assert [writer.exitcode for writer in writers] == [0, 0]
-    assert stored()["shared"]["checks"] == 50
+    assert stored()["both"]["checks"] == 50
     assert len(stored()) == 51

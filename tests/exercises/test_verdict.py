@@ -33,7 +33,7 @@ def test_long_lines():
     """Sentences are wrapped under their part, source lines are not."""
     source = "14 | " + "a + " * 40 + "b"
     text = repr(Verdict("ex02_column", (Part("findings", False, f"{'word ' * 40}\n{source}"),)))
-    head, first, second, third, last = text.split("\n")
+    _, first, _, third, last = text.split("\n")
     assert first == "findings    " + " ".join(["word"] * 17)
     assert third == " " * 12 + " ".join(["word"] * 6)
     assert last == " " * 12 + source

@@ -338,7 +338,7 @@ def _turn(row: Ints, group: int, all_banks: int) -> Ints:
 
 def _require_group(count: int, all_banks: int, what: str) -> None:
     """Refuse counts in which an xor could leave the row."""
-    if count % all_banks and (count > all_banks or count & (count - 1)):
+    if count % all_banks and count & (count - 1):
         raise ValueError(
             f"{what}: an xor stays in the row only for a power of two or a multiple of"
             f" {all_banks}; pad instead, or widen the tile"

@@ -315,8 +315,11 @@ def test_one_pattern_moved(rows, width):
 def test_one_pattern_with_two_masks():
     """Equal addresses under unequal masks are different requests."""
     active = LANE < np.where(np.arange(64) % 2, 32, 5)[:, None]
-    address = np.broadcast_to(LANE * 128, (64, 32))
-    assert bank.wavefronts(address, width=4, active=active).tolist() == [5, 32] * 32
+    address = np.zeros((64, 32), int)
+    how = {"width": 4, "active": active, "kind": "atomic_add"}
+    assert bank.wavefronts(address, **how).tolist() == [5, 32] * 32
+    how = {"width": 8, "active": active, "kind": "store"}
+    assert bank.wavefronts(address, **how).tolist() == [1, 2] * 32
 
 
 def test_moved_by_bytes_is_another_pattern():

@@ -1,0 +1,251 @@
+"""`bank_map`: the lanes of one request over the 32 banks, and the wavefront that serves each.
+
+One row per lane, one column per bank. A cell holds the number of the wavefront that serves the
+lane, so a conflict is a column of rising numbers, and a broadcast a column of equal ones, ringed
+because those lanes share one word. On the right stands the word that a lane asks for; below, how
+many turns each bank takes. Lines across the map part the phases of a wide request. The order of
+service is explained, with its limits, in `service`. Taught in `03_bank_conflicts`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, overload
+
+import numpy.typing as npt
+
+from ..hardware import BANKS, WARP_LANES
+from ..tracing.report.bank_map import BankMap, spread
+from .drawing import Drawing
+from .service import Service, service
+from .words import counted, listed
+
+if TYPE_CHECKING:
+    from .sheet import Sheet
+
+__all__ = ["alt", "bank_map", "text"]
+
+CELL, ROW = 19, 15  # pixels of a cell
+LEFT, TOP, RIGHT, BELOW = 66, 44, 58, 58  # pixels around the map
+TITLE = 18  # pixels above, if there is a title
+WAVEFRONTS_SAID = 6  # in the text
+
+
+@overload
+def bank_map(address: BankMap, *, title: str | None = None) -> Drawing: ...
+
+
+@overload
+def bank_map(
+    address: npt.ArrayLike,
+    *,
+    width: int,
+    active: npt.ArrayLike | None = None,
+    kind: str = "load",
+    title: str | None = None,
+) -> Drawing: ...
+
+
+def bank_map(
+    address: npt.ArrayLike | BankMap,
+    *,
+    width: int | None = None,
+    active: npt.ArrayLike | None = None,
+    kind: str = "load",
+    title: str | None = None,
+) -> Drawing:
+    """Lanes x banks of one shared-memory request, drawn, with its numbers as text.
+
+    >>> bank_map([lane * 32 * 4 for lane in range(32)], width=4)
+    load of 4 bytes by 32 lanes: 32-way, 32 wavefronts, 31 extra (model)
+    n-way of each bank: 32 in bank 0
+    wavefront 1: lane 0
+    wavefront 2: lane 1
+    wavefront 3: lane 2
+    wavefront 4: lane 3
+    ...
+    wavefront 32: lane 31
+
+    Args:
+        address: 32 byte addresses, or the request that `trace.bank_map(line)` returned.
+        width: bytes per lane, one of 1, 2, 4, 8, 16; a traced request knows its own.
+        active: 32 bools; None means all lanes.
+        kind: one of `rules.bank.KINDS`.
+        title: line above the map; a traced request has its source line there.
+
+    Raises:
+        TypeError: addresses that are not integers, a mask that is not bool, no width.
+        ValueError: more or less than one request, or a request that no GPU could be asked.
+    """
+    if isinstance(address, BankMap):
+        if width is not None or active is not None or kind != "load":
+            raise ValueError(
+                "width, active and kind come with a traced request: write bank_map(request)"
+            )
+        block = ", ".join(map(str, address.block))
+        said = f"line {address.line}, {address.access}: block ({block}), warp {address.warp}"
+        title = said if title is None else title
+        served = service(
+            address.address, width=address.width, active=address.active, kind=address.kind
+        )
+    elif width is None:
+        raise TypeError("width is missing: bytes that each lane moves, 4 for float32")
+    else:
+        served = service(address, width=width, active=active, kind=kind)
+    return Drawing(
+        text(served, title), alt(served), LEFT + BANKS * CELL + RIGHT, lambda: _png(served, title)
+    )
+
+
+def text(served: Service, title: str | None = None) -> str:
+    """The numbers of the map: counts, n-way of the banks, lanes of the first wavefronts."""
+    said = [] if title is None else [title]
+    said += [f"{_headline(served)} (model)"]
+    said += [f"n-way of each bank: {spread(served.bank_ways) or 'no lane asks'}"]
+    if len(served.phases) > 1:
+        parts = "; ".join(listed("lane", phase) for phase in served.phases)
+        said += [f"{len(served.phases)} phases: {parts}"]
+    if served.shared_words:
+        words = counted(served.shared_words, "word")
+        said += [f"multicast: {words} for {counted(sum(served.together), 'lane')}"]
+    turns = [n for n in range(1, served.wavefronts + 1) if n in served.wavefront]
+    lines = [f"wavefront {_turn(served, n)}: {listed('lane', served.served_in(n))}" for n in turns]
+    if len(lines) > WAVEFRONTS_SAID:
+        lines = [*lines[: WAVEFRONTS_SAID - 2], "...", lines[-1]]
+    return "\n".join(said + lines)
+
+
+def alt(served: Service) -> str:
+    """One sentence for those who do not see the map."""
+    asked = "no bank"
+    busy = [bank for bank, ways in enumerate(served.bank_ways) if ways]
+    if busy:
+        asked = listed("bank", busy)
+    ends = ", some lanes sharing a word" if served.shared_words else ""
+    return f"Bank map of one request, lanes by banks: {_headline(served)}, on {asked}{ends}."
+
+
+def _headline(served: Service) -> str:
+    what = served.kind.replace("_", " ")
+    return (
+        f"{what} of {counted(served.width, 'byte')} by {counted(served.lanes, 'lane')}: "
+        f"{served.ways}-way, {counted(served.wavefronts, 'wavefront')}, {served.extra} extra"
+    )
+
+
+def _turn(served: Service, first: int) -> str:
+    """The wavefronts that serve a lane, of which `first` is the first."""
+    return f"{first}-{first + 1}" if served.kind == "atomic_cas" else str(first)
+
+
+def _png(served: Service, title: str | None) -> bytes:
+    from .sheet import painted
+
+    size = LEFT + BANKS * CELL + RIGHT, TOP + WARP_LANES * ROW + BELOW
+
+    def paint(sheet: Sheet) -> None:
+        _paint_head(sheet, served, title)
+        _paint_frame(sheet, served)
+        for lane in range(WARP_LANES):
+            _paint_lane(sheet, served, lane)
+        _paint_together(sheet, served)
+        _paint_foot(sheet, served)
+
+    return painted(*size, paint, above=0 if title is None else TITLE)
+
+
+def _paint_head(sheet: Sheet, served: Service, title: str | None) -> None:
+    from .sheet import FAINT
+
+    if title is not None:
+        sheet.write(LEFT, -4, title, size=11, bold=True, align="left")
+    sheet.write(LEFT, 14, f"{_headline(served)} (model)", size=10.5, align="left")
+    sheet.write(LEFT - 8, TOP - 9, "bank", colour=FAINT, align="right")
+    sheet.write(LEFT + BANKS * CELL + RIGHT / 2, TOP - 9, "word", colour=FAINT)
+    for bank in range(BANKS):
+        sheet.write(LEFT + (bank + 0.5) * CELL, TOP - 9, str(bank), colour=FAINT)
+
+
+def _paint_frame(sheet: Sheet, served: Service) -> None:
+    from .sheet import FAINT, GRID, INK
+
+    right, bottom = LEFT + BANKS * CELL, TOP + WARP_LANES * ROW
+    columns = [LEFT + bank * CELL for bank in range(BANKS + 1)]
+    rows = [TOP + lane * ROW for lane in range(WARP_LANES + 1)]
+    sheet.box(LEFT, TOP, BANKS * CELL, WARP_LANES * ROW, fill="#ffffff", below=True)
+    sheet.lines([(x, TOP, x, bottom) for x in columns], colour=GRID, thick=0.7, below=True)
+    sheet.lines([(LEFT, y, right, y) for y in rows], colour=GRID, thick=0.7, below=True)
+    if len(served.phases) == 1:
+        sheet.write(14, (TOP + bottom) / 2, "lane", colour=FAINT, upright=True)
+        return
+    size = 8 if served.width == 16 and len(served.phases) > 2 else 16
+    for number, phase in enumerate(served.phases, start=1):
+        first = phase[0] // size * size
+        middle = TOP + (first + size / 2) * ROW
+        sheet.write(14, middle, f"phase {number}", colour=INK, upright=True)
+        if number > 1:
+            y = TOP + first * ROW
+            sheet.lines([(6, y, right + RIGHT - 6, y)], colour=INK, thick=1.4)
+
+
+def _paint_lane(sheet: Sheet, served: Service, lane: int) -> None:
+    from .sheet import FAINT, GRID, INK, ink_on, shade
+
+    y = TOP + lane * ROW
+    middle = y + ROW / 2
+    on = served.active[lane]
+    sheet.write(LEFT - 8, middle, str(lane), colour=INK if on else FAINT, align="right")
+    if not on:
+        sheet.box(LEFT, y, BANKS * CELL, ROW, edge=GRID, thick=0, hatch="////")
+        sheet.write(LEFT + BANKS * CELL + RIGHT / 2, middle, "inactive", colour=FAINT)
+        return
+    first = served.wavefront[lane]
+    fill = shade(first - 1, served.wavefronts)
+    banks = served.banks(lane)
+    x = LEFT + banks[0] * CELL
+    sheet.box(x + 0.5, y + 0.5, len(banks) * CELL - 1, ROW - 1, fill=fill)
+    across = x + len(banks) * CELL / 2
+    sheet.write(across, middle, _turn(served, first), colour=ink_on(fill), size=9.5, bold=True)
+    sheet.write(LEFT + BANKS * CELL + RIGHT / 2, middle, _words(served, lane))
+
+
+def _words(served: Service, lane: int) -> str:
+    first = served.word[lane]
+    return str(first) if served.span == 1 else f"{first}-{first + served.span - 1}"
+
+
+def _paint_together(sheet: Sheet, served: Service) -> None:
+    """Rings around the lanes that share a word, and a bar that ties them."""
+    from .sheet import ACCENT
+
+    groups: dict[tuple[int, int], list[int]] = {}
+    for lane in range(WARP_LANES):
+        if served.together[lane]:
+            groups.setdefault((served.wavefront[lane], served.word[lane]), []).append(lane)
+    for lanes in groups.values():
+        banks = served.banks(lanes[0])
+        x, width = LEFT + banks[0] * CELL, len(banks) * CELL
+        ends = [TOP + lanes[0] * ROW + 1, TOP + (lanes[-1] + 1) * ROW - 1]
+        sheet.lines([(x + 1, ends[0], x + 1, ends[1])], colour=ACCENT, thick=2)
+        for lane in lanes:
+            sheet.box(x + 1, TOP + lane * ROW + 1, width - 2, ROW - 2, edge=ACCENT, thick=1.6)
+
+
+def _paint_foot(sheet: Sheet, served: Service) -> None:
+    from .sheet import ACCENT, FAINT, INK
+
+    y = TOP + WARP_LANES * ROW
+    sheet.write(LEFT - 8, y + 12, "n-way", colour=FAINT, align="right")
+    for bank, ways in enumerate(served.bank_ways):
+        most = ways == served.ways > 1
+        colour = ACCENT if most else INK if ways else FAINT
+        words = str(ways) if ways else "."
+        sheet.write(LEFT + (bank + 0.5) * CELL, y + 12, words, colour=colour, bold=most)
+    said = "number and colour: the wavefront that serves the lane"
+    sheet.write(LEFT, y + 32, said, colour=FAINT, align="left")
+    sheet.write(
+        LEFT, y + 47, "n-way: turns a bank takes within a phase", colour=FAINT, align="left"
+    )
+    if any(served.together):
+        sheet.box(LEFT + 330, y + 26, CELL, ROW - 2, edge=ACCENT, thick=1.6)
+        said = "ringed: these lanes share one word and are served together"
+        sheet.write(LEFT + 330 + CELL + 6, y + 32, said, colour=FAINT, align="left")

@@ -1,0 +1,193 @@
+"""A sheet to draw on, in pixels from the top left corner, and its PNG.
+
+matplotlib's Agg canvas without pyplot: no window, no global figure, no reader's style. Letters
+are DejaVu Sans, which matplotlib brings along. The sheet has a light ground of its own, so that
+it reads the same on a dark page. Colours are those of cividis, which grows lighter throughout,
+and of Okabe and Ito; neither needs red and green to be told apart.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+import numpy as np
+
+__all__ = ["ACCENT", "FAINT", "GRID", "GROUND", "INK", "Sheet", "ink_on", "painted", "shade"]
+
+INK: Final = "#1b1b1b"
+FAINT: Final = "#6b6b6b"
+GRID: Final = "#d8d8d2"
+GROUND: Final = "#fbfbf8"
+ACCENT: Final = "#b34700"  # Okabe-Ito vermilion, darkened to read on the ground
+
+SCALE = 2  # dots per pixel, for screens with small dots
+COLOURS = 64  # of the stored PNG
+
+# cividis at 0, 1/8 ... 1
+_CIVIDIS: Final = (
+    (0, 34, 78),
+    (18, 53, 112),
+    (59, 73, 108),
+    (87, 92, 109),
+    (112, 113, 115),
+    (138, 134, 120),
+    (165, 156, 116),
+    (195, 180, 105),
+    (254, 232, 56),
+)
+
+
+def shade(rank: int, ranks: int) -> str:
+    """Colour of the rank-th of `ranks` (from 0), from dark blue to yellow.
+
+    >>> shade(0, 1), shade(31, 32)
+    ('#123570', '#fee838')
+    """
+    place = 1.0 if ranks < 2 else 1 + 7 * rank / (ranks - 1)
+    low = min(int(place), 7)
+    part = place - low
+    mixed = [
+        round(a + (b - a) * part) for a, b in zip(_CIVIDIS[low], _CIVIDIS[low + 1], strict=True)
+    ]
+    return "#" + "".join(f"{one:02x}" for one in mixed)
+
+
+def ink_on(colour: str) -> str:
+    """Black or white, whichever reads better on a colour.
+
+    >>> ink_on("#123570"), ink_on("#fee838")
+    ('#ffffff', '#1b1b1b')
+    """
+    red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
+    light = 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2
+    return INK if light > 0.18 else "#ffffff"
+
+
+class Sheet:
+    """A sheet of width x height pixels, and `above` more over y = 0."""
+
+    def __init__(self, width: int, height: int, above: int = 0) -> None:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+
+        # 72 dots per inch: one point is one pixel
+        size = width / 72, (above + height) / 72
+        figure = Figure(figsize=size, dpi=72 * SCALE, facecolor=GROUND)
+        self._canvas = FigureCanvasAgg(figure)
+        self._axes = figure.add_axes((0, 0, 1, 1))
+        self._axes.set_axis_off()
+        self._axes.set_xlim(0, width)
+        self._axes.set_ylim(height, -above)
+
+    def box(
+        self,
+        x: float,
+        y: float,
+        width: float,
+        height: float,
+        *,
+        fill: str = "none",
+        edge: str = "none",
+        thick: float = 1.0,
+        hatch: str | None = None,
+        below: bool = False,
+    ) -> None:
+        """A rectangle; a hatch takes the colour of the edge. `below` all lines, or above."""
+        from matplotlib.patches import Rectangle
+
+        self._axes.add_patch(
+            Rectangle(
+                (x, y),
+                width,
+                height,
+                facecolor=fill,
+                edgecolor=edge,
+                linewidth=thick,
+                hatch=hatch,
+                zorder=0.5 if below else 1,
+            )
+        )
+
+    def lines(
+        self,
+        ends: list[tuple[float, float, float, float]],
+        *,
+        colour: str,
+        thick: float = 1.0,
+        below: bool = False,
+    ) -> None:
+        """Straight lines (x, y, x, y), `below` the boxes drawn later, or above them."""
+        from matplotlib.collections import LineCollection
+
+        segments = [((x0, y0), (x1, y1)) for x0, y0, x1, y1 in ends]
+        self._axes.add_collection(
+            LineCollection(segments, colors=colour, linewidths=thick, zorder=0.9 if below else 2),
+            autolim=False,
+        )
+
+    def write(
+        self,
+        x: float,
+        y: float,
+        words: str,
+        *,
+        size: float = 9,
+        colour: str = INK,
+        bold: bool = False,
+        align: str = "center",
+        upright: bool = False,
+    ) -> None:
+        """Words whose middle line is at y; `upright` turns them a quarter to the left."""
+        self._axes.text(
+            x,
+            y,
+            words,
+            fontsize=size,
+            color=colour,
+            fontweight="bold" if bold else "normal",
+            horizontalalignment=align,
+            verticalalignment="center_baseline" if not upright else "center",
+            rotation=90 if upright else 0,
+            parse_math=False,
+        )
+
+    def png(self) -> bytes:
+        """The sheet as PNG of few colours, with no date and no name of a program in it."""
+        from PIL import Image
+
+        canvas: Any = self._canvas  # has no types for these two
+        canvas.draw()
+        seen = Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3].copy())
+        few = seen.quantize(COLOURS, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+        out = io.BytesIO()
+        few.save(out, "PNG", optimize=True)
+        return out.getvalue()
+
+
+def painted(width: int, height: int, paint: Callable[[Sheet], None], *, above: int = 0) -> bytes:
+    """The PNG of a sheet after `paint` drew on it, whatever settings and styles the reader has."""
+    with _quiet():
+        import matplotlib
+        import matplotlib.font_manager
+
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        sheet = Sheet(width, height, above)
+        paint(sheet)
+        return sheet.png()
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """No talk of matplotlib's first run, which lists the fonts and names folders on stderr."""
+    logger = logging.getLogger("matplotlib")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)

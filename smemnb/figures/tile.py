@@ -1,0 +1,251 @@
+"""`tile_map`: the bank of each cell of a tile, and the wavefronts of a walk along it.
+
+Rows and columns are those of the kernel's index `tile[row, col]`; the number in a cell is the bank
+of its first word, whatever place the layout gives it. A column that shows one number all the way
+down is a column that a warp reads in 32 wavefronts. A highlighted walk takes its colours from the
+wavefronts, as in `bank_map`, and the other cells step back. Hatched cells are pad.
+
+Taught in `04_padding` and `05_swizzling`. **Limits**: tiles of up to 64 x 64 cells are drawn
+whole; larger ones have text only for their walks, and the picture shows the first 64.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..hardware import BANKS, WARP_LANES
+from ..rules import bank
+from ..rules.layout import Layout, Padded
+from .drawing import Drawing
+from .service import Service, service
+from .words import counted, listed
+
+if TYPE_CHECKING:
+    from .sheet import Sheet
+
+__all__ = ["Walk", "alt", "banks", "text", "tile_map", "walk"]
+
+CELL, ROW = 19, 15  # pixels of a cell
+LEFT, TOP, RIGHT, BELOW = 52, 44, 24, 44  # pixels around the tile
+NARROWEST = 420  # pixels, for the words above a small tile
+ROWS_SAID, COLUMNS_SAID = 4, 32  # in the text
+MOST = 64  # rows and columns that are drawn
+
+
+@dataclass(frozen=True)
+class Walk:
+    """A warp's way along one row or column: cell i for lane i, a new request every 32 cells."""
+
+    along: str
+    index: int
+    requests: tuple[Service, ...]
+
+    @property
+    def wavefronts(self) -> int:
+        """Wavefronts of all its requests."""
+        return sum(one.wavefronts for one in self.requests)
+
+    @property
+    def wavefront(self) -> tuple[int, ...]:
+        """Wavefront that reads each cell, counted anew in each request."""
+        return tuple(n for one in self.requests for n in one.wavefront if n)
+
+    def __str__(self) -> str:
+        lanes = sum(one.lanes for one in self.requests)
+        ways = max(one.ways for one in self.requests)
+        more = f" in {len(self.requests)} requests" if len(self.requests) > 1 else ""
+        touched = {
+            n
+            for one in self.requests
+            for i in range(WARP_LANES)
+            if one.active[i]
+            for n in one.banks(i)
+        }
+        return (
+            f"{self.along} {self.index}, {counted(lanes, 'lane')}{more}: {ways}-way, "
+            f"{counted(self.wavefronts, 'wavefront')}, {listed('bank', sorted(touched))}"
+        )
+
+
+def tile_map(layout: Layout, *, highlight: tuple[str, int] | str | None = None) -> Drawing:
+    """The bank of each cell of a tile, drawn, with its numbers as text.
+
+    >>> from smemnb.rules.layout import Padded
+    >>> tile_map(Padded(4, 8), highlight=("column", 0))
+    Padded 4 x 8, pad_elems=1, 4-byte elements: bank of each cell (model)
+    row 0:  0  1  2  3  4  5  6  7
+    row 1:  9 10 11 12 13 14 15 16
+    row 2: 18 19 20 21 22 23 24 25
+    row 3: 27 28 29 30 31  0  1  2
+    warps that read along rows:    1 request, 2 wavefronts
+    warps that read along columns: 1 request, 2 wavefronts
+    column 0, 4 lanes: 1-way, 1 wavefront, banks 0, 9, 18, 27
+
+    Args:
+        layout: any layout of `rules.layout`.
+        highlight: ("column", 3) or ("row", 0), a walk to show; "column" is column 0.
+
+    Raises:
+        TypeError: something that is not a layout.
+        ValueError: a walk that is neither row nor column, or outside the tile.
+    """
+    if not isinstance(layout, Layout):
+        raise TypeError(f"layout is {layout!r}; give one of rules.layout, such as RowMajor(32, 32)")
+    shown = None if highlight is None else walk(layout, highlight)
+    width = max(LEFT + CELL * _columns(layout) + RIGHT, NARROWEST)
+    return Drawing(
+        text(layout, shown), alt(layout, shown), width, lambda: _png(layout, shown, width)
+    )
+
+
+def banks(layout: Layout) -> tuple[tuple[int, ...], ...]:
+    """The bank of the first word of each cell, row by row.
+
+    >>> from smemnb.rules.layout import Xor
+    >>> banks(Xor(32, 32))[1][:4]
+    (1, 0, 3, 2)
+    """
+    row, col = np.indices(layout.shape)
+    found = bank.bank_of(layout.address(row, col))
+    return tuple(tuple(int(one) for one in line) for line in found)
+
+
+def walk(layout: Layout, highlight: tuple[str, int] | str) -> Walk:
+    """A warp reading one row or column of a tile, one cell per lane.
+
+    >>> from smemnb.rules.layout import RowMajor
+    >>> walk(RowMajor(32, 32), ("column", 5)).wavefronts
+    32
+    """
+    along, index = (highlight, 0) if isinstance(highlight, str) else highlight
+    if along not in ("row", "column"):
+        raise ValueError(f'highlight is {highlight!r}; write ("column", 0) or ("row", 0)')
+    end, cells = layout.shape if along == "row" else layout.shape[::-1]
+    if not 0 <= index < end:
+        raise ValueError(f"highlight {along} {index} is outside this tile: 0 to {end - 1}")
+    requests = []
+    for first in range(0, cells, WARP_LANES):
+        cell = np.arange(first, first + WARP_LANES)
+        active = cell < cells
+        cell = np.minimum(cell, cells - 1)
+        line = np.full_like(cell, index)
+        address = layout.address(line, cell) if along == "row" else layout.address(cell, line)
+        requests.append(service(address, width=layout.itemsize, active=active))
+    return Walk(along, index, tuple(requests))
+
+
+def text(layout: Layout, shown: Walk | None = None) -> str:
+    """The numbers of the map: banks of the first rows, wavefronts of the walks."""
+    found = banks(layout)
+    said = [f"{_named(layout)}: bank of each cell (model)"]
+    rows = list(enumerate(found))
+    if len(rows) > 2 * ROWS_SAID:
+        rows = rows[:ROWS_SAID] + rows[-1:]
+    digits = len(str(len(found) - 1))
+    for number, line in rows:
+        if number == len(found) - 1 and len(rows) < len(found):
+            said.append("...")
+        cells = " ".join(f"{one:2d}" for one in line[:COLUMNS_SAID])
+        more = " ..." if len(line) > COLUMNS_SAID else ""
+        said.append(f"row {number:{digits}d}: {cells}{more}")
+    for along, each in (
+        ("rows:   ", layout.row_wavefronts()),
+        ("columns:", layout.column_wavefronts()),
+    ):
+        total = counted(int(each.sum()), "wavefront")
+        said.append(f"warps that read along {along} {counted(len(each), 'request')}, {total}")
+    return "\n".join([*said, *([] if shown is None else [str(shown)])])
+
+
+def alt(layout: Layout, shown: Walk | None = None) -> str:
+    """One sentence for those who do not see the map."""
+    down = counted(int(layout.column_wavefronts().sum()), "wavefront")
+    ends = f"; highlighted is {shown}" if shown else ""
+    return (
+        f"Tile map, the bank of each cell: {_named(layout)}; reading by columns takes {down}{ends}."
+    )
+
+
+def _named(layout: Layout) -> str:
+    """A layout as a reader writes it: "Padded 32 x 32, pad_elems=1, 4-byte elements"."""
+    own = [
+        f"{one.name}={getattr(layout, one.name)}"
+        for one in fields(layout)
+        if one.name not in ("rows", "cols", "itemsize")
+    ]
+    size = f"{type(layout).__name__} {layout.rows} x {layout.cols}"
+    return ", ".join([size, *own, f"{layout.itemsize}-byte elements"])
+
+
+def _pad(layout: Layout) -> int:
+    """Pad cells that are drawn behind each row."""
+    return min(layout.pad_elems, MOST) if isinstance(layout, Padded) and layout.cols <= MOST else 0
+
+
+def _columns(layout: Layout) -> int:
+    return min(layout.cols, MOST) + _pad(layout)
+
+
+def _png(layout: Layout, shown: Walk | None, width: int) -> bytes:
+    from .sheet import painted
+
+    height = TOP + ROW * min(layout.rows, MOST) + BELOW
+
+    def paint(sheet: Sheet) -> None:
+        _paint_words(sheet, layout, shown)
+        for row, line in enumerate(banks(layout)[:MOST]):
+            for col, number in enumerate(line[:MOST]):
+                _paint_cell(sheet, row, col, number, shown)
+            _paint_pad(sheet, layout, row)
+
+    return painted(width, height, paint)
+
+
+def _paint_words(sheet: Sheet, layout: Layout, shown: Walk | None) -> None:
+    from .sheet import FAINT
+
+    rows, cols = min(layout.rows, MOST), min(layout.cols, MOST)
+    sheet.write(LEFT, 13, _named(layout), size=10.5, bold=True, align="left")
+    sheet.write(LEFT - 8, TOP - 9, "row", colour=FAINT, align="right")
+    for col in range(cols):
+        sheet.write(LEFT + (col + 0.5) * CELL, TOP - 9, str(col), colour=FAINT)
+    for row in range(rows):
+        sheet.write(LEFT - 8, TOP + (row + 0.5) * ROW, str(row), colour=FAINT, align="right")
+    y = TOP + rows * ROW
+    cut = f" (the first {rows} x {cols} cells)" if (rows, cols) != layout.shape else ""
+    said = f"number: the bank of the cell{cut}" + ("; hatched: pad" if _pad(layout) else "")
+    sheet.write(LEFT, y + 14, said, colour=FAINT, align="left")
+    if shown is not None:
+        sheet.write(LEFT, y + 31, f"{shown} (model)", size=10, align="left")
+
+
+def _paint_cell(sheet: Sheet, row: int, col: int, number: int, shown: Walk | None) -> None:
+    from .sheet import FAINT, GRID, INK, ink_on, shade
+
+    x, y = LEFT + col * CELL, TOP + row * ROW
+    here = shown is not None and shown.index == (row if shown.along == "row" else col)
+    if shown is None:
+        fill = shade(number, BANKS)
+        ink = ink_on(fill)
+    elif here:
+        turns = shown.wavefront
+        fill = shade(turns[col if shown.along == "row" else row] - 1, max(turns))
+        ink = ink_on(fill)
+    else:
+        fill, ink = "#ffffff", FAINT
+    edge = INK if here else GRID
+    sheet.box(x + 0.5, y + 0.5, CELL - 1, ROW - 1, fill=fill, edge=edge, thick=0.7)
+    sheet.write(x + CELL / 2, y + ROW / 2, str(number), colour=ink, bold=here)
+
+
+def _paint_pad(sheet: Sheet, layout: Layout, row: int) -> None:
+    from .sheet import FAINT
+
+    x, y = LEFT + layout.cols * CELL, TOP + row * ROW
+    for pad in range(_pad(layout)):
+        sheet.box(
+            x + pad * CELL + 0.5, y + 0.5, CELL - 1, ROW - 1, edge=FAINT, thick=0.5, hatch="////"
+        )

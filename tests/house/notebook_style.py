@@ -17,7 +17,7 @@ from nbformat import NotebookNode
 CELLS = (25, 45)
 CODE_MEDIAN, CODE_MOST, KERNEL_MOST, LONG_CODE = 3, 8, 30, 10
 PROSE_MEDIAN, PROSE_MOST = 40, 90
-OUTPUT_LINES = 15
+OUTPUT_LINES, SOURCE_LINES = 15, 40
 PICTURE_BYTES = 40_000
 TAGS = {"nbval-ignore-output", "raises-exception", "typing-refused"}
 MIMES = {"text/plain", "text/html", "image/png"}
@@ -151,6 +151,9 @@ def _prose(book: NotebookNode) -> Iterator[str]:
     median = statistics.median(words for _, words in counts)
     if median > PROSE_MEDIAN:
         yield f"median text cell has {median:g} words, at most {PROSE_MEDIAN}"
+    for n, cell in _prose_cells(book):
+        if "cuda.jit" in "".join(re.findall(r"```.*?```", cell.source, flags=re.DOTALL)):
+            yield f"cell {n} prints a kernel in prose, where nothing checks it; use a code cell"
     for n, words in counts:
         if words > PROSE_MOST:
             yield f"cell {n} has {words} words, at most {PROSE_MOST}"
@@ -187,9 +190,10 @@ def _outputs(book: NotebookNode) -> Iterator[str]:
             for tag in ("<script", "<svg", "<iframe"):
                 if tag in html:
                     yield f"cell {n} stores {tag}>, which a fresh clone does not show"
+            most = SOURCE_LINES if "show_source(" in cell.source else OUTPUT_LINES
             text = "".join(output.get("text", "") or ("" if html else data.get("text/plain", "")))
-            if len(text.splitlines()) > OUTPUT_LINES:
-                yield f"cell {n} prints {len(text.splitlines())} lines, at most {OUTPUT_LINES}"
+            if len(text.splitlines()) > most:
+                yield f"cell {n} prints {len(text.splitlines())} lines, at most {most}"
 
 
 def _picture(n: int, output: NotebookNode) -> Iterator[str]:

@@ -111,6 +111,10 @@ CASES = {
     "two in a row": (two_long_cells, "cells 2 and 3 are two code cells over 10 lines in a row"),
     "prose median": (median_of_prose, "median text cell has 41 words, at most 40"),
     "long prose": (replaced(4, source="word " * 91), "cell 4 has 91 words, at most 90"),
+    "kernel in prose": (
+        replaced(4, source=f"```python\n{KERNEL}\n```"),
+        "cell 4 prints a kernel in prose",
+    ),
     "shout": (replaced(4, source="It works!"), "cell 4 has an exclamation mark"),
     "emoji": (replaced(4, source="Done \U0001f389"), "cell 4 has an emoji"),
     "hype": (replaced(4, source="A powerful trick"), 'cell 4 says "powerful"'),
@@ -146,6 +150,12 @@ def test_each_breach_is_named(change, said):
         with_output(picture("bank map of 32 lanes")),
         with_output(html('<img alt="bank map" src="data:image/png;base64,AAAA">')),
         replaced(4, source="word " * 90),
+        replaced(4, source="`@cuda.jit` is a decorator"),
+        replaced(
+            5,
+            source="show_source(copy)",
+            outputs=[new_output("stream", name="stdout", text="line\n" * 30)],
+        ),
         lambda book: book.cells.insert(4, new_markdown_cell("more")),
     ],
 )

@@ -2,8 +2,8 @@
 
 The old values handed back are those of that order, one of the many a GPU may choose. Kinds for
 the rules of `smemnb.rules.bank`: integers add, subtract and combine as "atomic_add"; adding the
-literal 1 is "atomic_increment"; compare-and-swap is "atomic_cas". Floats in shared memory are a
-retry loop without a fixed count, "atomic_retry".
+literal 1 is "atomic_increment"; compare-and-swap is "atomic_cas". Floats and 8-byte integers in
+shared memory are retry loops without a fixed count, "atomic_retry".
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def _update(
     at = index if isinstance(index, tuple) else (index,)
     offset, active = array.place(batch, at, mask, site)
     kind = site.kind
-    if array.dtype.kind not in "iu" and kind != "atomic_cas":
+    if array.itemsize != 4 or (array.dtype.kind not in "iu" and kind != "atomic_cas"):
         kind = "atomic_retry"
     if batch.watched and array.space != "local":
         batch.tell_access(Access(site, array.root, kind, offset, active, value))

@@ -236,7 +236,10 @@ class KernelArray:
         outside = (at < 0) | (at >= extent)
         lost = outside & mask
         if lost.any() and batch.watched:
-            batch.tell_out_of_range(OutOfRange(site, self.root, axis, index, lost))
+            before = len(self.root.shape) - len(self.shape)  # axes that a view has used up
+            batch.tell_out_of_range(
+                OutOfRange(site, self.root, before + axis, index[axis], extent, index, lost)
+            )
         return np.where(outside, 0, at), ~outside
 
     def load(

@@ -70,12 +70,19 @@ class Access:
 
 @dataclass(slots=True, eq=False)
 class OutOfRange:
-    """Lanes that index past an axis of an array; the engine drops their access."""
+    """Lanes that index past an axis of an array; the engine drops their access.
+
+    `axis` counts on the whole array, `index` is the lane value used there and `size` the axis'
+    extent; `indices` are all the lane values of the subscript, which may be the last ones of
+    several (`tile[ty][tx]`).
+    """
 
     site: Site
     array: ArrayInfo
     axis: int
-    index: tuple[Any, ...]
+    index: Any
+    size: int
+    indices: tuple[Any, ...]
     lanes: Lanes
 
 

@@ -42,7 +42,10 @@ class Bounds(Watcher):
             self._found[key] = replace(seen, count=seen.count + int(lost.sum()))
             return
         block, warp, lane = (int(n) for n in np.argwhere(lost)[0])
-        index = tuple(int(np.broadcast_to(at, shape)[block, warp, lane]) for at in event.index)
+
+        def here(at: Any) -> int:
+            return int(np.broadcast_to(at, shape)[block, warp, lane])
+
         self._found[key] = Observation(
             kind="out_of_range",
             site=event.site,
@@ -50,10 +53,10 @@ class Bounds(Watcher):
             block=self._launch.block_of(self._batch.first + block),
             thread=self._launch.thread_of(warp, lane),
             warp=warp,
-            index=index,
+            index=tuple(here(at) for at in event.indices),
             axis=event.axis,
             count=int(lost.sum()),
-            detail={"index": index[event.axis], "size": event.array.shape[event.axis]},
+            detail={"index": here(event.index), "size": event.size},
         )
 
     def observations(self) -> list[Observation]:

@@ -284,7 +284,7 @@ def _out_of_range(words: Words, seen: Observation) -> tuple[str, str]:
     axis = seen.axis or 0
     name, expression = _subscript(seen, axis)
     size = int(seen.detail.get("size", 0 if seen.array is None else seen.array.shape[axis]))
-    index = int(seen.detail.get("index", 0 if seen.index is None else seen.index[axis]))
+    index = int(seen.detail["index"])
     where = f"{words.does(seen)} with index {index} on axis {axis}"
     if index >= 0:
         cause = f"{where}, but {name} has size {size} there."
@@ -304,10 +304,11 @@ def _subscript(seen: Observation, axis: int) -> tuple[str, str]:
         node = ast.parse(seen.site.text.strip(), mode="eval").body
     except SyntaxError:
         return name, "index"
-    if not isinstance(node, ast.Subscript):
-        return name, "index"
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    return ast.unparse(node.value), ast.unparse(parts[axis]) if axis < len(parts) else "index"
+    parts: list[ast.expr] = []
+    while isinstance(node, ast.Subscript):  # tile[ty][tx] is two of them
+        parts[:0] = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+        node = node.value
+    return ast.unparse(node), ast.unparse(parts[axis]) if axis < len(parts) else "index"
 
 
 _SAID: dict[str, Callable[[Words, Observation], tuple[str, str]]] = {

@@ -42,12 +42,17 @@ class _Early:
     examples: list[tuple[int, int, int]]  # block, thread, cell: of the first block and of a later
 
 
+def _place(array: ArrayInfo) -> tuple[str, int, tuple[int, ...]]:
+    """What an array of one block has in common with its twin in another."""
+    return array.name, array.base, array.shape
+
+
 class Initialisation(Watcher):
     """Finds reads of shared memory before any write; `observations()` lists them per site."""
 
     def __init__(self) -> None:
         self._early: dict[tuple[Site, str], _Early] = {}
-        self._ever: dict[str, Array] = {}  # per array: cells written by some block
+        self._ever: dict[Any, Array] = {}  # per array: cells written by some block
 
     def start(self, launch: Launch) -> None:
         """Remember the launch."""
@@ -77,9 +82,9 @@ class Initialisation(Watcher):
     def end_batch(self) -> None:
         """Remember what these blocks leave behind."""
         for written, array in self._written.values():
-            some = written.table.any(axis=0)
-            before = self._ever.get(array.name)
-            self._ever[array.name] = some if before is None else before | some
+            some: Array = np.asarray(written.table.any(axis=0))
+            before = self._ever.get(_place(array))
+            self._ever[_place(array)] = some if before is None else before | some
 
     def observations(self) -> list[Observation]:
         """One observation per site that reads too early."""
@@ -111,13 +116,11 @@ class Initialisation(Watcher):
     def _look(self, written: _Written, event: Access) -> None:
         cells, mask = self._cells(written, event)
         if len(cells) == 1 and len(written.table) == 1:
-            known: Array = np.asarray(written.table[0].take(cells))
+            known: Any = written.table[0].take(cells)
         else:
             rows = np.arange(len(written.table))[:, None]
             known = written.table[rows, cells]
-        if mask is not None:
-            known = known | ~mask
-        if not known.all():
+        if not (known if mask is None else known | ~mask).all():
             self._note(written, event)
 
     def _note(self, written: _Written, event: Access) -> None:
@@ -142,7 +145,7 @@ class Initialisation(Watcher):
         del known.examples[2:-1]
 
     def _observed(self, early: _Early) -> Observation:
-        left = self._ever.get(early.array.name)
+        left = self._ever.get(_place(early.array))
         leftovers = left is not None and bool((left & early.cells).any())
         later = [example for example in early.examples if example[0] > 0]
         stale = leftovers and bool(later)

@@ -290,6 +290,21 @@ def test_index_out_of_range(text, shape, axis):
         assert (out == 0).sum() == 25 * 64
 
 
+def test_index_of_a_row_out_of_range():
+    """`tile[ty][tx]`: the second index belongs to the second axis, with its own size."""
+
+    @cuda.jit
+    def kernel(out):
+        tile = cuda.shared.array((4, 8), float32)
+        tx = cuda.threadIdx.x
+        tile[1][tx] = float32(1)
+        out[tx] = tile[1][7 - tx]
+
+    (found,) = trace(kernel)[1, 9](np.zeros(9, np.float32)).findings[:1]
+    assert found.kind == "out_of_range"
+    assert "8" in found.cause and found.index == (8,)
+
+
 def test_long_intervals_are_folded(monkeypatch):
     """A long loop without a barrier keeps its memory bounded and its race known."""
     from smemnb.tracing import races

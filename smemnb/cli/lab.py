@@ -17,6 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from ..errors import SmemnbError
+from .machine import jupyter_kernel
 
 RECORD = ".smemnb.json"
 
@@ -78,7 +79,12 @@ def open_lab(folder: str, *, port: int | None, browser: bool, more: list[str]) -
     if target == source.resolve():
         raise SmemnbError(f"{target} is the workbook itself; name another --folder for your copy")
     copied = lay_out(source, target)
-    print(_said(copied, target), flush=True)
+    print(_said(copied, target))
+    kernel_python, ours = jupyter_kernel()
+    if not ours:
+        other = kernel_python or "nothing"
+        print(f"  notebooks will run {other}, not this Python: smemnb doctor says the cure")
+    sys.stdout.flush()  # the server takes this process over
     first = sorted(source.glob("*.ipynb"))[0].name
     return _run(command(target, first, port=port, browser=browser, more=more), target)
 

@@ -51,7 +51,7 @@ class Machine:
 
 def look() -> Machine:
     """This machine."""
-    kernel_python, ours = _jupyter_kernel()
+    kernel_python, ours = jupyter_kernel()
     versions = {name: found for name in PACKAGES if (found := _version(name)) is not None}
     return Machine(
         python=sys.version_info[:3],
@@ -114,7 +114,7 @@ def _linux_driver() -> bool:
     return any((Path(folder) / "libcuda.so.1").exists() for folder in folders)
 
 
-def _jupyter_kernel() -> tuple[str | None, bool]:
+def jupyter_kernel() -> tuple[str | None, bool]:
     """Which Python the Jupyter kernel `python3` starts, and whether it is this one."""
     try:
         from jupyter_client.kernelspec import KernelSpecManager

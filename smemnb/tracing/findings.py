@@ -284,7 +284,7 @@ def _out_of_range(words: Words, seen: Observation) -> tuple[str, str]:
     axis = seen.axis or 0
     name, expression = _subscript(seen, axis)
     size = int(seen.detail.get("size", 0 if seen.array is None else seen.array.shape[axis]))
-    index = int(seen.detail["index"])
+    index = int(seen.detail["index"] if "index" in seen.detail else (seen.index or ())[axis])
     where = f"{words.does(seen)} with index {index} on axis {axis}"
     if index >= 0:
         cause = f"{where}, but {name} has size {size} there."

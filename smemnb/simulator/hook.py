@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec
 from types import ModuleType
@@ -48,10 +50,36 @@ class _AfterNumbaCuda(MetaPathFinder):
         return spec
 
 
+_held = 0
+_waiting: ModuleType | None = None
+
+
 def _plug(cuda: ModuleType) -> None:
+    global _waiting
+    if _held:
+        _waiting = cuda
+        return
+    _waiting = None
     from .plug import plug
 
     plug(cuda)
+
+
+@contextmanager
+def held() -> Iterator[None]:
+    """Around the first imports of a module that the plug itself needs: it waits meanwhile."""
+    global _held
+    _held += 1
+    try:
+        yield
+    finally:
+        _held -= 1
+
+
+def catch_up() -> None:
+    """At the end of such a module: plug, if numba.cuda came in the meantime."""
+    if _waiting is not None:
+        _plug(_waiting)
 
 
 def install() -> None:

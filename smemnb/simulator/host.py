@@ -16,13 +16,16 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from numba.cuda import simulator as numba_simulator
-from numba.cuda.simulator import reduction
-from numba.cuda.simulator.cudadrv import devicearray, devices
 
 from ..errors import LaunchRefused, SmemnbError
 from ..hardware import WARP_LANES, limits
 from . import devices as chosen
+from .hook import catch_up, held
+
+with held():
+    from numba.cuda import simulator as numba_simulator
+    from numba.cuda.simulator import reduction
+    from numba.cuda.simulator.cudadrv import devicearray, devices
 
 DeviceArray: Any = devicearray.FakeCUDAArray
 
@@ -240,46 +243,52 @@ def _detect() -> bool:
     return True
 
 
+_TAKEN = ("stream", "synchronize", "require_context", "defer_cleanup")
+
+_OWN: dict[str, Any] = {
+    "to_device": _to_device,
+    "device_array": _device_array,
+    "device_array_like": _device_array_like,
+    "pinned": _pinned,
+    "mapped": _mapped,
+    "pinned_array": _pinned_array,
+    "pinned_array_like": _like(_pinned_array),
+    "mapped_array": _visible_array,
+    "mapped_array_like": _like(_visible_array),
+    "managed_array": _visible_array,
+    "default_stream": numba_simulator.stream,
+    "legacy_default_stream": numba_simulator.stream,
+    "per_thread_default_stream": numba_simulator.stream,
+    "external_stream": lambda ptr: numba_simulator.stream(),
+    "event": Event,
+    "event_elapsed_time": lambda start, end: start.elapsed_time(end),
+    "gpus": _gpus,
+    "list_devices": lambda: _gpus,
+    "current_context": lambda devnum=None: _context,
+    "get_current_device": lambda: _context._device,
+    "select_device": _select_device,
+    "close": lambda: None,
+    "reset": lambda: None,
+    "detect": _detect,
+    "is_available": lambda: True,
+    "is_supported_version": lambda: True,
+    "cuda_error": lambda: None,
+    "is_float16_supported": lambda: True,
+    "is_bfloat16_supported": lambda: True,
+    "is_cuda_array": lambda obj: isinstance(obj, DeviceArray),
+    "as_cuda_array": _as_cuda_array,
+    "_auto_device": lambda ary, stream=0, copy=True: (_to_device(ary, stream, copy), True),
+    "profile_start": lambda: None,
+    "profile_stop": lambda: None,
+    "profiling": _pinned,
+    "reduce": reduction.Reduce,
+    "Reduce": reduction.Reduce,
+}
+
+
 def host_api() -> dict[str, Any]:
     """Name in `numba.cuda` -> what stands for it without a GPU."""
-    taken = ("stream", "synchronize", "require_context", "defer_cleanup")
-    own = {
-        "to_device": _to_device,
-        "device_array": _device_array,
-        "device_array_like": _device_array_like,
-        "pinned": _pinned,
-        "mapped": _mapped,
-        "pinned_array": _pinned_array,
-        "pinned_array_like": _like(_pinned_array),
-        "mapped_array": _visible_array,
-        "mapped_array_like": _like(_visible_array),
-        "managed_array": _visible_array,
-        "default_stream": numba_simulator.stream,
-        "legacy_default_stream": numba_simulator.stream,
-        "per_thread_default_stream": numba_simulator.stream,
-        "external_stream": lambda ptr: numba_simulator.stream(),
-        "event": Event,
-        "event_elapsed_time": lambda start, end: start.elapsed_time(end),
-        "gpus": _gpus,
-        "list_devices": lambda: _gpus,
-        "current_context": lambda devnum=None: _context,
-        "get_current_device": lambda: _context._device,
-        "select_device": _select_device,
-        "close": lambda: None,
-        "reset": lambda: None,
-        "detect": _detect,
-        "is_available": lambda: True,
-        "is_supported_version": lambda: True,
-        "cuda_error": lambda: None,
-        "is_float16_supported": lambda: True,
-        "is_bfloat16_supported": lambda: True,
-        "is_cuda_array": lambda obj: isinstance(obj, DeviceArray),
-        "as_cuda_array": _as_cuda_array,
-        "_auto_device": lambda ary, stream=0, copy=True: (_to_device(ary, stream, copy), True),
-        "profile_start": lambda: None,
-        "profile_stop": lambda: None,
-        "profiling": _pinned,
-        "reduce": reduction.Reduce,
-        "Reduce": reduction.Reduce,
-    }
-    return {**{name: getattr(numba_simulator, name) for name in taken}, **own}
+    return {**{name: getattr(numba_simulator, name) for name in _TAKEN}, **_OWN}
+
+
+catch_up()

@@ -53,7 +53,9 @@ def kernel_of(kernel: Any) -> Kernel:
     """
     function = getattr(kernel, "py_func", None) or getattr(kernel, "fn", None) or kernel
     if not inspect.isfunction(function):
-        raise LaunchRefused(f"a {type(kernel).__name__} is no kernel: decorate a function")
+        raise LaunchRefused(
+            f"an object of type {type(kernel).__name__} is no kernel: decorate a function"
+        )
     options = dict(getattr(kernel, "targetoptions", None) or {})
     if options.get("device") or getattr(kernel, "_device", False):
         raise LaunchRefused(

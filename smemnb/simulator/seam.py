@@ -13,10 +13,13 @@ import importlib
 from types import ModuleType
 from typing import Any
 
-from numba.core.target_extension import target_override
-from numba.cuda import compiler as cuda_compiler  # not `import numba.cuda`: while numba.cuda is
-from numba.cuda import dispatcher as cuda_dispatcher  # being plugged, numba has no `cuda` yet
-from numba.cuda.descriptor import cuda_target
+from .hook import catch_up, held
+
+with held():
+    from numba.core.target_extension import target_override
+    from numba.cuda import compiler as cuda_compiler  # not `import numba.cuda`: while that is
+    from numba.cuda import dispatcher as cuda_dispatcher  # plugged, numba has no `cuda` yet
+    from numba.cuda.descriptor import cuda_target
 
 
 def _module(name: str) -> ModuleType:
@@ -80,3 +83,5 @@ __all__ = [
     "typing",
     "typing_context",
 ]
+
+catch_up()

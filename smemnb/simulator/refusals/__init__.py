@@ -15,7 +15,7 @@ from typing import Any
 
 from ...errors import TypingRefused
 from . import names, operations  # both fill the table of rules
-from .place import Place, function_tree, place
+from .place import Place, function_tree, heading, place
 from .words import RULES, Scene, worded
 
 __all__ = ["names", "operations", "refusal"]
@@ -41,7 +41,7 @@ def _named_place(text: str, scene: Scene) -> Place:
     """The place, or the first use of the name that Numba does not know and gives no line for."""
     name = re.search(r"name '(\w+)' is not defined", text)
     code = scene.function.__code__
-    if name and scene.where.line == code.co_firstlineno:
+    if name and scene.where == heading(code):
         for node in ast.walk(function_tree(code)):
             if isinstance(node, ast.Name) and node.id == name[1]:
                 return Place(code.co_filename, node.lineno)

@@ -15,7 +15,7 @@ from ...errors import TypingRefused
 from .. import seam
 from .names import LIST
 from .operations import NEVER, unsupported_in
-from .place import Place
+from .place import Place, heading
 from .words import Said, worded
 
 
@@ -25,8 +25,7 @@ def unlowerable(
     """Why Numba's code generation refuses a kernel that type inference accepted, or None."""
     code = function.__code__
     if inspect.iscoroutinefunction(function):
-        first = Place(code.co_filename, code.co_firstlineno)
-        return worded(first, "A kernel cannot be `async`.", "Write `def`.")
+        return worded(heading(code), "A kernel cannot be `async`.", "Write `def`.")
     syntax = unsupported_in(function, NEVER)
     if syntax is not None:
         return worded(syntax[0], *syntax[1])

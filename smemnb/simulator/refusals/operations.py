@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .place import Place, function_tree
+from .place import Place, function_tree, heading
 from .words import Said, Scene, arguments, plain, rule, value_of
 
 # --- indexing ----------------------------------------------------------------------------------
@@ -267,6 +267,8 @@ SYNTAX: _Table = (
 @rule(r"")
 def _unsupported(match: re.Match[str], scene: Scene) -> Said | None:
     """For messages that say little: what stands on that line that no kernel may have."""
+    if scene.where == heading(scene.function.__code__):
+        return None
     found = _first(scene.where.nodes(), SYNTAX)
     if found is not None:
         return found[1]

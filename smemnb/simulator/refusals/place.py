@@ -70,11 +70,19 @@ def function_tree(code: CodeType) -> ast.AST:
 
 
 def place(error: BaseException, code: CodeType) -> Place:
-    """The innermost line of user source that the error speaks of, else the function's first."""
+    """The innermost line of user source that the error speaks of, else the function's `def`."""
+    head = heading(code)
     for file, line in _mentions(error):
-        if file and not _NUMBA_FILE.search(file) and line:
+        in_head = file == code.co_filename and code.co_firstlineno <= line <= head.line
+        if file and line and not in_head and not _NUMBA_FILE.search(file):
             return Place(file, line)
-    return Place(code.co_filename, code.co_firstlineno)
+    return head
+
+
+def heading(code: CodeType) -> Place:
+    """The line of a function's `def`, below its decorators."""
+    line = getattr(function_tree(code), "lineno", code.co_firstlineno)
+    return Place(code.co_filename, line)
 
 
 def _mentions(error: BaseException) -> Iterator[tuple[str, int]]:

@@ -15,11 +15,11 @@ from numba import cuda, float32, int32
 
 import oracle
 from smemnb.lockstep import launch
-from smemnb.tracing.barriers import Barriers
-from smemnb.tracing.bounds import Bounds
-from smemnb.tracing.initialisation import Initialisation
+from smemnb.tracing.watchers.barriers import Barriers
+from smemnb.tracing.watchers.bounds import Bounds
+from smemnb.tracing.watchers.initialisation import Initialisation
 from smemnb.tracing.model import Observation
-from smemnb.tracing.races import Races
+from smemnb.tracing.watchers.races import Races
 
 CASES: list[Any] = []
 N = 64

@@ -17,9 +17,9 @@ import numpy as np
 from ..errors import LaunchRefused
 from .batch import Batch, Dim3, Launch
 from .lanes import WARP, constant
+from .language.program import library_of
+from .language.scope import InferredTypes
 from .memory import GlobalStore, KernelArray
-from .program import library_of
-from .scope import InferredTypes
 from .watch import Watcher
 
 LANES_PER_BATCH = 1 << 16

@@ -79,11 +79,11 @@ class Tracer:
     ) -> Trace:
         """The trace of one launch."""
         from ..simulator import launch
-        from .barriers import Barriers
-        from .bounds import Bounds
-        from .counting import Counting
-        from .initialisation import Initialisation
-        from .races import Races
+        from .watchers.barriers import Barriers
+        from .watchers.bounds import Bounds
+        from .watchers.counting import Counting
+        from .watchers.initialisation import Initialisation
+        from .watchers.races import Races
 
         seen = _Launched()
         counting = [Counting()] if self._counts else []

@@ -7,7 +7,7 @@ from numba import cuda, float32, int32
 from smemnb import lockstep
 from smemnb.errors import KernelStopped, LaunchRefused, UnsupportedSyntax
 from smemnb.kernels.transpose import transpose_padded
-from smemnb.tracing.counting import Counting
+from smemnb.tracing.watchers.counting import Counting
 
 SIZE = 32
 

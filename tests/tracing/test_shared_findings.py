@@ -307,7 +307,7 @@ def test_index_of_a_row_out_of_range():
 
 def test_long_intervals_are_folded(monkeypatch):
     """A long loop without a barrier keeps its memory bounded and its race known."""
-    from smemnb.tracing import races
+    from smemnb.tracing.watchers import races
 
     @cuda.jit
     def kernel(out, inp):

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .lanes import WARP, LaneValue, Mask, spread
-from .watch import Site
+from ..lanes import WARP, LaneValue, Mask, spread
+from ..watch import Site
 
 if TYPE_CHECKING:
-    from .batch import Batch
+    from ..batch import Batch
 
 LANE = np.arange(WARP)
 

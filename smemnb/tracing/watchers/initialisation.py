@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..lockstep.watch import Access, ArrayInfo, Site, Watcher
-from .model import Observation
+from ...lockstep.watch import Access, ArrayInfo, Site, Watcher
+from ..model import Observation
 
 if TYPE_CHECKING:
-    from ..lockstep.batch import Batch, Launch
+    from ...lockstep.batch import Batch, Launch
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..lockstep.watch import OutOfRange, Watcher
-from .model import Observation
+from ...lockstep.watch import OutOfRange, Watcher
+from ..model import Observation
 
 if TYPE_CHECKING:
-    from ..lockstep.batch import Batch, Launch
+    from ...lockstep.batch import Batch, Launch
 
 
 class Bounds(Watcher):

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from ..lanes import NO_LANE, LaneValue, Mask, both, chosen, split, truth
+from ..memory import KernelArray
+from ..operators import BINARY
 from .expressions import index_of
-from .lanes import NO_LANE, LaneValue, Mask, both, chosen, split, truth
 from .loops import for_loop, rejoined, while_loop
-from .memory import KernelArray
-from .operators import BINARY
 from .scope import STATEMENTS, Frame, Scope, Statement
 
 Setter = Any  # (frame, mask, value) -> None

@@ -8,14 +8,12 @@ and highest thread of each group are all that this needs.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from ..lockstep.watch import Site
-
-if TYPE_CHECKING:
-    from .races import Touch
+from ...lockstep.watch import Site
+from .touch import Touch
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -53,13 +51,13 @@ def pairs(touches: list[Touch]) -> list[Pair]:
         return []
     agreed = _agreed(touches)
     found: list[Pair] = []
-    groups = _groups(touches, lambda touch: 0)
+    groups = _groups(touches)
     for number, first in enumerate(groups):
         for second in groups[number:]:
             found += _between_warps(first, second, agreed)
     for epoch in sorted(_epochs(touches)):
         now = [touch for touch in (_at(touch, epoch) for touch in touches) if len(touch.cell)]
-        groups = _groups(now, lambda touch: 0)
+        groups = _groups(now)
         for number, first in enumerate(groups):
             for second in groups[number:]:
                 found += _inside_warp(first, second, agreed)
@@ -80,7 +78,7 @@ def _at(touch: Touch, epoch: int) -> Touch:
     return touch if touch.epoch == epoch else touch.only(np.zeros(len(touch.cell), bool))
 
 
-def _groups(touches: list[Touch], label: Any) -> list[_Group]:
+def _groups(touches: list[Touch]) -> list[_Group]:
     """Touches gathered by site, in order of first appearance."""
     by_site: dict[tuple[Site, bool], list[Touch]] = {}
     for touch in touches:

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from .intrinsics import COORDINATES
-from .lanes import NO_LANE, LaneValue, Mask, cast, chosen, constant, split, truth
-from .memory import KernelArray
-from .operators import BINARY, COMPARE, UNARY, static_power
+from ..lanes import NO_LANE, LaneValue, Mask, cast, chosen, constant, split, truth
+from ..meanings.intrinsics import COORDINATES
+from ..memory import KernelArray
+from ..operators import BINARY, COMPARE, UNARY, static_power
 from .scope import EXPRESSIONS, UNKNOWN, Expression, Frame, Scope, qualified
 
 Index = Callable[[Frame, Mask], tuple[LaneValue, ...]]

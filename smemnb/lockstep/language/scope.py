@@ -18,12 +18,12 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 
-from ..errors import UnsupportedSyntax
-from .lanes import NO_LANE, LaneValue, Mask
-from .watch import Site
+from ...errors import UnsupportedSyntax
+from ..lanes import NO_LANE, LaneValue, Mask
+from ..watch import Site
 
 if TYPE_CHECKING:
-    from .batch import Batch
+    from ..batch import Batch
     from .program import Library
 
 UNKNOWN = object()

@@ -16,11 +16,11 @@ from typing import Any
 
 import numpy as np
 
-from . import atomics, intrinsics, shuffles
-from .lanes import LaneValue, Mask, cast
-from .math_functions import FUNCTIONS, to_bool, to_float, to_int
-from .memory import KernelArray
-from .protocol import meaning_of
+from ..lanes import LaneValue, Mask, cast
+from ..math_functions import FUNCTIONS, to_bool, to_float, to_int
+from ..meanings import atomics, intrinsics, shuffles
+from ..memory import KernelArray
+from ..protocol import meaning_of
 from .scope import EXPRESSIONS, UNKNOWN, Expression, Frame, Scope, qualified
 
 INTRINSICS: dict[str, tuple[Callable[..., Any], str]] = {

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .lanes import LaneValue, Mask, cast, chosen, spread
-from .memory import KernelArray, LocalStore
-from .watch import Barrier, Site
+from ..lanes import LaneValue, Mask, cast, chosen, spread
+from ..memory import KernelArray, LocalStore
+from ..watch import Barrier, Site
 
 if TYPE_CHECKING:
-    from .batch import Batch
+    from ..batch import Batch
 
 Meaning = Callable[..., Any]
 

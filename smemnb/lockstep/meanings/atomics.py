@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .lanes import LaneValue, Mask, cast, spread
-from .memory import KernelArray
-from .watch import Access, Site
+from ..lanes import LaneValue, Mask, cast, spread
+from ..memory import KernelArray
+from ..watch import Access, Site
 
 if TYPE_CHECKING:
-    from .batch import Batch
+    from ..batch import Batch
 
 Combine = Callable[[Any, Any], Any]
 

@@ -14,47 +14,21 @@ ordered. Dynamic shared memory seen through two dtypes counts as two arrays.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..lockstep.watch import Access, ArrayInfo, Barrier, Site, Watcher
-from .model import Observation
+from ...lockstep.watch import Access, ArrayInfo, Barrier, Site, Watcher
+from ..model import Observation
 from .race_pairs import Pair, pairs
+from .touch import Touch
 
 if TYPE_CHECKING:
-    from ..lockstep.batch import Batch, Launch
+    from ...lockstep.batch import Batch, Launch
 
 Array = np.ndarray[Any, np.dtype[Any]]
 LANES_BEFORE_FOLDING = 1 << 21
-
-
-@dataclass
-class Touch:
-    """One access, flat: which thread touched which cell.
-
-    `cell` counts elements over the blocks of the batch; `block_cells` is how many belong to one
-    block, or 0 if the touch is the same in all blocks. `value` holds the bits a store wrote.
-    """
-
-    site: Site
-    write: bool
-    atomic: bool
-    cell: Array
-    thread: Array
-    epoch: Array | int
-    value: Array | None
-
-    def only(self, keep: Array) -> Touch:
-        """The touches where `keep` holds."""
-        return replace(
-            self,
-            cell=self.cell[keep],
-            thread=self.thread[keep],
-            epoch=self.epoch[keep] if isinstance(self.epoch, np.ndarray) else self.epoch,
-            value=None if self.value is None else self.value[keep],
-        )
 
 
 class _Interval:

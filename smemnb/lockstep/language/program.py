@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import LaunchRefused
+from ...errors import LaunchRefused
+from ..lanes import LaneValue, Mask, constant
 from . import calls, expressions, statements  # noqa: F401  (they fill the tables of scope)
-from .lanes import LaneValue, Mask, constant
 from .scope import Frame, InferredTypes, Scope
 
 

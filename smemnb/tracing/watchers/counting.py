@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..lockstep.watch import Access, ArrayInfo, Site, Watcher
-from ..rules import bank, sector
-from .model import SiteCounts, WorstRequest
+from ...lockstep.watch import Access, ArrayInfo, Site, Watcher
+from ...rules import bank, sector
+from ..model import SiteCounts, WorstRequest
 
 if TYPE_CHECKING:
-    from ..lockstep.batch import Batch, Launch
+    from ...lockstep.batch import Batch, Launch
 
 ROWS_BEFORE_MEASURING = 4096
 UNMODELLED = "atomic_retry"  # a compare-and-swap loop has no fixed number of wavefronts

@@ -42,8 +42,8 @@ def unknown(name: Any) -> str:
     known = [exercise.name for exercise in exercises()]
     if not isinstance(name, str):
         return f'the first argument is the name of an exercise in quotes, such as "{known[0]}"'
-    near = [other for other in known if name and other.startswith(name.lower())]
-    near += difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.4)
+    near = difflib.get_close_matches(name.lower(), known, n=3, cutoff=0.8)
+    near += [other for other in known if name and name.lower() in other]
     said = " or ".join(dict.fromkeys(near[:3]))
     ask = f"did you mean {said}?" if said else "progress() lists them all."
     return f'there is no exercise "{name[:40]}"; {ask}'

@@ -114,7 +114,7 @@ def test_done():
     """A verdict that holds: one line per part, nothing of this machine."""
     assert repr(check("ex00_scale", SCALE.solution)) == (
         "ex00_scale: done\n"
-        "output      right answer in 9 of 9 launches\n"
+        "output      right answer in 10 of 10 launches\n"
         "findings    none\n"
         "sectors     4 per request on the worst line\n"
         "requests    within the budget"

@@ -308,6 +308,8 @@ def _subscript(seen: Observation, axis: int) -> tuple[str, str]:
     while isinstance(node, ast.Subscript):  # tile[ty][tx] is two of them
         parts[:0] = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
         node = node.value
+    if not parts:  # an atomic is a call
+        return name, "index"
     return ast.unparse(node), ast.unparse(parts[axis]) if axis < len(parts) else "index"
 
 

@@ -98,7 +98,7 @@ def spread(counts: tuple[int, ...]) -> str:
     said = []
     for count in sorted(set(counts) - {0}, reverse=True):
         said.append(f"{count} in {_named([b for b, n in enumerate(counts) if n == count])}")
-    return ", ".join(said)
+    return "; ".join(said)
 
 
 def _named(banks: list[int]) -> str:
@@ -107,6 +107,6 @@ def _named(banks: list[int]) -> str:
     steps = {after - before for before, after in pairwise(banks)}
     if steps == {1}:
         return f"banks {banks[0]}-{banks[-1]}"
-    if len(steps) == 1 and len(banks) > 3:
+    if len(steps) == 1 and len(banks) > 4:
         return f"banks {banks[0]}, {banks[1]}, ..., {banks[-1]}"
     return f"banks {', '.join(map(str, banks))}"

@@ -31,7 +31,7 @@ class Drawing:
 
     @cached_property
     def png(self) -> bytes:
-        """The picture as PNG, twice as wide as it is shown, on a ground of its own."""
+        """The picture as PNG on a light ground of its own."""
         return self._paint()
 
     def __repr__(self) -> str:

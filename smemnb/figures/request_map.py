@@ -27,6 +27,7 @@ __all__ = ["alt", "bank_map", "text"]
 CELL, ROW = 19, 15  # pixels of a cell
 LEFT, TOP, RIGHT, BELOW = 66, 44, 58, 58  # pixels around the map
 TITLE = 18  # pixels above, if there is a title
+TITLE_LETTERS = 80  # that fit
 WAVEFRONTS_SAID = 6  # in the text
 
 
@@ -76,6 +77,8 @@ def bank_map(
         TypeError: addresses that are not integers, a mask that is not bool, no width.
         ValueError: more or less than one request, or a request that no GPU could be asked.
     """
+    if title is not None and "\n" in title:
+        raise ValueError(f"title {title!r} has several lines; give one")
     if isinstance(address, BankMap):
         if width is not None or active is not None or kind != "load":
             raise ValueError(
@@ -157,7 +160,8 @@ def _paint_head(sheet: Sheet, served: Service, title: str | None) -> None:
     from .sheet import FAINT
 
     if title is not None:
-        sheet.write(LEFT, -4, title, size=11, bold=True, align="left")
+        short = title if len(title) <= TITLE_LETTERS else title[: TITLE_LETTERS - 3] + "..."
+        sheet.write(LEFT, -4, short, size=11, bold=True, align="left")
     sheet.write(LEFT, 14, f"{_headline(served)} (model)", size=10.5, align="left")
     sheet.write(LEFT - 8, TOP - 9, "bank", colour=FAINT, align="right")
     sheet.write(LEFT + BANKS * CELL + RIGHT / 2, TOP - 9, "word", colour=FAINT)

@@ -12,9 +12,12 @@ import io
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 __all__ = ["ACCENT", "FAINT", "GRID", "GROUND", "INK", "Sheet", "ink_on", "painted", "shade"]
 
@@ -24,8 +27,8 @@ GRID: Final = "#d8d8d2"
 GROUND: Final = "#fbfbf8"
 ACCENT: Final = "#b34700"  # Okabe-Ito vermilion, darkened to read on the ground
 
-SCALE = 2  # dots per pixel, for screens with small dots
-COLOURS = 64  # of the stored PNG
+SCALE = 1  # dots per pixel; twice as many are four times the bytes of a stored notebook
+COLOURS = 24  # of the stored PNG, beside those asked for
 
 # cividis at 0, 1/8 ... 1
 _CIVIDIS: Final = (
@@ -79,6 +82,7 @@ class Sheet:
         figure = Figure(figsize=size, dpi=72 * SCALE, facecolor=GROUND)
         self._canvas = FigureCanvasAgg(figure)
         self._axes = figure.add_axes((0, 0, 1, 1))
+        self._used = {GROUND}
         self._axes.set_axis_off()
         self._axes.set_xlim(0, width)
         self._axes.set_ylim(height, -above)
@@ -99,6 +103,7 @@ class Sheet:
         """A rectangle; a hatch takes the colour of the edge. `below` all lines, or above."""
         from matplotlib.patches import Rectangle
 
+        self._used |= {fill, edge} - {"none"}
         self._axes.add_patch(
             Rectangle(
                 (x, y),
@@ -123,6 +128,7 @@ class Sheet:
         """Straight lines (x, y, x, y), `below` the boxes drawn later, or above them."""
         from matplotlib.collections import LineCollection
 
+        self._used.add(colour)
         segments = [((x0, y0), (x1, y1)) for x0, y0, x1, y1 in ends]
         self._axes.add_collection(
             LineCollection(segments, colors=colour, linewidths=thick, zorder=0.9 if below else 2),
@@ -142,6 +148,7 @@ class Sheet:
         upright: bool = False,
     ) -> None:
         """Words whose middle line is at y; `upright` turns them a quarter to the left."""
+        self._used.add(colour)
         self._axes.text(
             x,
             y,
@@ -162,10 +169,22 @@ class Sheet:
         canvas: Any = self._canvas  # has no types for these two
         canvas.draw()
         seen = Image.fromarray(np.asarray(canvas.buffer_rgba())[..., :3].copy())
-        few = seen.quantize(COLOURS, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+        few = seen.quantize(palette=_palette(seen, self._used), dither=Image.Dither.NONE)
         out = io.BytesIO()
         few.save(out, "PNG", optimize=True)
         return out.getvalue()
+
+
+def _palette(seen: Image, used: set[str]) -> Image:
+    """The colours that were asked for, and the most frequent blends at the edges of letters."""
+    from PIL import Image
+
+    own = [int(colour[i : i + 2], 16) for colour in sorted(used) for i in (1, 3, 5)]
+    few = seen.quantize(COLOURS, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
+    blends = (few.getpalette() or [])[: 3 * COLOURS]
+    palette = Image.new("P", (1, 1))
+    palette.putpalette(own + blends)
+    return palette
 
 
 def painted(width: int, height: int, paint: Callable[[Sheet], None], *, above: int = 0) -> bytes:

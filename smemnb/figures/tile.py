@@ -5,8 +5,8 @@ of its first word, whatever place the layout gives it. A column that shows one n
 down is a column that a warp reads in 32 wavefronts. A highlighted walk takes its colours from the
 wavefronts, as in `bank_map`, and the other cells step back. Hatched cells are pad.
 
-Taught in `04_padding` and `05_swizzling`. **Limits**: tiles of up to 64 x 64 cells are drawn
-whole; larger ones have text only for their walks, and the picture shows the first 64.
+Taught in `04_padding` and `05_swizzling`. **Limits**: 32 x 32 cells are drawn; of a larger
+tile those around the highlighted walk, or the first ones.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ CELL, ROW = 19, 15  # pixels of a cell
 LEFT, TOP, RIGHT, BELOW = 52, 44, 24, 44  # pixels around the tile
 NARROWEST = 420  # pixels, for the words above a small tile
 ROWS_SAID, COLUMNS_SAID = 4, 32  # in the text
-MOST = 64  # rows and columns that are drawn
+MOST = 32  # rows and columns that are drawn
 
 
 @dataclass(frozen=True)
@@ -95,9 +95,12 @@ def tile_map(layout: Layout, *, highlight: tuple[str, int] | str | None = None) 
     if not isinstance(layout, Layout):
         raise TypeError(f"layout is {layout!r}; give one of rules.layout, such as RowMajor(32, 32)")
     shown = None if highlight is None else walk(layout, highlight)
-    width = max(LEFT + CELL * _columns(layout) + RIGHT, NARROWEST)
+    window = _Window.of(layout, shown)
     return Drawing(
-        text(layout, shown), alt(layout, shown), width, lambda: _png(layout, shown, width)
+        text(layout, shown),
+        alt(layout, shown),
+        window.width,
+        lambda: _png(layout, shown, window),
     )
 
 
@@ -120,9 +123,10 @@ def walk(layout: Layout, highlight: tuple[str, int] | str) -> Walk:
     >>> walk(RowMajor(32, 32), ("column", 5)).wavefronts
     32
     """
-    along, index = (highlight, 0) if isinstance(highlight, str) else highlight
-    if along not in ("row", "column"):
+    given = (highlight, 0) if isinstance(highlight, str) else highlight
+    if len(given) != 2 or given[0] not in ("row", "column") or not isinstance(given[1], int):
         raise ValueError(f'highlight is {highlight!r}; write ("column", 0) or ("row", 0)')
+    along, index = given
     end, cells = layout.shape if along == "row" else layout.shape[::-1]
     if not 0 <= index < end:
         raise ValueError(f"highlight {along} {index} is outside this tile: 0 to {end - 1}")
@@ -180,52 +184,84 @@ def _named(layout: Layout) -> str:
     return ", ".join([size, *own, f"{layout.itemsize}-byte elements"])
 
 
-def _pad(layout: Layout) -> int:
-    """Pad cells that are drawn behind each row."""
-    return min(layout.pad_elems, MOST) if isinstance(layout, Padded) and layout.cols <= MOST else 0
+@dataclass(frozen=True)
+class _Window:
+    """The part of a tile that is drawn: cells, and pad behind them."""
+
+    rows: range
+    cols: range
+    pad: int
+
+    @classmethod
+    def of(cls, layout: Layout, shown: Walk | None) -> _Window:
+        """At most 32 x 32 cells, with the walk among them."""
+        row, col = 0, 0
+        if shown is not None:
+            first = shown.index // MOST * MOST
+            row, col = (first, 0) if shown.along == "row" else (0, first)
+        rows = range(row, min(row + MOST, layout.rows))
+        cols = range(col, min(col + MOST, layout.cols))
+        pad = 0
+        if isinstance(layout, Padded) and cols.stop == layout.cols:
+            pad = min(layout.pad_elems, MOST)
+        return cls(rows, cols, pad)
+
+    @property
+    def width(self) -> int:
+        """Pixels of the whole picture."""
+        return max(LEFT + CELL * (len(self.cols) + self.pad) + RIGHT, NARROWEST)
+
+    @property
+    def height(self) -> int:
+        """Pixels of the whole picture."""
+        return TOP + ROW * len(self.rows) + BELOW
+
+    def corner(self, row: int, col: int) -> tuple[int, int]:
+        """Top left pixel of a cell."""
+        return LEFT + (col - self.cols.start) * CELL, TOP + (row - self.rows.start) * ROW
 
 
-def _columns(layout: Layout) -> int:
-    return min(layout.cols, MOST) + _pad(layout)
-
-
-def _png(layout: Layout, shown: Walk | None, width: int) -> bytes:
+def _png(layout: Layout, shown: Walk | None, window: _Window) -> bytes:
     from .sheet import painted
 
-    height = TOP + ROW * min(layout.rows, MOST) + BELOW
+    found = banks(layout)
 
     def paint(sheet: Sheet) -> None:
-        _paint_words(sheet, layout, shown)
-        for row, line in enumerate(banks(layout)[:MOST]):
-            for col, number in enumerate(line[:MOST]):
-                _paint_cell(sheet, row, col, number, shown)
-            _paint_pad(sheet, layout, row)
+        _paint_words(sheet, layout, shown, window)
+        for row in window.rows:
+            for col in window.cols:
+                _paint_cell(sheet, window, row, col, found[row][col], shown)
+            _paint_pad(sheet, window, row)
 
-    return painted(width, height, paint)
+    return painted(window.width, window.height, paint)
 
 
-def _paint_words(sheet: Sheet, layout: Layout, shown: Walk | None) -> None:
+def _paint_words(sheet: Sheet, layout: Layout, shown: Walk | None, window: _Window) -> None:
     from .sheet import FAINT
 
-    rows, cols = min(layout.rows, MOST), min(layout.cols, MOST)
     sheet.write(LEFT, 13, _named(layout), size=10.5, bold=True, align="left")
     sheet.write(LEFT - 8, TOP - 9, "row", colour=FAINT, align="right")
-    for col in range(cols):
-        sheet.write(LEFT + (col + 0.5) * CELL, TOP - 9, str(col), colour=FAINT)
-    for row in range(rows):
-        sheet.write(LEFT - 8, TOP + (row + 0.5) * ROW, str(row), colour=FAINT, align="right")
-    y = TOP + rows * ROW
-    cut = f" (the first {rows} x {cols} cells)" if (rows, cols) != layout.shape else ""
-    said = f"number: the bank of the cell{cut}" + ("; hatched: pad" if _pad(layout) else "")
+    for col in window.cols:
+        x, _ = window.corner(0, col)
+        sheet.write(x + CELL / 2, TOP - 9, str(col), colour=FAINT)
+    for row in window.rows:
+        _, y = window.corner(row, 0)
+        sheet.write(LEFT - 8, y + ROW / 2, str(row), colour=FAINT, align="right")
+    y = TOP + len(window.rows) * ROW
+    said = "number: the bank of the cell" + ("; hatched: pad" if window.pad else "")
+    if (len(window.rows), len(window.cols)) != layout.shape:
+        said += f"; {len(window.rows)} x {len(window.cols)} cells of the tile are shown"
     sheet.write(LEFT, y + 14, said, colour=FAINT, align="left")
     if shown is not None:
         sheet.write(LEFT, y + 31, f"{shown} (model)", size=10, align="left")
 
 
-def _paint_cell(sheet: Sheet, row: int, col: int, number: int, shown: Walk | None) -> None:
+def _paint_cell(
+    sheet: Sheet, window: _Window, row: int, col: int, number: int, shown: Walk | None
+) -> None:
     from .sheet import FAINT, GRID, INK, ink_on, shade
 
-    x, y = LEFT + col * CELL, TOP + row * ROW
+    x, y = window.corner(row, col)
     here = shown is not None and shown.index == (row if shown.along == "row" else col)
     if shown is None:
         fill = shade(number, BANKS)
@@ -241,11 +277,9 @@ def _paint_cell(sheet: Sheet, row: int, col: int, number: int, shown: Walk | Non
     sheet.write(x + CELL / 2, y + ROW / 2, str(number), colour=ink, bold=here)
 
 
-def _paint_pad(sheet: Sheet, layout: Layout, row: int) -> None:
+def _paint_pad(sheet: Sheet, window: _Window, row: int) -> None:
     from .sheet import FAINT
 
-    x, y = LEFT + layout.cols * CELL, TOP + row * ROW
-    for pad in range(_pad(layout)):
-        sheet.box(
-            x + pad * CELL + 0.5, y + 0.5, CELL - 1, ROW - 1, edge=FAINT, thick=0.5, hatch="////"
-        )
+    for one in range(window.pad):
+        x, y = window.corner(row, window.cols.stop + one)
+        sheet.box(x + 0.5, y + 0.5, CELL - 1, ROW - 1, edge=FAINT, thick=0.5, hatch="////")

@@ -32,7 +32,7 @@ def listed(noun: str, numbers: Sequence[int]) -> str:
     if len(numbers) == 1:
         return f"{noun} {numbers[0]}"
     steps = {after - before for before, after in pairwise(numbers)}
-    if len(steps) == 1 and steps != {1} and len(numbers) > 3:
+    if len(steps) == 1 and steps != {1} and len(numbers) > 4:
         return f"{noun}s {numbers[0]}, {numbers[1]}, ..., {numbers[-1]}"
     runs: list[list[int]] = []
     for number in numbers:

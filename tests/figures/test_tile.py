@@ -1,0 +1,72 @@
+import pytest
+
+from smemnb.figures import tile_map
+from smemnb.figures.tile import banks, walk
+from smemnb.rules.layout import Padded, RowMajor, Swizzle, Xor
+
+
+def test_banks():
+    """Row 1 of a padded tile is moved by one bank, of an xor tile exchanged."""
+    assert banks(RowMajor(32, 32))[1] == tuple(range(32))
+    assert banks(Padded(32, 32))[1] == (*range(1, 32), 0)
+    assert banks(Xor(32, 32))[3][:5] == (3, 2, 1, 0, 7)
+    assert banks(Padded(2, 4, 8))[1] == (10, 12, 14, 16)
+
+
+@pytest.mark.parametrize(
+    ("layout", "highlight", "wavefronts"),
+    [
+        (RowMajor(32, 32), ("column", 7), 32),
+        (RowMajor(32, 32), ("row", 7), 1),
+        (Padded(32, 32), ("column", 31), 1),
+        (Swizzle(32, 32, bits=5, base=0, shift=5), "column", 1),
+        (RowMajor(64, 32), "column", 64),
+        (RowMajor(8, 8), "column", 2),
+    ],
+)
+def test_walk(layout, highlight, wavefronts):
+    """A walk has one cell per lane; 64 rows are two requests."""
+    assert walk(layout, highlight).wavefronts == wavefronts
+
+
+def test_wavefront_of_each_cell():
+    assert walk(RowMajor(8, 8), "column").wavefront == (1, 1, 1, 1, 2, 2, 2, 2)
+
+
+def test_text():
+    assert tile_map(Padded(16, 4, pad_elems=2), highlight=("row", 1)).text == (
+        "Padded 16 x 4, pad_elems=2, 4-byte elements: bank of each cell (model)\n"
+        "row  0:  0  1  2  3\n"
+        "row  1:  6  7  8  9\n"
+        "row  2: 12 13 14 15\n"
+        "row  3: 18 19 20 21\n"
+        "...\n"
+        "row 15: 26 27 28 29\n"
+        "warps that read along rows:    2 requests, 4 wavefronts\n"
+        "warps that read along columns: 2 requests, 2 wavefronts\n"
+        "row 1, 4 lanes: 1-way, 1 wavefront, banks 6-9"
+    )
+
+
+def test_alt():
+    assert tile_map(RowMajor(64, 32), highlight="column").alt == (
+        "Tile map, the bank of each cell: RowMajor 64 x 32, 4-byte elements; reading by columns"
+        " takes 2048 wavefronts; highlighted is column 0, 64 lanes in 2 requests: 32-way,"
+        " 64 wavefronts, bank 0."
+    )
+
+
+@pytest.mark.parametrize("highlight", ["diagonal", ("column",), ("row", "3")])
+def test_unknown_walk(highlight):
+    with pytest.raises(ValueError, match="highlight is .*write"):
+        tile_map(RowMajor(4, 4), highlight=highlight)
+
+
+def test_walk_outside():
+    with pytest.raises(ValueError, match="highlight column 4 is outside this tile: 0 to 3"):
+        tile_map(RowMajor(9, 4), highlight=("column", 4))
+
+
+def test_not_a_layout():
+    with pytest.raises(TypeError, match=r"layout is \(32, 33\); give one of rules.layout"):
+        tile_map((32, 33))

@@ -208,7 +208,9 @@ def _paint_lane(sheet: Sheet, served: Service, lane: int) -> None:
     x = LEFT + banks[0] * CELL
     sheet.box(x + 0.5, y + 0.5, len(banks) * CELL - 1, ROW - 1, fill=fill)
     across = x + len(banks) * CELL / 2
-    sheet.write(across, middle, _turn(served, first), colour=ink_on(fill), size=9.5, bold=True)
+    turn = _turn(served, first)
+    size = 9.5 if len(turn) < 4 else 6.5
+    sheet.write(across, middle, turn, colour=ink_on(fill), size=size, bold=True)
     sheet.write(LEFT + BANKS * CELL + RIGHT / 2, middle, _words(served, lane))
 
 

@@ -26,11 +26,11 @@ from .words import counted, listed
 if TYPE_CHECKING:
     from .sheet import Sheet
 
-__all__ = ["Walk", "alt", "banks", "text", "tile_map", "walk"]
+__all__ = ["Walk", "Window", "alt", "banks", "text", "tile_map", "walk"]
 
 CELL, ROW = 19, 15  # pixels of a cell
 LEFT, TOP, RIGHT, BELOW = 52, 44, 24, 44  # pixels around the tile
-NARROWEST = 420  # pixels, for the words above a small tile
+NARROWEST = 540  # pixels, for the words above a small tile
 ROWS_SAID, COLUMNS_SAID = 4, 32  # in the text
 MOST = 32  # rows and columns that are drawn
 
@@ -95,7 +95,7 @@ def tile_map(layout: Layout, *, highlight: tuple[str, int] | str | None = None) 
     if not isinstance(layout, Layout):
         raise TypeError(f"layout is {layout!r}; give one of rules.layout, such as RowMajor(32, 32)")
     shown = None if highlight is None else walk(layout, highlight)
-    window = _Window.of(layout, shown)
+    window = Window.of(layout, shown)
     return Drawing(
         text(layout, shown),
         alt(layout, shown),
@@ -185,7 +185,7 @@ def _named(layout: Layout) -> str:
 
 
 @dataclass(frozen=True)
-class _Window:
+class Window:
     """The part of a tile that is drawn: cells, and pad behind them."""
 
     rows: range
@@ -193,7 +193,7 @@ class _Window:
     pad: int
 
     @classmethod
-    def of(cls, layout: Layout, shown: Walk | None) -> _Window:
+    def of(cls, layout: Layout, shown: Walk | None) -> Window:
         """At most 32 x 32 cells, with the walk among them."""
         row, col = 0, 0
         if shown is not None:
@@ -221,7 +221,7 @@ class _Window:
         return LEFT + (col - self.cols.start) * CELL, TOP + (row - self.rows.start) * ROW
 
 
-def _png(layout: Layout, shown: Walk | None, window: _Window) -> bytes:
+def _png(layout: Layout, shown: Walk | None, window: Window) -> bytes:
     from .sheet import painted
 
     found = banks(layout)
@@ -236,7 +236,7 @@ def _png(layout: Layout, shown: Walk | None, window: _Window) -> bytes:
     return painted(window.width, window.height, paint)
 
 
-def _paint_words(sheet: Sheet, layout: Layout, shown: Walk | None, window: _Window) -> None:
+def _paint_words(sheet: Sheet, layout: Layout, shown: Walk | None, window: Window) -> None:
     from .sheet import FAINT
 
     sheet.write(LEFT, 13, _named(layout), size=10.5, bold=True, align="left")
@@ -257,7 +257,7 @@ def _paint_words(sheet: Sheet, layout: Layout, shown: Walk | None, window: _Wind
 
 
 def _paint_cell(
-    sheet: Sheet, window: _Window, row: int, col: int, number: int, shown: Walk | None
+    sheet: Sheet, window: Window, row: int, col: int, number: int, shown: Walk | None
 ) -> None:
     from .sheet import FAINT, GRID, INK, ink_on, shade
 
@@ -277,7 +277,7 @@ def _paint_cell(
     sheet.write(x + CELL / 2, y + ROW / 2, str(number), colour=ink, bold=here)
 
 
-def _paint_pad(sheet: Sheet, window: _Window, row: int) -> None:
+def _paint_pad(sheet: Sheet, window: Window, row: int) -> None:
     from .sheet import FAINT
 
     for one in range(window.pad):

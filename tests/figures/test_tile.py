@@ -1,7 +1,7 @@
 import pytest
 
 from smemnb.figures import tile_map
-from smemnb.figures.tile import banks, walk
+from smemnb.figures.tile import Window, banks, walk
 from smemnb.rules.layout import Padded, RowMajor, Swizzle, Xor
 
 
@@ -70,3 +70,12 @@ def test_walk_outside():
 def test_not_a_layout():
     with pytest.raises(TypeError, match=r"layout is \(32, 33\); give one of rules.layout"):
         tile_map((32, 33))
+
+
+def test_window():
+    """Of a large tile, the 32 x 32 cells with the walk are drawn, pad only behind the last."""
+    layout = Padded(128, 64, pad_elems=4)
+    here = Window.of(layout, walk(layout, ("column", 40)))
+    assert (here.rows, here.cols, here.pad) == (range(32), range(32, 64), 4)
+    there = Window.of(layout, walk(layout, ("row", 127)))
+    assert (there.rows, there.cols, there.pad) == (range(96, 128), range(32), 0)

@@ -27,8 +27,10 @@ def plug(cuda: Any) -> None:
         SmemnbError: SMEMNB_DEVICE has an unknown value, or this Numba is built otherwise.
     """
     choice = devices.choice()
-    if choice == "off" or devices.simulated_by_numba():
-        devices.set_launches("off")
+    if devices.simulated_by_numba():
+        _kernel_names(cuda)
+        return
+    if choice == "off":
         return
     _quiet()
     if choice != "lockstep" and cuda.is_available() and available():
@@ -44,6 +46,19 @@ def plug(cuda: Any) -> None:
             f"smemnb does not know this version of numba.cuda ({error})."
             " Set SMEMNB_DEVICE=off to use Numba without smemnb's engine"
         ) from error
+
+
+def _kernel_names(cuda: Any) -> None:
+    """Names such as `cuda.grid`, which `numba.cuda` lacks while Numba simulates: traces need them.
+
+    Numba's simulator puts its own module in the place of `cuda` while a kernel runs there.
+    """
+    from numba.cuda import intrinsics, stubs
+
+    for module in (stubs, intrinsics):
+        for name, value in vars(module).items():
+            if getattr(value, "__module__", None) == module.__name__ and not hasattr(cuda, name):
+                setattr(cuda, name, value)
 
 
 def _quiet() -> None:

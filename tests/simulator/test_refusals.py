@@ -11,7 +11,7 @@ from smemnb.simulator.inference import infer
 from smemnb.simulator.refusals.place import Place
 from tests.simulator.test_inference import line_of
 
-# ruff: noqa: B018, C416, E701, E702, E711, E731, F821, F841, PTH123, RUF059, UP031
+# ruff: noqa: C416, E702, E731, F821, F841, PTH123, RUF059, UP031
 # fmt: off
 
 TILE, PITCH = 32, 33

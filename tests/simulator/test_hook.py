@@ -1,0 +1,160 @@
+"""The plug, each case in a process of its own: import order, SMEMNB_DEVICE, Numba's simulator."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.house.notebook_form import ROOT
+
+KERNEL = """
+import numpy as np
+@cuda.jit
+def fill(out):
+    out[cuda.grid(1)] = 3
+out = np.zeros(4, np.float32)
+"""
+RUN = KERNEL + "fill[1, 4](out)\nprint(out.tolist(), smemnb.simulator.device())\n"
+HAS_GPU = """
+import sys
+from numba import cuda
+sys.exit(0 if cuda.is_available() else 7)
+"""
+
+
+def python(code, folder, **environment):
+    """(stdout, stderr, exit code) of a program in a file, in a fresh process."""
+    program = folder / "program.py"
+    program.write_text(code)
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("SMEMNB", "NUMBA"))}
+    kept["PYTHONPATH"] = str(ROOT)
+    done = subprocess.run(
+        [sys.executable, str(program)], capture_output=True, text=True, env=kept | environment
+    )
+    return done.stdout, done.stderr, done.returncode
+
+
+@pytest.fixture(scope="module")
+def no_gpu(tmp_path_factory):
+    if python(HAS_GPU, tmp_path_factory.mktemp("gpu"))[2] != 7:
+        pytest.skip("a GPU is here")
+
+
+@pytest.mark.parametrize(
+    "imports",
+    [
+        "import smemnb\nfrom numba import cuda",
+        "from numba import cuda\nimport smemnb",
+        *(
+            pytest.param(imports, marks=pytest.mark.slow)
+            for imports in (
+                "import numba\nimport smemnb\nimport numba.cuda\nfrom numba import cuda",
+                "import smemnb\nimport numba.cuda as cuda",
+                "import smemnb.simulator.inference\nimport smemnb\nfrom numba import cuda",
+                "from smemnb.simulator import host\nimport smemnb\nfrom numba import cuda",
+                "from smemnb import trace\nfrom numba import cuda\nimport smemnb",
+            )
+        ),
+    ],
+    ids=lambda imports: imports.replace("\n", "; "),
+)
+def test_import_order(imports, tmp_path, no_gpu):
+    """Before or after numba.cuda, smemnb makes the launch run, and says nothing on stderr."""
+    assert python(imports + RUN, tmp_path) == ("[3.0, 3.0, 3.0, 3.0] lockstep\n", "", 0)
+
+
+@pytest.mark.slow
+def test_host_names_after(tmp_path, no_gpu):
+    """A module object that was imported before has the replaced names."""
+    code = "from numba import cuda\nkept = cuda\nimport smemnb\nprint(kept.to_device([1.0])[0])"
+    assert python(code, tmp_path) == ("1.0\n", "", 0)
+
+
+@pytest.mark.slow
+def test_kernel_made_before(tmp_path, no_gpu):
+    """A kernel that was decorated before smemnb came runs, too."""
+    code = "from numba import cuda\n" + KERNEL + "import smemnb\nfill[1, 4](out)\nprint(out.sum())"
+    assert python(code, tmp_path) == ("12.0\n", "", 0)
+
+
+@pytest.mark.slow
+def test_off(tmp_path, no_gpu):
+    """`off` touches nothing: launches fail in Numba's own words; a trace still runs."""
+    code = "import smemnb\nfrom numba import cuda\nprint(cuda.is_available())\n" + KERNEL
+    code += "from smemnb.simulator.launch import run\nrun(fill, 1, 4, 0, 0, (out,))\n"
+    code += "print(out.tolist(), smemnb.simulator.device())\nfill[1, 4](out)\n"
+    out, error, exit_code = python(code, tmp_path, SMEMNB_DEVICE="off")
+    assert (out, exit_code) == ("False\n[3.0, 3.0, 3.0, 3.0] off\n", 1)
+    assert "CudaSupportError" in error or "CUDA driver" in error
+
+
+@pytest.mark.slow
+def test_off_environment(tmp_path):
+    """`off` leaves Numba's warning about small grids as it is."""
+    code = "import smemnb\nfrom numba import cuda\nfrom numba.core import config\n"
+    code += "print(config.CUDA_LOW_OCCUPANCY_WARNINGS)"
+    assert python(code, tmp_path, SMEMNB_DEVICE="off") == ("1\n", "", 0)
+    assert python(code, tmp_path) == ("0\n", "", 0)
+    wanted = {"NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS": "1"}
+    assert python(code, tmp_path, **wanted) == ("1\n", "", 0)
+
+
+@pytest.mark.slow
+def test_forced_lockstep(tmp_path):
+    """`lockstep` runs the engine, with or without a GPU."""
+    code = "import smemnb\nfrom numba import cuda" + RUN
+    wanted = "[3.0, 3.0, 3.0, 3.0] lockstep\n", "", 0
+    assert python(code, tmp_path, SMEMNB_DEVICE="lockstep") == wanted
+
+
+@pytest.mark.slow
+def test_forced_gpu(tmp_path, no_gpu):
+    """`gpu` without a GPU: the import works, a launch and `device()` say what is missing."""
+    code = "import smemnb\nfrom numba import cuda\n" + KERNEL + "print('so far')\nfill[1, 4](out)"
+    out, error, _ = python(code, tmp_path, SMEMNB_DEVICE="gpu")
+    assert out == "so far\n"
+    last = error.splitlines()[-1]
+    assert "SMEMNB_DEVICE=gpu, but Numba finds no usable GPU" in last
+    assert "Unset SMEMNB_DEVICE" in last
+    code = "import smemnb\nsmemnb.simulator.device()"
+    assert "no usable GPU" in python(code, tmp_path, SMEMNB_DEVICE="gpu")[1]
+
+
+def test_unknown_device(tmp_path):
+    """Any other value is refused when smemnb is imported."""
+    _, error, exit_code = python("import smemnb", tmp_path, SMEMNB_DEVICE="cpu")
+    assert exit_code == 1
+    assert "SMEMNB_DEVICE='cpu' is not known. It may be gpu, lockstep or off" in error
+
+
+def test_cc(tmp_path):
+    """SMEMNB_CC chooses the limits; an unknown one is refused with the known ones."""
+    code = "import smemnb\nprint(smemnb.simulator.cc())"
+    assert python(code, tmp_path, SMEMNB_CC="8.6") == ("(8, 6)\n", "", 0)
+    error = python(code, tmp_path, SMEMNB_CC="3.5")[1]
+    assert "SMEMNB_CC='3.5'" in error
+    assert "known: 7.0, 7.5" in error
+
+
+@pytest.mark.slow
+def test_numba_simulator(tmp_path):
+    """With NUMBA_ENABLE_CUDASIM=1 Numba's simulator stays; `run` still goes to the engine."""
+    code = "import smemnb\nfrom numba import cuda" + RUN
+    code += "from smemnb.simulator.launch import run\nout[:] = 0\nrun(fill, 1, 4, 0, 0, (out,))\n"
+    code += "print(out.tolist(), type(fill).__name__)"
+    out, error, _ = python(code, tmp_path, NUMBA_ENABLE_CUDASIM="1")
+    assert error == ""
+    assert out.splitlines() == [
+        "[3.0, 3.0, 3.0, 3.0] numba simulator",
+        "[3.0, 3.0, 3.0, 3.0] FakeCUDAKernel",
+    ]
+
+
+@pytest.mark.slow
+def test_finder_goes_away(tmp_path):
+    """Once numba.cuda is there, nothing of smemnb stays in the import system."""
+    code = "import sys, smemnb\nbefore = len(sys.meta_path)\nfrom numba import cuda\n"
+    code += "print(before - len(sys.meta_path), 'smemnb' in repr(cuda.__spec__.loader))\n"
+    code += "print('exec_module' in vars(cuda.__spec__.loader))"
+    assert python(code, tmp_path) == ("1 False\nFalse\n", "", 0)

@@ -152,7 +152,7 @@ def _provenance() -> dict[str, str]:
 
 def reading(name: str) -> dict[str, Any]:
     """Everything that is recorded of one kernel."""
-    once = [sys.executable, "-m", __name__, "launch", name]
+    once = [sys.executable, "-m", "smemnb.measure.readings", "launch", name]
     found: dict[str, Any] = {"wrong_shapes": wrong_shapes(name), "predicted": predicted(name)}
     found["measured"] = nsight.counters(once, name)
     found["sanitizer"] = {tool: sanitizer.findings(once, tool) for tool in sanitizer.TOOLS}

@@ -44,6 +44,8 @@ class _AfterNumbaCuda(MetaPathFinder):
                 del loader.exec_module  # the class's own method again
                 execute(module)
                 uninstall()
+                # the import system sets this only later, and Numba's compiler needs it now
+                sys.modules["numba"].cuda = module  # type: ignore[attr-defined]
                 _plug(module)
 
             loader.exec_module = exec_module

@@ -3,11 +3,11 @@
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
-from tests.house.notebook_form import ROOT
-
+ROOT = Path(__file__).parents[2]
 KERNEL = """
 import numpy as np
 @cuda.jit
@@ -158,3 +158,11 @@ def test_finder_goes_away(tmp_path):
     code += "print(before - len(sys.meta_path), 'smemnb' in repr(cuda.__spec__.loader))\n"
     code += "print('exec_module' in vars(cuda.__spec__.loader))"
     assert python(code, tmp_path) == ("1 False\nFalse\n", "", 0)
+
+
+@pytest.mark.toolchain
+def test_the_compiler_works_while_numba_cuda_is_plugged(tmp_path):
+    """The plug tries the compiler before `numba` knows its `cuda`; it must not fail for that."""
+    code = "import smemnb\nfrom smemnb.simulator import hook\nfrom smemnb.compiled import available\n"
+    code += "hook._plug = lambda cuda: print(available())\nfrom numba import cuda\n"
+    assert python(code, tmp_path) == ("True\n", "", 0)

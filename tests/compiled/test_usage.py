@@ -8,6 +8,7 @@ from numba import cuda, float32
 
 from smemnb.compiled import resources
 from smemnb.compiled.usage import read_resources
+from smemnb.simulator.seam import OUT_OF_TREE
 
 A = np.zeros((64, 64), np.float32)
 
@@ -66,6 +67,7 @@ def test_read_resources(reserved, shared):
 
 
 @pytest.mark.toolchain
+@pytest.mark.skipif(not OUT_OF_TREE, reason="the numba.cuda inside Numba links nothing")
 @pytest.mark.parametrize("cc", [(8, 0), (9, 0)])
 def test_resources(cc):
     """A 32 x 33 tile of float32 is 4224 bytes; an array indexed by data lies in local memory."""

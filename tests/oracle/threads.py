@@ -57,6 +57,7 @@ class OracleReport:
     out_of_range: dict[tuple[Site, str, int], int] = field(default_factory=lambda: defaultdict(int))
     barriers: dict[tuple[str, int], int] = field(default_factory=lambda: defaultdict(int))
     outputs: list[Any] = field(default_factory=list)
+    syncwarps: int = 0
 
     def race_cells(self) -> dict[tuple[str, frozenset[Site]], int]:
         """(kind, sites) -> cells, of the worst kind of each pair of sites only."""
@@ -79,6 +80,7 @@ class _Access:
     bits: bytes
     clock: np.ndarray[Any, Any]
     interval: int
+    turn: int  # how often the thread has been at this site before
 
 
 @dataclass
@@ -101,6 +103,7 @@ class _Thread:
         self.answer: Any = None
         self.done = False
         self.exit_line = 0
+        self.turns: dict[Site, int] = defaultdict(int)
         self.error: BaseException | None = None
         self.go = threading.Semaphore(0)
         self.tick()
@@ -229,6 +232,7 @@ class _Machine:
             exited = [t for t in self.threads if t.done and t.exit_line < wait.site[0]]
             self._note_missing(wait.site[0], len(group), len(exited))
             joining = group + exited
+        self.report.syncwarps += wait.scope == "warp" and wait.orders
         if wait.orders and (complete or wait.scope == "warp"):
             joined = np.maximum.reduce([thread.clock for thread in joining])
             for thread in group:
@@ -256,10 +260,12 @@ class _Machine:
         if array.space != "shared":
             return
         thread, kind = self.current, site[2]
+        turn = thread.turns[site]
+        thread.turns[site] += 1
         self.log[array.name, cell].append(
             _Access(
                 thread.number, site, kind != "load", kind == "atomic", bits, thread.clock,
-                self.interval,
+                self.interval, turn,
             )
         )  # fmt: skip
 
@@ -296,7 +302,7 @@ class _Machine:
             for other in accesses
             if other.write
             and other is not read
-            and not (other.atomic and read.atomic and not _before(other, read))
+            and not (other.atomic and (other.site, other.turn) == (read.site, read.turn))
             and not _before(read, other)
             and not (other.thread == read.thread and accesses.index(other) > place)
         ]

@@ -15,7 +15,6 @@ PITCH = 25  # cells from row to row: an odd number, so that a column visits 32 b
 BYTES_PITCH = 36  # 9 words from row to row: an odd number
 GROUPS, THREADS = 8, 64
 SHAPE = (GROUPS, THREADS)  # column tx lies in bank tx % 32, whatever the key
-PADDED = THREADS + 1
 
 
 @cuda.jit
@@ -52,20 +51,15 @@ def row_sums(out, inp):
 
 
 @cuda.jit(device=True)
-def _stage_rows(tile, inp, first):
-    """The staging of `row_sums`, for the wrong kernels."""
-    tx = cuda.threadIdx.x
-    for r in range(cuda.threadIdx.y, 32, cuda.blockDim.y):
+def _row_sums(out, inp, tile):
+    """`row_sums` with any tile, for the wrong kernels."""
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    first = cuda.blockIdx.x * 32
+    for r in range(ty, 32, cuda.blockDim.y):
         if first + r < inp.shape[0] and tx < COLS:
             tile[r, tx] = inp[first + r, tx]
     cuda.syncthreads()
-
-
-@cuda.jit(device=True)
-def _add_rows(out, tile, first):
-    """The sums of `row_sums`, for the wrong kernels."""
-    tx = cuda.threadIdx.x
-    if cuda.threadIdx.y == 0 and first + tx < out.shape[0]:
+    if ty == 0 and first + tx < out.shape[0]:
         acc = float32(0)
         for k in range(COLS):
             acc += tile[tx, k]
@@ -75,65 +69,31 @@ def _add_rows(out, tile, first):
 @cuda.jit
 def row_sums_no_pad(out, inp):
     """No pad: 24 words from row to row, 8 rows of a column in each bank."""
-    tile = cuda.shared.array((32, COLS), float32)
-    first = cuda.blockIdx.x * 32
-    _stage_rows(tile, inp, first)
-    _add_rows(out, tile, first)
+    _row_sums(out, inp, cuda.shared.array((32, COLS), float32))
 
 
 @cuda.jit
 def row_sums_even(out, inp):
     """A pad of two words: the pitch stays even, half of the banks stay idle."""
-    tile = cuda.shared.array((32, 26), float32)
-    first = cuda.blockIdx.x * 32
-    _stage_rows(tile, inp, first)
-    _add_rows(out, tile, first)
-
-
-@cuda.jit
-def row_sums_full(out, inp):
-    """Rows filled up to 32 words: every row of a column in one bank."""
-    tile = cuda.shared.array((32, 32), float32)
-    first = cuda.blockIdx.x * 32
-    _stage_rows(tile, inp, first)
-    _add_rows(out, tile, first)
+    _row_sums(out, inp, cuda.shared.array((32, 26), float32))
 
 
 @cuda.jit
 def row_sums_wide(out, inp):
     """No conflict, but nine words of pad per row where one is enough."""
-    tile = cuda.shared.array((32, 33), float32)
-    first = cuda.blockIdx.x * 32
-    _stage_rows(tile, inp, first)
-    _add_rows(out, tile, first)
-
-
-@cuda.jit
-def row_sums_of_columns(out, inp):
-    """Row and column exchanged: each thread walks down a column of the tile."""
-    tile = cuda.shared.array((32, 33), float32)
-    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
-    first = cuda.blockIdx.x * 32
-    _stage_rows(tile, inp, first)
-    if ty == 0 and first + tx < out.shape[0]:
-        acc = float32(0)
-        for k in range(COLS):
-            acc += tile[k, tx]
-        out[first + tx] = acc
+    _row_sums(out, inp, cuda.shared.array((32, 33), float32))
 
 
 @cuda.jit
 def row_sums_direct(out, inp):
     """Adds from global memory, where the lanes of a warp lie a row apart."""
-    tile = cuda.shared.array((32, PITCH), float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
-    first = cuda.blockIdx.x * 32
-    _stage_rows(tile, inp, first)
-    if ty == 0 and first + tx < out.shape[0]:
+    i = cuda.blockIdx.x * 32 + tx
+    if ty == 0 and i < out.shape[0]:
         acc = float32(0)
         for k in range(COLS):
-            acc += inp[first + tx, k]
-        out[first + tx] = acc
+            acc += inp[i, k]
+        out[i] = acc
 
 
 def _rows_of_24(rows):
@@ -185,94 +145,52 @@ def quarter_turn(out, inp):
 
 
 @cuda.jit(device=True)
-def _stage_bytes(tile, inp, top, left):
-    """The staging of `quarter_turn`, for the wrong kernels."""
-    tx = cuda.threadIdx.x
-    for r in range(cuda.threadIdx.y, 32, cuda.blockDim.y):
-        if top + r < inp.shape[0] and left + tx < inp.shape[1]:
+def _quarter_turn(out, inp, tile, turned):
+    """`quarter_turn` with any tile, for the wrong kernels; without `turned` a transpose."""
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    rows, cols = inp.shape
+    top, left = cuda.blockIdx.y * 32, cuda.blockIdx.x * 32
+    for r in range(ty, 32, cuda.blockDim.y):
+        if top + r < rows and left + tx < cols:
             tile[r, tx] = inp[top + r, left + tx]
     cuda.syncthreads()
-
-
-@cuda.jit(device=True)
-def _store_turned(out, tile, inp, top, left):
-    """The stores of `quarter_turn`, for the wrong kernels."""
-    tx = cuda.threadIdx.x
-    for c in range(cuda.threadIdx.y, 32, cuda.blockDim.y):
-        if top + tx < inp.shape[0] and left + c < inp.shape[1]:
-            out[inp.shape[1] - 1 - left - c, top + tx] = tile[tx, c]
+    for c in range(ty, 32, cuda.blockDim.y):
+        if top + tx < rows and left + c < cols:
+            to_row = cols - 1 - left - c if turned else left + c
+            out[to_row, top + tx] = tile[tx, c]
 
 
 @cuda.jit
 def quarter_turn_no_pad(out, inp):
     """No pad: 8 words from row to row."""
-    tile = cuda.shared.array((32, 32), uint8)
-    top, left = cuda.blockIdx.y * 32, cuda.blockIdx.x * 32
-    _stage_bytes(tile, inp, top, left)
-    _store_turned(out, tile, inp, top, left)
+    _quarter_turn(out, inp, cuda.shared.array((32, 32), uint8), True)
 
 
 @cuda.jit
 def quarter_turn_one_byte(out, inp):
     """A pad of one cell, as for float32: one byte, a quarter of a word."""
-    tile = cuda.shared.array((32, 33), uint8)
-    top, left = cuda.blockIdx.y * 32, cuda.blockIdx.x * 32
-    _stage_bytes(tile, inp, top, left)
-    _store_turned(out, tile, inp, top, left)
-
-
-@cuda.jit
-def quarter_turn_two_words(out, inp):
-    """A pad of two words: an even number of words from row to row."""
-    tile = cuda.shared.array((32, 40), uint8)
-    top, left = cuda.blockIdx.y * 32, cuda.blockIdx.x * 32
-    _stage_bytes(tile, inp, top, left)
-    _store_turned(out, tile, inp, top, left)
+    _quarter_turn(out, inp, cuda.shared.array((32, 33), uint8), True)
 
 
 @cuda.jit
 def quarter_turn_in_words(out, inp):
     """No conflict, but each byte takes a word of the tile."""
-    tile = cuda.shared.array((32, 33), int32)
-    top, left = cuda.blockIdx.y * 32, cuda.blockIdx.x * 32
-    _stage_bytes(tile, inp, top, left)
-    _store_turned(out, tile, inp, top, left)
+    _quarter_turn(out, inp, cuda.shared.array((32, 33), int32), True)
 
 
 @cuda.jit
 def quarter_turn_transpose(out, inp):
     """Rows and columns exchanged without turning: the picture is mirrored."""
-    tile = cuda.shared.array((32, BYTES_PITCH), uint8)
-    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
-    top, left = cuda.blockIdx.y * 32, cuda.blockIdx.x * 32
-    _stage_bytes(tile, inp, top, left)
-    for c in range(ty, 32, cuda.blockDim.y):
-        if top + tx < inp.shape[0] and left + c < inp.shape[1]:
-            out[left + c, top + tx] = tile[tx, c]
-
-
-@cuda.jit
-def quarter_turn_in_the_tile(out, inp):
-    """Turns each tile, but leaves it at its mirrored place."""
-    tile = cuda.shared.array((32, BYTES_PITCH), uint8)
-    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
-    top, left = cuda.blockIdx.y * 32, cuda.blockIdx.x * 32
-    _stage_bytes(tile, inp, top, left)
-    for c in range(ty, 32, cuda.blockDim.y):
-        if top + tx < inp.shape[0] and left + 31 - c < inp.shape[1]:
-            out[left + 31 - c, top + tx] = tile[tx, c]
+    _quarter_turn(out, inp, cuda.shared.array((32, BYTES_PITCH), uint8), False)
 
 
 @cuda.jit
 def quarter_turn_direct(out, inp):
-    """Right, but the stores go down the columns of out."""
-    tile = cuda.shared.array((32, BYTES_PITCH), uint8)
-    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
-    top, left = cuda.blockIdx.y * 32, cuda.blockIdx.x * 32
-    _stage_bytes(tile, inp, top, left)
-    for r in range(ty, 32, cuda.blockDim.y):
-        if top + r < inp.shape[0] and left + tx < inp.shape[1]:
-            out[inp.shape[1] - 1 - left - tx, top + r] = tile[r, tx]
+    """Right, but without a tile: the stores go down the columns of out."""
+    col, top = cuda.blockIdx.x * 32 + cuda.threadIdx.x, cuda.blockIdx.y * 32
+    for r in range(cuda.threadIdx.y, 32, cuda.blockDim.y):
+        if top + r < inp.shape[0] and col < inp.shape[1]:
+            out[inp.shape[1] - 1 - col, top + r] = inp[top + r, col]
 
 
 def _image(rows, cols):
@@ -330,25 +248,31 @@ def group_sums(out, key, value):
 
 
 @cuda.jit(device=True)
-def _count_own(own, key, value):
-    """The first half of `group_sums`, for the wrong kernels."""
+def _group_sums_by_row(out, key, value, own):
+    """`group_sums` with any array, in which every lane ends with cell t; for the wrong kernels."""
     tx, row = cuda.threadIdx.x, cuda.blockIdx.x
     for g in range(GROUPS):
         own[g, tx] = 0
     for i in range(tx, key.shape[1], cuda.blockDim.x):
         own[key[row, i], tx] += value[row, i]
     cuda.syncthreads()
-
-
-@cuda.jit(device=True)
-def _add_up(out, own):
-    """The second half of `group_sums`, for the wrong kernels."""
-    tx = cuda.threadIdx.x
     if tx < GROUPS:
         total = 0
         for t in range(cuda.blockDim.x):
-            total += own[tx, (t + tx) % cuda.blockDim.x]
-        out[cuda.blockIdx.x, tx] = total
+            total += own[tx, t]
+        out[row, tx] = total
+
+
+@cuda.jit
+def group_sums_in_step(out, key, value):
+    """The last loop goes through the threads in step: 8 lanes, 8 words of one bank."""
+    _group_sums_by_row(out, key, value, cuda.shared.array(SHAPE, int32))
+
+
+@cuda.jit
+def group_sums_padded(out, key, value):
+    """A pad word per group cleans the last loop; in the second, lanes with other keys collide."""
+    _group_sums_by_row(out, key, value, cuda.shared.array((GROUPS, 65), int32))
 
 
 @cuda.jit
@@ -366,58 +290,6 @@ def group_sums_by_thread(out, key, value):
         for t in range(cuda.blockDim.x):
             total += own[t, tx]
         out[row, tx] = total
-
-
-@cuda.jit
-def group_sums_padded(out, key, value):
-    """A pad word per group cleans the last loop; in the second, lanes with other keys collide."""
-    own = cuda.shared.array((GROUPS, PADDED), int32)
-    tx, row = cuda.threadIdx.x, cuda.blockIdx.x
-    _count_own(own, key, value)
-    if tx < GROUPS:
-        total = 0
-        for t in range(cuda.blockDim.x):
-            total += own[tx, t]
-        out[row, tx] = total
-
-
-@cuda.jit
-def group_sums_in_step(out, key, value):
-    """The last loop goes through the threads in step: 8 lanes, 8 words of one bank."""
-    own = cuda.shared.array((GROUPS, THREADS), int32)
-    tx, row = cuda.threadIdx.x, cuda.blockIdx.x
-    _count_own(own, key, value)
-    if tx < GROUPS:
-        total = 0
-        for t in range(cuda.blockDim.x):
-            total += own[tx, t]
-        out[row, tx] = total
-
-
-@cuda.jit
-def group_sums_not_cleared(out, key, value):
-    """Nobody sets the sums to 0."""
-    own = cuda.shared.array((GROUPS, THREADS), int32)
-    tx, row = cuda.threadIdx.x, cuda.blockIdx.x
-    for i in range(tx, key.shape[1], cuda.blockDim.x):
-        own[key[row, i], tx] += value[row, i]
-    cuda.syncthreads()
-    _add_up(out, own)
-
-
-@cuda.jit
-def group_sums_one_set(out, key, value):
-    """One set of sums for all threads: += of one thread overwrites that of another."""
-    sums = cuda.shared.array(GROUPS, int32)
-    tx, row = cuda.threadIdx.x, cuda.blockIdx.x
-    if tx < GROUPS:
-        sums[tx] = 0
-    cuda.syncthreads()
-    for i in range(tx, key.shape[1], cuda.blockDim.x):
-        sums[key[row, i]] += value[row, i]
-    cuda.syncthreads()
-    if tx < GROUPS:
-        out[row, tx] = sums[tx]
 
 
 @cuda.jit
@@ -464,9 +336,7 @@ EXERCISES = (
         wrong=(
             Wrong(row_sums_no_pad, "wavefronts", "8-way"),
             Wrong(row_sums_even, "wavefronts", "2-way"),
-            Wrong(row_sums_full, "wavefronts", "32-way"),
             Wrong(row_sums_wide, "shared", "4224 bytes of shared memory per block; budget 3200"),
-            Wrong(row_sums_of_columns, "output", "wrong"),
             Wrong(row_sums_direct, "sectors", "per request; budget 4"),
         ),
         cases=tuple(_row_sum_cases()),
@@ -490,15 +360,9 @@ EXERCISES = (
         wrong=(
             Wrong(quarter_turn_no_pad, "wavefronts", "8-way"),
             Wrong(quarter_turn_one_byte, "wavefronts", "2-way"),
-            Wrong(quarter_turn_two_words, "wavefronts", "2-way"),
-            Wrong(
-                quarter_turn_in_words,
-                "shared",
-                "4224 bytes of shared memory per block; budget 1152",
-            ),
+            Wrong(quarter_turn_in_words, "shared", "4224 bytes of shared memory per block"),
             Wrong(quarter_turn_transpose, "output", "wrong"),
-            Wrong(quarter_turn_in_the_tile, "output", "out["),
-            Wrong(quarter_turn_direct, "sectors", "32 per request; budget 1"),
+            Wrong(quarter_turn_direct, "sectors", "16.5 per request; budget 1"),
         ),
         cases=tuple(_turn_cases()),
         hints=(
@@ -522,8 +386,6 @@ EXERCISES = (
             Wrong(group_sums_by_thread, "wavefronts", "-way"),
             Wrong(group_sums_padded, "wavefronts", "-way"),
             Wrong(group_sums_in_step, "wavefronts", "8-way"),
-            Wrong(group_sums_not_cleared, "output", "out[0, 0] is"),
-            Wrong(group_sums_one_set, "output", "out[0, 0] is"),
             Wrong(group_sums_atomic, "wavefronts", "-way"),
         ),
         cases=tuple(_group_cases()),

@@ -42,7 +42,7 @@ def body(*dtypes: str, rough: bool = False) -> Callable[[Any], Any]:
 
 @body("i4", "i4")
 def int32_sum_is_wide(i, a, b):
-    return a * 1000000 + b * 1000000
+    return int32(a * 30000000) + int32(b * 30000000)
 
 
 @body("i4", "i4")

@@ -105,10 +105,8 @@ def _row_sum_cases():
     staged = Budget(sectors_per_request=4, requests={"inp": 128, "out": 4}, shared_bytes=3200)
     yield Case(partial(_rows_of_24, 128), grid=(4,), block=(32, 8), budget=staged)
     launches = [(n, 8) for n in (1, 31, 33, *sizes(2, seed=2, low=34, high=300))]
-    launches += [(70, 1), (70, 4)]
-    for rows, high in launches:
-        grid = cover((rows,), (32,))
-        yield Case(partial(_rows_of_24, rows), grid=grid, block=(32, high))
+    for rows, high in [*launches, (70, 1), (70, 4)]:
+        yield Case(partial(_rows_of_24, rows), cover((rows,), (32,)), block=(32, high))
 
 
 @cuda.jit

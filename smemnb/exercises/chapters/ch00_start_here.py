@@ -83,13 +83,13 @@ def scale_twice(out, inp):
 
 
 @cuda.jit
-def bias_stub(out, matrix, bias):
+def add_bias_stub(out, matrix, bias):
     """A matrix plus one value per column: out = matrix + bias, one thread per cell."""
     # FILL (about 3 lines)
 
 
 @cuda.jit
-def bias(out, matrix, bias):
+def add_bias(out, matrix, bias):
     """A matrix plus one value per column: out = matrix + bias, one thread per cell."""
     col, row = cuda.grid(2)
     if row < out.shape[0] and col < out.shape[1]:
@@ -97,7 +97,7 @@ def bias(out, matrix, bias):
 
 
 @cuda.jit
-def bias_swapped(out, matrix, bias):
+def add_bias_swapped(out, matrix, bias):
     """Right, but the lanes of a warp walk down a column: x became the row."""
     row, col = cuda.grid(2)
     if row < out.shape[0] and col < out.shape[1]:
@@ -105,7 +105,7 @@ def bias_swapped(out, matrix, bias):
 
 
 @cuda.jit
-def bias_per_row(out, matrix, bias):
+def add_bias_per_row(out, matrix, bias):
     """Takes one value per row."""
     col, row = cuda.grid(2)
     if row < out.shape[0] and col < out.shape[1]:
@@ -113,7 +113,7 @@ def bias_per_row(out, matrix, bias):
 
 
 @cuda.jit
-def bias_one_guard(out, matrix, bias):
+def add_bias_one_guard(out, matrix, bias):
     """The guard looks at columns only."""
     col, row = cuda.grid(2)
     if col < out.shape[1]:
@@ -121,7 +121,7 @@ def bias_one_guard(out, matrix, bias):
 
 
 @cuda.jit
-def bias_crossed_guard(out, matrix, bias):
+def add_bias_crossed_guard(out, matrix, bias):
     """The guard compares the row with the number of columns, and the column with that of rows."""
     col, row = cuda.grid(2)
     if row < out.shape[1] and col < out.shape[0]:
@@ -129,7 +129,7 @@ def bias_crossed_guard(out, matrix, bias):
 
 
 @cuda.jit
-def bias_one_block(out, matrix, bias):
+def add_bias_one_block(out, matrix, bias):
     """Every block stores the first cells: blockIdx is left out."""
     col, row = cuda.threadIdx.x, cuda.threadIdx.y
     if row < out.shape[0] and col < out.shape[1]:
@@ -137,7 +137,7 @@ def bias_one_block(out, matrix, bias):
 
 
 @cuda.jit
-def bias_in_place(out, matrix, bias):
+def add_bias_in_place(out, matrix, bias):
     """Adds to its input on the way."""
     col, row = cuda.grid(2)
     if row < out.shape[0] and col < out.shape[1]:
@@ -280,15 +280,15 @@ EXERCISES = (
         chapter="00_start_here",
         title="A matrix plus one value per column",
         specification=lambda matrix, bias: matrix + bias,
-        stub=bias_stub,
-        solution=bias,
+        stub=add_bias_stub,
+        solution=add_bias,
         wrong=(
-            Wrong(bias_swapped, "sectors", "per request; budget 4"),
-            Wrong(bias_per_row, "output", "wrong"),
-            Wrong(bias_one_guard, "findings", "on axis 0, but matrix has size"),
-            Wrong(bias_crossed_guard, "output", "not written"),
-            Wrong(bias_one_block, "output", "out[0, 32] was not written"),
-            Wrong(bias_in_place, "inputs", "matrix[0, 0] was"),
+            Wrong(add_bias_swapped, "sectors", "per request; budget 4"),
+            Wrong(add_bias_per_row, "output", "wrong"),
+            Wrong(add_bias_one_guard, "findings", "on axis 0, but matrix has size"),
+            Wrong(add_bias_crossed_guard, "output", "not written"),
+            Wrong(add_bias_one_block, "output", "out[0, 32] was not written"),
+            Wrong(add_bias_in_place, "inputs", "matrix[0, 0] was"),
         ),
         cases=tuple(_matrix_cases()),
         hints=(

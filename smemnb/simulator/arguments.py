@@ -78,7 +78,7 @@ class Prepared:
         plain = np.asarray(value)
         if how == "Out":
             memory = np.empty_like(plain, subok=False)
-            memory.ravel(order="K").view(np.uint8)[...] = 0xFF
+            memory[...] = np.frombuffer(b"\xff" * plain.itemsize, plain.dtype)[0]
         else:
             memory = np.array(plain, order="K")
         if how != "In" and plain.flags.writeable:
@@ -157,8 +157,8 @@ def _scalar(name: str, value: Any) -> tuple[Any, Any]:
         raise LaunchRefused(f"`{name}` is {value.dtype}, which no GPU has. Pass float({name})")
     if isinstance(value, np.generic):
         return value, value
-    if hasattr(value, "_value_"):  # a member of an enum
-        return value, value
+    if hasattr(value, "_value_"):
+        raise LaunchRefused(f"`{name}` is a member of an enum. Pass {name}.value")
     to_numpy = next((m for m in ("to_numpy", "numpy") if hasattr(value, m)), None)
     repair = f"pass {name}.{to_numpy}()" if to_numpy else "take the numbers out of it"
     raise LaunchRefused(

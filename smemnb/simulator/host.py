@@ -161,10 +161,9 @@ def unwritten(shape: Any, dtype: Any = np.float64, strides: Any = None, order: A
     >>> unwritten(2, np.float32), unwritten(2, np.int32)
     (array([nan, nan], dtype=float32), array([-1, -1], dtype=int32))
     """
-    array = np.ndarray(shape, dtype, strides=strides, order=order)
-    if array.nbytes and not array.dtype.hasobject:
-        flat = array if strides is None else array.base if array.base is not None else array
-        flat.view(np.ndarray).ravel(order="K").view(np.uint8)[...] = 0xFF
+    array: Any = np.ndarray(shape, dtype, strides=strides, order=order)
+    if not array.dtype.hasobject:
+        array[...] = np.frombuffer(b"\xff" * array.itemsize, array.dtype)[0]
     return array
 
 
@@ -176,7 +175,7 @@ def _device_array(
 
 def _device_array_like(ary: Any, stream: Any = 0) -> Any:
     made = numba_simulator.device_array_like(ary)
-    return _device_array(made.shape, made.dtype, None, "C" if made.is_c_contiguous() else "F")
+    return _device_array(made.shape, made.dtype, made.strides)
 
 
 def _to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> Any:
@@ -192,7 +191,9 @@ def _to_device(obj: Any, stream: Any = 0, copy: bool = True, to: Any = None) -> 
 def _pinned_array(
     shape: Any, dtype: Any = np.float64, strides: Any = None, order: Any = "C"
 ) -> Any:
-    return np.zeros(shape, dtype, order)
+    array: Any = np.ndarray(shape, dtype, strides=strides, order=order)
+    array[...] = 0
+    return array
 
 
 def _visible_array(
@@ -203,13 +204,13 @@ def _visible_array(
     stream: Any = 0,
     **options: Any,
 ) -> Any:
-    return np.zeros(shape, dtype, order).view(HostVisible)
+    return _pinned_array(shape, dtype, strides, order).view(HostVisible)
 
 
 def _like(make: Any) -> Any:
     def array_like(ary: Any, stream: Any = 0, **options: Any) -> Any:
-        fortran = ary.ndim > 1 and ary.flags.f_contiguous and not ary.flags.c_contiguous
-        return make(ary.shape, ary.dtype, None, "F" if fortran else "C")
+        made = numba_simulator.device_array_like(ary)  # it knows the order of axes of a view
+        return make(tuple(made.shape), made.dtype, made.strides)
 
     return array_like
 

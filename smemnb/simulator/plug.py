@@ -123,6 +123,8 @@ class ForAll:
 def _replace(cuda: Any) -> None:
     from numba.cuda import api as api_module
     from numba.cuda import compiler
+    from numba.cuda.cudadrv import devicearray
+    from numba.cuda.cudadrv import devices as driver_devices
 
     from . import seam
     from .host import host_api
@@ -132,6 +134,9 @@ def _replace(cuda: Any) -> None:
         for name, value in api.items():
             if hasattr(module, name):
                 setattr(module, name, value)
+    devicearray.auto_device = api["_auto_device"]
+    driver_devices.get_context = api["current_context"]
+    driver_devices.gpus, driver_devices.reset = api["gpus"], api["reset"]
     seam.dispatcher_module._LaunchConfiguration = Launch
     seam.dispatcher_module.ForAll = ForAll
     seam.CUDADispatcher.configure = _configure

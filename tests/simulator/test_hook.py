@@ -163,6 +163,8 @@ def test_finder_goes_away(tmp_path):
 @pytest.mark.toolchain
 def test_the_compiler_works_while_numba_cuda_is_plugged(tmp_path):
     """The plug tries the compiler before `numba` knows its `cuda`; it must not fail for that."""
-    code = "import smemnb\nfrom smemnb.simulator import hook\nfrom smemnb.compiled import available\n"
+    code = (
+        "import smemnb\nfrom smemnb.simulator import hook\nfrom smemnb.compiled import available\n"
+    )
     code += "hook._plug = lambda cuda: print(available())\nfrom numba import cuda\n"
     assert python(code, tmp_path) == ("True\n", "", 0)

@@ -68,6 +68,16 @@ def test_like(make):
     assert (made.shape, made.dtype, made.strides) == ((3, 5), np.int16, (2, 6))
 
 
+def test_like_a_view():
+    """The like of a view that is not contiguous is contiguous, with its axes in the same order."""
+    view = np.zeros((4, 6, 5), np.float32).transpose(1, 0, 2)[::2]
+    made = cuda.device_array_like(cuda.to_device(np.zeros((6, 5), order="F"))[::2])
+    assert (made.shape, made.strides) == ((3, 5), (8, 24))
+    made = cuda.device_array_like(view)
+    assert (made.shape, made.strides) == ((3, 4, 5), (20, 60, 4))
+    assert np.isnan(made.copy_to_host()).sum() == 60
+
+
 def test_views():
     """Slices, reshaped and transposed device arrays share memory."""
     d = cuda.to_device(np.zeros(6, np.float32))

@@ -1,5 +1,7 @@
 """Launches: what is refused and in which words, what is copied back, what stays untouched."""
 
+import enum
+
 import numpy as np
 import pytest
 from numba import cuda, float32
@@ -113,6 +115,7 @@ ARGUMENTS = [
     (np.broadcast_to(np.zeros(3), (4, 3)), ("not contiguous", "ascontiguousarray")),
     (np.ma.masked_array([1.0]), ("masked", "filled")),
     (2**70, ("64 bits",)),
+    (enum.IntEnum("Colour", "RED").RED, ("`inp` is a member of an enum", "inp.value")),
     ((1, [2]), ("`inp[1]` is a list",)),
     (add_one, ("CUDADispatcher",)),
 ]

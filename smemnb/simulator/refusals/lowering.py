@@ -69,7 +69,8 @@ def _whole_array(statement: Any, typemap: Mapping[str, Any]) -> Said | None:
     """`out[:] = inp` and `a + b` on arrays need memory that a thread does not have."""
     array = seam.types.Array
     if isinstance(statement, seam.ir.SetItem | seam.ir.StaticSetItem):
-        if isinstance(typemap.get(statement.value.name), array):
+        whole = typemap.get(statement.value.name), typemap.get(statement.target.name)
+        if all(isinstance(kind, array) for kind in whole):
             return (
                 "Whole arrays are copied here; a thread stores single elements.",
                 "Index both sides: out[row, col] = inp[row, col].",

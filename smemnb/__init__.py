@@ -23,7 +23,7 @@ _HOMES = {
     "trace": "tracing.tracer",
     "Trace": "tracing.trace",
     "check": "exercises.check",
-    "Verdict": "exercises.verdict",
+    "Verdict": "exercises.grading.verdict",
     "hint": "exercises.hints",
     "solution": "exercises.hints",
     "progress": "exercises.progress",
@@ -39,11 +39,11 @@ _ROOMS = (
 
 if TYPE_CHECKING:
     from .exercises.check import check
+    from .exercises.grading.verdict import Verdict
     from .exercises.hints import hint, solution
     from .exercises.predict import predict
     from .exercises.progress import progress
     from .exercises.source import show_source
-    from .exercises.verdict import Verdict
     from .tracing.trace import Trace
     from .tracing.tracer import trace
 

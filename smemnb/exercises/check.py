@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import inspect
 import re
+import time
 from dataclasses import replace
 from typing import Any
 
 from ..errors import SmemnbError, UnsupportedSyntax
 from .exercise import Exercise
-from .grade import changed_input, graded_counts, graded_findings, wrong_values
-from .observe import Run, observe, patience
+from .grading.grade import changed_input, graded_counts, graded_findings, wrong_values
+from .grading.observe import Run, observe
+from .grading.verdict import Part, Verdict
 from .progress import remember
 from .registry import find, unknown
 from .source import described, function_of, parameters, same_code, source_line, source_of
-from .verdict import Part, Verdict
 
 PATIENCE_SECONDS = 15.0
 """For one check; the solution of an exercise takes less than 2."""
@@ -31,11 +32,11 @@ HINTS = {
     "unwritten": "No thread came to a store into the output: look at the condition around it.",
     "output": "Work out on paper which thread writes the cell named above, and from what.",
     "inputs": "Only the outputs may be stored to; keep a changed value in a variable.",
-    "wavefronts": "Lanes of one warp ask for different words of one bank on that line: compare "
-    "the addresses of lane 0 and lane 1.",
-    "sectors": "Lanes side by side should touch cells side by side: threadIdx.x belongs into "
-    "the last index.",
-    "requests": "Some value is fetched from global memory more often than needed: keep it.",
+    "wavefronts": "Lanes of one warp meet in one bank on that line, with different words (for an "
+    "atomic, with any): compare the addresses of lane 0 and lane 1.",
+    "sectors": "Lanes side by side should touch cells side by side: the last index goes up by one "
+    "with threadIdx.x.",
+    "requests": "Some value is loaded or stored more often than needed: keep it in a variable.",
     "shared": "Count the cells of the shared arrays times their bytes; one of them is larger "
     "than it has to be.",
 }
@@ -75,8 +76,7 @@ def graded(exercise: Exercise, kernel: Any) -> Verdict:
             "helps to begin.",
         )
     try:
-        with patience(PATIENCE_SECONDS):
-            runs = _runs(exercise, kernel)
+        runs = _runs(exercise, kernel)
     except SmemnbError as error:
         return Verdict(exercise.name, (Part("kernel", False, _engine_refusal(error)),))
     except Exception as error:  # whatever a learner's code can raise
@@ -87,8 +87,9 @@ def graded(exercise: Exercise, kernel: Any) -> Verdict:
 
 def _runs(exercise: Exercise, kernel: Any) -> list[Run]:
     runs: list[Run] = []
+    end = time.monotonic() + PATIENCE_SECONDS
     for case in exercise.cases:
-        runs.append(observe(exercise, case, kernel))
+        runs.append(observe(exercise, case, kernel, end - time.monotonic()))
         if wrong_values(exercise, runs[-1]):
             break
     return runs

@@ -7,12 +7,13 @@ together (their numbers, their shared memory, the lanes still alive).
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import LaunchRefused
+from ..errors import KernelStopped, LaunchRefused
 from .lanes import EVERY_LANE, WARP, LaneValue, Mask, narrowed
 from .memory import KernelArray, SharedStore
 from .watch import Access, Barrier, OutOfRange, Watcher
@@ -28,6 +29,7 @@ class Xyz(NamedTuple):
     z: LaneValue
 
 
+ROUNDS_BETWEEN_LOOKS = 16  # of any loop, between two looks at the clock
 DYNAMIC_BASE = 1 << 20  # virtual address of dynamic shared memory, past any static array
 
 
@@ -47,8 +49,10 @@ class Launch:
         shared_bytes: int = 0,
         shared_limit: int | None = None,
         watchers: Sequence[Watcher] = (),
+        patience_s: float | None = None,
     ) -> None:
         self.function, self.grid, self.block = function, grid, block
+        self.patience_s, self._rounds, self._began = patience_s, 0, time.monotonic()
         self.shared_bytes, self.shared_limit = shared_bytes, shared_limit
         self.static_shared_bytes = 0
         self.watchers = tuple(watchers)
@@ -63,6 +67,21 @@ class Launch:
             *(narrowed(n) for n in (number % x, number // x % y, number // (x * y)))
         )
         self.live: Mask = EVERY_LANE if self.threads % WARP == 0 else number < self.threads
+
+    def pass_round(self, where: str) -> None:
+        """Note that a loop goes round once more.
+
+        Raises:
+            KernelStopped: the launch has taken longer than `patience_s` seconds.
+        """
+        self._rounds += 1
+        if self.patience_s is None or self._rounds % ROUNDS_BETWEEN_LOOKS:
+            return
+        if time.monotonic() - self._began > self.patience_s:
+            raise KernelStopped(
+                f"{where} was still going round when the time was over. Either it never ends, or "
+                "the kernel does far more work than it has to: look at what ends each loop."
+            )
 
     def thread_of(self, warp: int, lane: int) -> Dim3:
         """threadIdx of a lane."""

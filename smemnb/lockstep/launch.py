@@ -37,18 +37,22 @@ def global_arrays(names: Sequence[str], arguments: Sequence[object]) -> list[Ker
     """The arguments of a launch as a kernel sees them, arrays at virtual addresses."""
     bases: dict[int, int] = {}
     top = ALIGNMENT
-    seen: list[Any] = []
-    for name, value in zip(names, arguments, strict=True):
+
+    def seen(name: str, value: Any) -> Any:
+        nonlocal top
+        if isinstance(value, tuple):
+            parts = [seen(f"{name}[{at}]", part) for at, part in enumerate(value)]
+            return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
         if not isinstance(value, np.ndarray):
-            seen.append(constant(value))
-            continue
+            return constant(value)
         owner = _owner(value)
         address = owner.__array_interface__["data"][0]
         if address not in bases:
             bases[address] = top
             top += -(-max(owner.nbytes, 1) // ALIGNMENT) * ALIGNMENT
-        seen.append(_global_array(name, value, bases[address] - address))
-    return seen
+        return _global_array(name, value, bases[address] - address)
+
+    return [seen(name, value) for name, value in zip(names, arguments, strict=True)]
 
 
 def _global_array(name: str, value: np.ndarray[Any, Any], shift: int) -> KernelArray:
@@ -91,6 +95,7 @@ def launch(
     shared_limit: int | None = None,
     watchers: Sequence[Watcher] = (),
     types: InferredTypes | None = None,
+    patience_s: float | None = None,
     lanes_per_batch: int = LANES_PER_BATCH,
 ) -> Launch:
     """Run a kernel over all blocks of a grid; arrays among `args` are written in place.
@@ -104,12 +109,13 @@ def launch(
         shared_limit: the most shared memory a block may have, None for no limit.
         watchers: what listens in.
         types: Numba's inferred types, None for the engine's own rules.
+        patience_s: seconds after which loops are stopped, None to wait for ever.
         lanes_per_batch: how many lanes run at a time, in whole blocks.
 
     Raises:
         UnsupportedSyntax: a construct the engine does not run.
         LaunchRefused: more shared memory than `shared_limit`, or a wrong number of arguments.
-        KernelStopped: a loop that never ends.
+        KernelStopped: a loop that never ends, or outlasts `patience_s`.
     """
     program = library_of(function, types).program(function)
     program.check_count(len(args))
@@ -120,6 +126,7 @@ def launch(
         shared_bytes=shared_bytes,
         shared_limit=shared_limit,
         watchers=watchers,
+        patience_s=patience_s,
     )
     arguments = global_arrays(program.parameters[: len(args)], args)
     step = max(1, lanes_per_batch // (state.warps * WARP))

@@ -18,8 +18,7 @@ for others ask `row_wavefronts` and `column_wavefronts`, which count with `rules
 
 A pad that is odd in bytes or halves is clean in some columns only: uint8 [32][33] reads columns
 0, 4, 8 ... in 1 wavefront and the others in 2; pad whole words. Padding also moves rows off
-16-byte boundaries, which a vector access does not forgive. Taught in `04_padding` and
-`05_swizzling`.
+16-byte boundaries, which a vector access does not forgive. Taught in `02_banks` (the pad).
 """
 
 from __future__ import annotations

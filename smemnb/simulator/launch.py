@@ -79,6 +79,8 @@ def run(
     shared_bytes: Any,
     args: Sequence[Any],
     watchers: Sequence[Any] = (),
+    *,
+    patience_s: float | None = None,
 ) -> None:
     """Launch a kernel in the lockstep engine.
 
@@ -90,11 +92,13 @@ def run(
         shared_bytes: dynamic shared memory per block.
         args: arrays (host or device), numbers, tuples, `cuda.In`, `cuda.Out`, `cuda.InOut`.
         watchers: `lockstep.watch.Watcher`s that listen in.
+        patience_s: seconds after which loops are stopped, None to wait for ever.
 
     Raises:
         LaunchRefused: a device would refuse the launch; nothing was launched.
         TypingRefused: Numba would refuse the kernel for these arguments.
         UnsupportedSyntax: the engine cannot run a construct of the kernel.
+        KernelStopped: a loop never ends, or outlasts `patience_s`; host arrays are unchanged.
     """
     known = kernel_of(kernel)
     grid_dim, block_dim = launch_dimensions(kernel, grid, block)
@@ -113,6 +117,7 @@ def run(
         shared_limit=most.shared_per_block_optin if dynamic else most.shared_per_block,
         watchers=watchers,
         types=types,
+        patience_s=patience_s,
     )
     prepared.finish()
 

@@ -70,9 +70,10 @@ class Finding:
 
 
 def in_order(finding: Finding) -> tuple[object, ...]:
-    """Sort key of a finding: severity, line, other line, then kind, array and functions."""
+    """Sort key of a finding: severity, broken barriers first (they cause races), then lines."""
     return (
         _RANK[finding.severity],
+        finding.kind not in ("divergent_barrier", "exited_before_barrier"),
         finding.line,
         finding.other_line or 0,
         finding.kind,
@@ -255,8 +256,9 @@ def _some_at_a_barrier(words: Words, seen: Observation, others: str) -> str:
     """How many threads of the first such block reach a barrier, and what the others do."""
     arrived, missing = (seen.detail.get(name, "some") for name in ("arrived", "missing"))
     absent = "" if seen.other_thread is None else f" (first {words.thread(seen, other=True)})"
+    reach = "thread of the block reaches" if arrived == 1 else "threads of the block reach"
     return (
-        f"{arrived} threads of the block reach the barrier of {words.line(seen.site)} "
+        f"{arrived} {reach} the barrier of {words.line(seen.site)} "
         f"(first {words.thread(seen)}) and {missing} {others}{absent}."
     )
 
@@ -288,7 +290,9 @@ def _out_of_range(words: Words, seen: Observation) -> tuple[str, str]:
     where = f"{words.does(seen)} with index {index} on axis {axis}"
     if index >= 0:
         cause = f"{where}, but {name} has size {size} there."
-        return cause, f"Guard the line: if {expression} < {name}.shape[{axis}]."
+        cure = f"Guard the line: if {expression} < {name}.shape[{axis}]"
+        several = seen.array is not None and len(seen.array.shape) > 1
+        return cause, cure + (", or exchange the indices." if several else ".")
     if index >= -size:
         wrapped = f"Numba wraps it to {index + size}, the other end"
     else:

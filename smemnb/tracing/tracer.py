@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from ..lockstep.batch import Launch
 
 
-def trace(kernel: Any, *, counts: bool = True, checks: bool = True) -> Tracer:
+def trace(
+    kernel: Any, *, counts: bool = True, checks: bool = True, patience_s: float | None = None
+) -> Tracer:
     """The kernel, to be launched and watched: `trace(kernel)[grid, block](*args)`.
 
     Args:
@@ -33,19 +35,27 @@ def trace(kernel: Any, *, counts: bool = True, checks: bool = True) -> Tracer:
         counts: whether to count requests, wavefronts and sectors.
         checks: whether to look for races, divergent barriers, reads of what nobody stored and
             indices out of range.
+        patience_s: seconds after which the launch's loops are stopped, None to wait for ever.
 
     Raises:
         LaunchRefused: `kernel` is no kernel.
     """
-    return Tracer(kernel, _python_function(kernel), counts, checks)
+    return Tracer(kernel, _python_function(kernel), counts, checks, patience_s)
 
 
 class Tracer:
     """A kernel that waits for its launch configuration, as a Numba kernel does."""
 
-    def __init__(self, kernel: Any, function: FunctionType, counts: bool, checks: bool) -> None:
+    def __init__(
+        self,
+        kernel: Any,
+        function: FunctionType,
+        counts: bool,
+        checks: bool,
+        patience_s: float | None,
+    ) -> None:
         self._kernel, self._function = kernel, function
-        self._counts, self._checks = counts, checks
+        self._counts, self._checks, self._patience_s = counts, checks, patience_s
 
     def __getitem__(self, configuration: Any) -> Configured:
         """The kernel with grid, block, and if given stream and dynamic shared bytes.
@@ -98,6 +108,7 @@ class Tracer:
             shared_bytes,
             args,
             watchers=(seen, *counting, *checking),
+            patience_s=self._patience_s,
         )
         counts = [one for watcher in counting for one in watcher.counts()]
         observations = [one for watcher in checking for one in watcher.observations()]

@@ -8,8 +8,8 @@ import pytest
 
 from smemnb.exercises.check import check
 from smemnb.exercises.exercise import PARTS
-from smemnb.exercises.grade import budget_of, lines, requests_of, shared_bytes_of
-from smemnb.exercises.observe import observe, outputs_of, poison
+from smemnb.exercises.grading.grade import budget_of, lines, requests_of, shared_bytes_of
+from smemnb.exercises.grading.observe import observe, outputs_of, poison
 from smemnb.exercises.registry import exercises
 from smemnb.exercises.source import parameters, source_of
 

@@ -1,4 +1,4 @@
-from smemnb.exercises.verdict import Part, Verdict
+from smemnb.exercises.grading.verdict import Part, Verdict
 
 GOOD = Part("output", True, "right answer in 2 of 2 launches")
 BAD = Part("wavefronts", False, "line 9 is 32-way, 992 extra wavefronts; budget 0\n9 | x = y")

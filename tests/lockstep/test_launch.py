@@ -168,8 +168,34 @@ def test_endless_loop_is_stopped():
                 pass
         flag[0] = 1
 
-    with pytest.raises(KernelStopped, match=r"`while flag\[0\] == 0` never ends: 31 lanes"):
+    with pytest.raises(KernelStopped, match=r"\(`flag\[0\] == 0`\) never ends: 31 lanes"):
         run(spin, (1, 1, 1), (32, 1, 1), np.zeros(1, np.int32))
+
+
+def test_loops_end_when_the_time_is_over():
+    """A loop that goes on counting is stopped after `patience_s`, with its line."""
+
+    def count(out):
+        i = 0
+        while i >= 0:
+            i += 1
+        out[0] = i
+
+    with pytest.raises(KernelStopped, match=r"of count \(`i >= 0`\) was still going round"):
+        run(count, (1, 1, 1), (1, 1, 1), np.zeros(1), patience_s=0.05)
+
+
+def test_arrays_in_tuples():
+    """A tuple of arrays is indexed like any other arrays, and written in place."""
+
+    def add(outs, pair):
+        i = cuda.threadIdx.x
+        outs[0][i] = pair[0][i] + pair[1][i]
+
+    out = np.zeros(4, np.float32)
+    pair = (np.arange(4, dtype=np.float32), np.full(4, 10, np.float32))
+    run(add, (1, 1, 1), (4, 1, 1), (out,), pair)
+    assert out.tolist() == [10, 11, 12, 13]
 
 
 def test_long_loops_are_not_stopped():
@@ -197,6 +223,7 @@ def test_long_loops_are_not_stopped():
         ("x = out.mean()", "method out.mean"),
         ("cuda.no_such_thing()", "no_such_thing"),
         ("with out:\n        pass", "no `with`"),
+        ("cuda.syncthreads", "cuda.syncthreads is named but not called"),
     ],
 )
 def test_unsupported_syntax_names_its_line(tmp_path, source, construct):

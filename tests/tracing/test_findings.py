@@ -138,7 +138,8 @@ def test_exited_before_barrier():
 
 def test_race_around_a_divergent_barrier():
     """A barrier that some do not reach orders nothing: no second one is asked for."""
-    race_, _ = turned([race(), seen("divergent_barrier", WAIT, **HALF)]).findings
+    barrier, race_ = turned([race(), seen("divergent_barrier", WAIT, **HALF)]).findings
+    assert barrier.kind == "divergent_barrier"  # first, for it causes the race
     assert race_.cure == (
         f"Repair the barrier of line {BARRIER} first: not every thread reaches it, so it orders "
         "nothing."
@@ -171,7 +172,11 @@ def test_stale():
 @pytest.mark.parametrize(
     ("index", "cause", "cure"),
     [
-        (32, "with index 32 on axis 1, but inp has size 32 there.", "if tx < inp.shape[1]."),
+        (
+            32,
+            "with index 32 on axis 1, but inp has size 32 there.",
+            "if tx < inp.shape[1], or exchange the indices.",
+        ),
         (
             -33,
             "with index -33 on axis 1, where inp has size 32: before the array, even after Numba "

@@ -152,11 +152,13 @@ def _length(scope: Scope, node: ast.Call) -> Expression:
 def _device_call(scope: Scope, node: ast.Call, function: Any) -> Expression:
     arguments, named = _arguments(scope, node)
     library = scope.library
+    dtype = library.returned(function)
 
     def run(frame: Frame, mask: Mask) -> LaneValue:
         values = [argument(frame, mask) for argument in arguments]
         keywords = {name: value(frame, mask) for name, value in named}
-        return library.program(function).run(frame.batch, mask, values, keywords)
+        result = library.program(function).run(frame.batch, mask, values, keywords)
+        return result if dtype is None or result is None else cast(result, dtype)
 
     return run
 

@@ -28,8 +28,8 @@ MOST_ROUNDS = 10_000_000
 class _Rounds:
     """The lanes of one loop in progress: still inside, left normally, left by break."""
 
-    def __init__(self, frame: Frame, mask: Mask) -> None:
-        self.frame, self.entered, self.inside = frame, mask, mask
+    def __init__(self, frame: Frame, mask: Mask, where: str) -> None:
+        self.frame, self.entered, self.inside, self.where = frame, mask, mask, where
         self.alive = frame.alive
         self.finished: Mask = NO_LANE
         self.broken: Mask = NO_LANE
@@ -44,6 +44,7 @@ class _Rounds:
     def once(self, body: Statement) -> bool:
         """Run the body for the lanes inside; True while any lane is inside."""
         frame = self.frame
+        frame.batch.launch.pass_round(self.where)
         frame.broken.append(NO_LANE)
         frame.skipped.append(NO_LANE)
         alive = frame.alive
@@ -81,7 +82,7 @@ def for_loop(scope: Scope, node: ast.For, put: Any) -> Statement:
     call = node.iter
     if isinstance(call, ast.Call) and scope.static(call.func) is builtins.range:
         return _range_loop(scope, call, put, body, orelse)
-    items = scope.expression(call)
+    items, where = scope.expression(call), _where(scope, call)
 
     def run(frame: Frame, mask: Mask) -> Mask:
         values = items(frame, mask)
@@ -89,7 +90,7 @@ def for_loop(scope: Scope, node: ast.For, put: Any) -> Statement:
             scope.refuse(
                 call, f"the engine cannot loop over {ast.unparse(call)}", "Loop over range(...)."
             )
-        rounds = _Rounds(frame, mask)
+        rounds = _Rounds(frame, mask, where)
         for value in values:
             put(frame, rounds.inside, value)
             if not rounds.once(body):
@@ -102,7 +103,7 @@ def for_loop(scope: Scope, node: ast.For, put: Any) -> Statement:
 def _range_loop(
     scope: Scope, call: ast.Call, put: Any, body: Statement, orelse: Statement | None
 ) -> Statement:
-    bounds = [scope.expression(argument) for argument in call.args]
+    bounds, where = [scope.expression(argument) for argument in call.args], _where(scope, call)
 
     def run(frame: Frame, mask: Mask) -> Mask:
         values = [bound(frame, mask) for bound in bounds]
@@ -110,7 +111,7 @@ def _range_loop(
         if len(values) == 1:
             values.insert(0, dtype.type(0))
         start, stop, step = values if len(values) == 3 else (*values, dtype.type(1))
-        rounds = _Rounds(frame, mask)
+        rounds = _Rounds(frame, mask, where)
         if any(isinstance(value, np.ndarray) for value in values):
             _lane_range(rounds, put, body, cast(start, dtype), stop, step)
         elif int(step) == 0:
@@ -139,38 +140,42 @@ def _lane_range(
 def while_loop(scope: Scope, node: ast.While) -> Statement:
     """The closure of a while loop."""
     test: Expression = scope.expression(node.test)
-    body = scope.block(node.body)
+    body, where = scope.block(node.body), _where(scope, node.test)
     orelse = scope.block(node.orelse) if node.orelse else None
 
     def run(frame: Frame, mask: Mask) -> Mask:
-        rounds, count, before = _Rounds(frame, mask), 0, None
+        rounds, count, before = _Rounds(frame, mask, where), 0, None
         while rounds.keep(truth(test(frame, rounds.inside))):
             if not rounds.once(body):
                 break
             count += 1
             if count % LOOK_EVERY == 0:
-                before = _look(scope, node, rounds, count, before)
+                before = _look(rounds, count, before)
         return rounds.end(orelse)
 
     return run
 
 
-def _look(
-    scope: Scope, node: ast.While, rounds: _Rounds, count: int, before: Any
-) -> tuple[int, dict[str, LaneValue]]:
+def _where(scope: Scope, node: ast.expr) -> str:
+    """What a message calls a loop: the line, the function, and what it runs over."""
+    return f"the loop in line {node.lineno} of {scope.tree.name} (`{ast.unparse(node)}`)"
+
+
+def _look(rounds: _Rounds, count: int, before: Any) -> tuple[int, dict[str, LaneValue]]:
     """What the loop's last round left behind; stops a loop in which nothing changes."""
     frame = rounds.frame
     now = (frame.batch.writes, dict(frame.values))
-    where = f"line {node.lineno} of {scope.tree.name}: `while {ast.unparse(node.test)}`"
     waiting = int(np.broadcast_to(rounds.inside, frame.batch.shape).sum())
     if before is not None and before[0] == now[0] and _same(before[1], now[1]):
         raise KernelStopped(
-            f"{where} never ends: {waiting} lanes go round and nothing changes any more. "
+            f"{rounds.where} never ends: {waiting} lanes go round and nothing changes any more. "
             "Either no statement in the loop changes the condition, or lanes wait for a value "
             "that only other waiting lanes would write."
         )
     if count >= MOST_ROUNDS:
-        raise KernelStopped(f"{where} was stopped after {count} rounds with {waiting} lanes in it.")
+        raise KernelStopped(
+            f"{rounds.where} was stopped after {count:,} rounds with {waiting} lanes in it."
+        )
     return now
 
 

@@ -84,6 +84,10 @@ class Library:
         """The dtype that must be enforced where a variable is read."""
         return None if self.types is None else self.types.local(function, name, line)
 
+    def returned(self, function: Any) -> np.dtype[Any] | None:
+        """The dtype that a device function returns on every path, None if it is not known."""
+        return None if self.types is None else self.types.returned(function)
+
 
 @functools.lru_cache(maxsize=256)
 def _library(function: Any, types: Any) -> Library:

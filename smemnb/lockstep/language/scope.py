@@ -36,6 +36,9 @@ class InferredTypes(Protocol):
     def local(self, function: Any, name: str, line: int) -> np.dtype[Any] | None:
         """The dtype of a variable where it is read, None if there is nothing to enforce."""
 
+    def returned(self, function: Any) -> np.dtype[Any] | None:
+        """The dtype that a device function returns on every path, None if it is no scalar."""
+
 
 class Frame:
     """One call in progress: its variables, and the lanes that have not returned from it."""

@@ -161,6 +161,11 @@ def _if(scope: Scope, node: ast.If) -> Statement:
 def _expression_statement(scope: Scope, node: ast.Expr) -> Statement:
     if isinstance(node.value, ast.Constant):
         return lambda frame, mask: mask
+    if not isinstance(node.value, ast.Call) and callable(scope.static(node.value)):
+        said = ast.unparse(node.value)
+        scope.refuse(
+            node, f"{said} is named but not called, so nothing happens", f"Write {said}()."
+        )
     value = scope.expression(node.value)
 
     def run(frame: Frame, mask: Mask) -> Mask:

@@ -1,8 +1,8 @@
 """Reads of shared memory that no thread of the block has written.
 
 A GPU gives a block whatever the last block on that multiprocessor left behind, so such a read
-often looks right. A cell that other blocks of the launch write is reported as "stale", the rest as
-"uninitialised". A table per array remembers which cells were written, one row for all blocks as
+often looks right. A cell that an earlier block of the launch wrote is reported as "stale", the rest
+as "uninitialised". A table per array remembers which cells were written, one row for all blocks as
 long as they all do the same.
 """
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from ...lockstep.batch import Batch, Launch
 
 Array = np.ndarray[Any, np.dtype[Any]]
+NOBODY = np.iinfo(np.int64).max
 
 
 class _Written:
@@ -33,13 +34,18 @@ class _Written:
 
 @dataclass
 class _Early:
-    """What is known of one site that reads too early."""
+    """What is known of one site that reads too early.
+
+    Per cell, `latest` is the last block that read it too early (-1: none) and `thread` a thread of
+    that block that did; `first` is the first such read of the launch: block, thread, cell.
+    """
 
     site: Site
     array: ArrayInfo
-    cells: Array  # cells read too early, in any block
     lanes: int
-    examples: list[tuple[int, int, int]]  # block, thread, cell: of the first block and of a later
+    first: tuple[int, int, int]
+    latest: Array
+    thread: Array
 
 
 def _place(array: ArrayInfo) -> tuple[str, int, tuple[int, ...]]:
@@ -52,7 +58,7 @@ class Initialisation(Watcher):
 
     def __init__(self) -> None:
         self._early: dict[tuple[Site, str], _Early] = {}
-        self._ever: dict[Any, Array] = {}  # per array: cells written by some block
+        self._writer: dict[Any, Array] = {}  # per array and cell: the first block that wrote it
 
     def start(self, launch: Launch) -> None:
         """Remember the launch."""
@@ -80,11 +86,12 @@ class Initialisation(Watcher):
             self._mark(written, event)
 
     def end_batch(self) -> None:
-        """Remember what these blocks leave behind."""
+        """Remember which cells these blocks leave behind, and the first block of each."""
         for written, array in self._written.values():
-            some: Array = np.asarray(written.table.any(axis=0))
-            before = self._ever.get(_place(array))
-            self._ever[_place(array)] = some if before is None else before | some
+            block = self._batch.first + written.table.argmax(axis=0)
+            block = np.where(written.table.any(axis=0), block, NOBODY)
+            before = self._writer.get(_place(array))
+            self._writer[_place(array)] = block if before is None else np.minimum(before, block)
 
     def observations(self) -> list[Observation]:
         """One observation per site that reads too early."""
@@ -130,28 +137,28 @@ class Initialisation(Watcher):
         active = np.broadcast_to(event.active, shape).reshape(shape[0], -1)
         table = np.broadcast_to(written.table, (shape[0], written.cells))
         early = ~np.take_along_axis(table, cells, axis=1) & active
+        places = np.argwhere(early)
+        block, thread = places[:, 0] + self._batch.first, places[:, 1]
+        cell = cells[early]
         key = (event.site, event.array.name)
         known = self._early.get(key)
         if known is None:
-            nothing = np.zeros(written.cells, bool)
-            known = self._early[key] = _Early(event.site, event.array, nothing, 0, [])
-        known.lanes += int(early.sum())
-        known.cells[cells[early]] = True
-        places = np.argwhere(early)
-        for block, thread in (places[0], places[-1]):
-            known.examples.append(
-                (self._batch.first + int(block), int(thread), int(cells[block, thread]))
-            )
-        del known.examples[2:-1]
+            first = (int(block[0]), int(thread[0]), int(cell[0]))
+            nobody = np.full(written.cells, -1, np.int64)
+            known = _Early(event.site, event.array, 0, first, nobody, nobody.copy())
+            self._early[key] = known
+        known.lanes += len(cell)
+        known.latest[cell], known.thread[cell] = block, thread  # ascending: the last block stays
 
     def _observed(self, early: _Early) -> Observation:
-        left = self._ever.get(_place(early.array))
-        leftovers = left is not None and bool((left & early.cells).any())
-        later = [example for example in early.examples if example[0] > 0]
-        stale = leftovers and bool(later)
-        block, thread, cell = later[0] if stale else early.examples[0]
+        writer = self._writer.get(_place(early.array))
+        stale = np.zeros(0, np.int64) if writer is None else np.flatnonzero(writer < early.latest)
+        block, thread, cell = early.first
+        if len(stale):
+            cell = int(stale[0])
+            block, thread = int(early.latest[cell]), int(early.thread[cell])
         return Observation(
-            kind="stale" if stale else "uninitialised",
+            kind="stale" if len(stale) else "uninitialised",
             site=early.site,
             array=early.array,
             block=self._launch.block_of(block),
@@ -159,5 +166,5 @@ class Initialisation(Watcher):
             warp=thread // 32,
             index=tuple(int(i) for i in np.unravel_index(cell, early.array.shape)),
             count=early.lanes,
-            detail={"cells": int(early.cells.sum())},
+            detail={"cells": int((early.latest >= 0).sum())},
         )

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..tracing.findings import Finding
-from ..tracing.model import AccessRow
-from .exercise import Array, Budget, Exercise
+from ...tracing.findings import Finding
+from ...tracing.model import AccessRow
+from ..exercise import Array, Budget, Exercise
+from ..source import parameters
 from .observe import Run
-from .source import parameters
 from .verdict import Part
 
 

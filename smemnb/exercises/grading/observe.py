@@ -7,20 +7,15 @@ written. The kernel gets copies of the inputs, so that a changed input shows.
 
 from __future__ import annotations
 
-import ctypes
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from ..errors import KernelStopped
-from ..tracing import trace
-from ..tracing.trace import Trace
-from .exercise import Array, Case, Exercise, Kernel
-from .source import parameters
+from ...tracing import trace
+from ...tracing.trace import Trace
+from ..exercise import Array, Case, Exercise, Kernel
+from ..source import parameters
 
 _UNSIGNED: dict[int, type[np.unsignedinteger[Any]]] = {2: np.uint16, 4: np.uint32, 8: np.uint64}
 # A quiet NaN whose payload no operation produces, for each width of float.
@@ -57,10 +52,11 @@ def outputs_of(exercise: Exercise, inputs: tuple[Any, ...]) -> tuple[Array, ...]
     return said if isinstance(said, tuple) else (said,)
 
 
-def observe(exercise: Exercise, case: Case, kernel: Kernel) -> Run:
-    """The kernel run on one case, in the engine, with every watcher.
+def observe(exercise: Exercise, case: Case, kernel: Kernel, patience_s: float | None = None) -> Run:
+    """The kernel run on one case, in the engine, with every watcher; `patience_s` as for trace.
 
     Raises:
+        KernelStopped: the kernel had not come to an end.
         SmemnbError: what the engine refuses; whatever else a kernel raises comes through.
     """
     inputs = case.inputs()
@@ -68,7 +64,8 @@ def observe(exercise: Exercise, case: Case, kernel: Kernel) -> Run:
     outputs = tuple(_started(exercise, array) for array in expected)
     before = tuple(array.copy() for array in outputs)
     handed = tuple(_copied(value) for value in inputs)
-    launched = trace(kernel)[case.grid, case.block, 0, case.shared_bytes](*outputs, *handed)
+    watched = trace(kernel, patience_s=patience_s)
+    launched = watched[case.grid, case.block, 0, case.shared_bytes](*outputs, *handed)
     return Run(
         case=case,
         names=parameters(kernel),
@@ -81,45 +78,6 @@ def observe(exercise: Exercise, case: Case, kernel: Kernel) -> Run:
         inputs_after=handed,
         trace=launched,
     )
-
-
-class TookTooLong(KernelStopped):
-    """A kernel that had not come to an end when the patience was over."""
-
-    def __init__(self) -> None:
-        super().__init__(
-            "the kernel did not come to an end, or does far more work than it has to: look at "
-            "what ends each of its loops"
-        )
-
-
-@contextmanager
-def patience(seconds: float) -> Iterator[None]:
-    """A limit of wall-clock time for the calls inside, in any thread and on any platform.
-
-    The engine stops loops in which nothing changes; this is for loops that go on counting.
-
-    Raises:
-        TookTooLong: inside, at the first Python instruction after the limit.
-    """
-    raise_in = ctypes.pythonapi.PyThreadState_SetAsyncExc
-    thread, inside, turn = ctypes.c_ulong(threading.get_ident()), [True], threading.Lock()
-
-    def stop() -> None:
-        with turn:
-            if inside:
-                raise_in(thread, ctypes.py_object(TookTooLong))
-
-    timer = threading.Timer(seconds, stop)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-        with turn:
-            inside.clear()
-            raise_in(thread, None)  # one that was sent in the last moment must not arrive later
 
 
 def poison(expected: Array) -> Any:

@@ -61,17 +61,27 @@ def _kernel_names(cuda: Any) -> None:
                 setattr(cuda, name, value)
 
 
-def _quiet() -> None:
-    """Small grids are the rule in a workbook: no warning about low occupancy, unless asked for."""
-    if "NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS" not in os.environ:
-        from numba.core import config
+_WARNINGS = ("CUDA_LOW_OCCUPANCY_WARNINGS", "CUDA_WARN_ON_IMPLICIT_COPY")
 
-        config.CUDA_LOW_OCCUPANCY_WARNINGS = 0
-        try:
-            from numba.cuda.core import config as own
-        except ImportError:
-            return
-        own.CUDA_LOW_OCCUPANCY_WARNINGS = 0
+
+def _quiet() -> None:
+    """Small grids and NumPy arrays are the rule in a workbook: no warnings about either.
+
+    NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS=1 and NUMBA_CUDA_WARN_ON_IMPLICIT_COPY=1 bring them back.
+    """
+    from numba.core import config
+
+    configs = [config]
+    try:
+        from numba.cuda.core import config as own
+
+        configs.append(own)
+    except ImportError:  # the numba.cuda inside Numba
+        pass
+    for name in _WARNINGS:
+        if f"NUMBA_{name}" not in os.environ:
+            for one in configs:
+                setattr(one, name, 0)
 
 
 def _refuse_launches(cuda: Any) -> None:

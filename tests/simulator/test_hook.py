@@ -28,7 +28,7 @@ def python(code, folder, **environment):
     program = folder / "program.py"
     program.write_text(code)
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("SMEMNB", "NUMBA"))}
-    kept["PYTHONPATH"] = str(ROOT)
+    kept["PYTHONPATH"] = os.pathsep.join(filter(None, (str(ROOT), kept.get("PYTHONPATH"))))
     done = subprocess.run(
         [sys.executable, str(program)], capture_output=True, text=True, env=kept | environment
     )

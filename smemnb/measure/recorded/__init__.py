@@ -1,5 +1,9 @@
 """Readings of hardware counters that are shipped with the package.
 
+`h200_kernels.json`: every finished kernel of `smemnb.kernels` on an H200: its counters beside the
+model's counts, compute-sanitizer's findings, its time over that of a copy; made by
+`smemnb.measure.readings`.
+
 `h200_shared_wavefronts.json`: 162 launches of one warp and one shared-memory instruction each,
 read with Nsight Compute on an H200. With one warp there is no arbitration, so the counter is the
 hardware's own count; `rules.bank` must equal it.
@@ -16,7 +20,15 @@ from functools import cache
 from importlib.resources import files
 from typing import Final
 
-__all__ = ["KIND_OF", "RETRY_LOOPS", "OneWarpRequest", "Provenance", "one_warp_requests"]
+__all__ = [
+    "KIND_OF",
+    "RETRY_LOOPS",
+    "KernelReading",
+    "OneWarpRequest",
+    "Provenance",
+    "kernel_readings",
+    "one_warp_requests",
+]
 
 RETRY_LOOPS: Final = frozenset({"atomic_add_f32"})
 """Recorded kinds that are retry loops, with no fixed count."""
@@ -101,3 +113,44 @@ def one_warp_requests() -> tuple[OneWarpRequest, ...]:
         )
         for case in record["cases"]
     )
+
+
+@dataclass(frozen=True)
+class KernelReading:
+    """What was read of one finished kernel.
+
+    Attributes:
+        gpu: the GPU's name.
+        measured: counters, named as in `smemnb.measure.nsight.METRICS`.
+        predicted: the model's counts of the same launch.
+        sanitizer: tool of compute-sanitizer -> number of its findings.
+        time_over_copy: time over that of a device copy of as many bytes as the result has.
+    """
+
+    name: str
+    gpu: str
+    measured: dict[str, int]
+    predicted: dict[str, int]
+    sanitizer: dict[str, int]
+    time_over_copy: float
+
+
+@cache
+def kernel_readings() -> dict[str, KernelReading]:
+    """The readings of the finished kernels, by name.
+
+    >>> kernel_readings()["transpose_padded"].measured["shared_load_wavefronts"]
+    32768
+    """
+    record = json.loads((files(__package__) / "h200_kernels.json").read_text(encoding="utf-8"))
+    return {
+        name: KernelReading(
+            name=name,
+            gpu=record["gpu"],
+            measured=read["measured"],
+            predicted=read["predicted"],
+            sanitizer=read["sanitizer"],
+            time_over_copy=read["time_over_copy"],
+        )
+        for name, read in record["kernels"].items()
+    }

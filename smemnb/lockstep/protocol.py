@@ -8,7 +8,8 @@ meaning in the attribute `__lockstep__`; the engine looks for nothing else:
     @lockstep_meaning(ld4)
     def _(batch, mask, site, array, index):
         offset, active = array.place(batch, (index,), mask, site)
-        ...
+        batch.tell_access(Access(site, array, "load", offset, active, elements=4))
+        return tuple(array.store.read(batch, offset + at) for at in range(4))
 
 `batch` is the running batch (block and lane numbers, shared memory, watchers), `mask` the active
 lanes, `site` the call in the source; then come the arguments as lane values or arrays, and a lane

@@ -7,6 +7,7 @@ none. Events carry lane values: arrays that broadcast to (blocks, warps, 32). Ev
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -56,8 +57,9 @@ class ArrayInfo(Protocol):
 class Access:
     """One access executed by all active lanes of a batch.
 
-    `offset` counts elements from the array's base; it is 0 in lanes that are not `active`.
-    `value` is what was stored (lane value or NumPy scalar), None for loads.
+    `offset` counts elements from the array's base; it means nothing in lanes that are not
+    `active`. `value` is what was stored (lane value or NumPy scalar), None for loads. `elements`
+    is how many neighbours each lane touches at once: 4 for a float4 in a float32 array.
     """
 
     site: Site
@@ -66,6 +68,21 @@ class Access:
     offset: Lanes
     active: Lanes
     value: Any = None
+    elements: int = 1
+
+    @property
+    def width(self) -> int:
+        """Bytes per lane."""
+        return self.elements * self.array.itemsize
+
+    def cells(self) -> Iterator[Access]:
+        """The access element by element, for watchers that look at single cells."""
+        if self.elements == 1:
+            yield self
+            return
+        for at in range(self.elements):
+            value = self.value[at] if isinstance(self.value, tuple) else self.value
+            yield Access(self.site, self.array, self.kind, self.offset + at, self.active, value)
 
 
 @dataclass(slots=True, eq=False)

@@ -42,6 +42,7 @@ class _Tally:
     site: Site
     array: ArrayInfo
     kind: str
+    width: int
     rows: list[_Rows] = field(default_factory=list)
     waiting: int = 0
     sums: dict[str, int] = field(default_factory=dict)
@@ -75,10 +76,10 @@ class Counting(Watcher):
         """Put the event's requests aside."""
         array, batch = event.array, self._batch
         assert batch is not None
-        key = (event.site, array.name, array.space, event.kind)
+        key = (event.site, array.name, array.space, event.kind, event.width)
         tally = self._tallies.get(key)
         if tally is None:
-            tally = self._tallies[key] = _Tally(event.site, array, event.kind)
+            tally = self._tallies[key] = _Tally(event.site, array, event.kind, event.width)
         rows = _rows_of(event, batch)
         tally.rows.append(rows)
         tally.waiting += len(rows.address)
@@ -100,7 +101,7 @@ class Counting(Watcher):
             site=tally.site,
             array=tally.array,
             kind=tally.kind,
-            width=tally.array.itemsize,
+            width=tally.width,
             worst=self._worst(tally),
             **{"requests": 0, "lanes": 0, **tally.sums},
         )
@@ -185,7 +186,7 @@ def _add_shared(tally: _Tally, address: Array, active: Array | None, weight: Arr
     """Add wavefronts and what belongs to them; n-way of each row comes back."""
     if tally.kind == UNMODELLED:
         return np.zeros(len(address), np.int64)
-    found = bank.measure(address, width=tally.array.itemsize, active=active, kind=tally.kind)
+    found = bank.measure(address, width=tally.width, active=active, kind=tally.kind)
     wavefronts, least = int(found.wavefronts @ weight), int(found.ideal @ weight)
     tally.add("wavefronts", wavefronts)
     tally.add("ideal", least)
@@ -197,7 +198,7 @@ def _add_shared(tally: _Tally, address: Array, active: Array | None, weight: Arr
 
 def _add_global(tally: _Tally, address: Array, active: Array | None, weight: Array) -> Array:
     """Add sectors; the sectors of each row come back."""
-    found = sector.measure(address, width=tally.array.itemsize, active=active)
+    found = sector.measure(address, width=tally.width, active=active)
     tally.add("sectors", found.sectors @ weight)
     tally.add("ideal_sectors", found.ideal @ weight)
     return found.sectors

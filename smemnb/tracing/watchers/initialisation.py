@@ -80,10 +80,11 @@ class Initialisation(Watcher):
         written = entry[0]
         if written.complete:
             return
-        if event.kind != "store":
-            self._look(written, event)
-        if event.kind != "load":
-            self._mark(written, event)
+        for cell in event.cells():
+            if event.kind != "store":
+                self._look(written, cell)
+            if event.kind != "load":
+                self._mark(written, cell)
 
     def end_batch(self) -> None:
         """Remember which cells these blocks leave behind, and the first block of each."""

@@ -66,8 +66,8 @@ class Races(Watcher):
         interval = self._intervals.get(id(event.array))
         if interval is None:
             interval = self._intervals[id(event.array)] = _Interval(event.array)
-        interval.events.append((event, self._epoch))
-        interval.lanes += event.offset.size
+        interval.events += [(cell, self._epoch) for cell in event.cells()]
+        interval.lanes += event.offset.size * event.elements
         if interval.lanes > LANES_BEFORE_FOLDING:
             interval.carried = _folded(self._examine(interval, None))
             interval.events, interval.lanes = [], 0

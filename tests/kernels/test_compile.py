@@ -1,4 +1,4 @@
-"""The finished kernels compiled without a GPU: no spills, registers that fit, exact shared bytes."""
+"""The finished kernels compiled without a GPU: no spills, few registers, exact shared bytes."""
 
 import pytest
 

@@ -158,7 +158,10 @@ LIST: Said = (
 )
 
 
-@rule(r"Unknown attribute '(random|randint|uniform|rand)' of type Module")
+@rule(
+    r"Unknown attribute '(random|randint|uniform|rand)' of type Module"
+    r"|<built-in method \w+ of (Random|numpy\.random)"  # once compiling for the CPU was loaded
+)
 def _random(match: re.Match[str], scene: Scene) -> Said:
     return (
         "Python's and NumPy's random numbers are not available in a kernel.",

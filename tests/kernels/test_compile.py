@@ -4,6 +4,7 @@ import pytest
 
 from smemnb.compiled import resources
 from smemnb.kernels import matmul, transpose
+from smemnb.simulator.seam import OUT_OF_TREE
 
 MATRIX = "float32[:, ::1]"
 SHARED = {
@@ -18,6 +19,7 @@ SHARED = {
 
 @pytest.mark.toolchain
 @pytest.mark.slow
+@pytest.mark.skipif(not OUT_OF_TREE, reason="the numba.cuda inside Numba links nothing")
 @pytest.mark.parametrize("cc", [(7, 5), (8, 0), (9, 0)], ids=lambda cc: f"{cc[0]}.{cc[1]}")
 @pytest.mark.parametrize("name", SHARED)
 def test_resources(name, cc):

@@ -20,6 +20,9 @@ from ..errors import SmemnbError
 from .machine import jupyter_kernel
 
 RECORD = ".smemnb.json"
+SETTINGS = Path(__file__).with_name("jupyter")
+"""Jupyter settings of `smemnb lab`: without them JupyterLab asks whether to fetch news, even with
+`--LabApp.news_url=None`."""
 
 
 @dataclass(frozen=True)
@@ -109,6 +112,8 @@ def command(
 
 def _run(words: list[str], folder: Path) -> int:
     os.chdir(folder)
+    own = os.environ.get("JUPYTER_CONFIG_PATH")
+    os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, (own, str(SETTINGS))))
     if os.name == "posix":
         # the server takes this process over, so that signals reach it
         os.execv(words[0], words)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -114,7 +115,7 @@ def test_command(tmp_path):
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="stops the server by a signal")
 def test_server_answers(tmp_path):
-    """`smemnb lab --no-browser` serves the learner's copy on the port that was asked for."""
+    """`smemnb lab --no-browser` serves the learner's copy on the port asked for, and no news."""
     pytest.importorskip("jupyterlab")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -123,12 +124,15 @@ def test_server_answers(tmp_path):
     words += ["--no-browser", f"--port={port}", "--allow-root", "--IdentityProvider.token=t"]
     with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as server:
         try:
-            listed = wait_for(f"http://127.0.0.1:{port}/api/contents?token=t", server)
+            listed = json.loads(wait_for(f"http://127.0.0.1:{port}/api/contents?token=t", server))
+            page = wait_for(f"http://127.0.0.1:{port}/lab?token=t", server)
         finally:
             server.send_signal(signal.SIGTERM)
             server.communicate(timeout=30)
     found = sorted(entry["name"] for entry in listed["content"])
     assert found == sorted(path.name for path in NOTEBOOKS.glob("*.ipynb"))
+    off = re.search(r'"disabledExtensions": (\[[^]]*\])', page)
+    assert "@jupyterlab/apputils-extension:announcements" in json.loads(off[1])
 
 
 def wait_for(address, server):
@@ -136,7 +140,7 @@ def wait_for(address, server):
     while time.monotonic() < end and server.poll() is None:
         try:
             with urllib.request.urlopen(address, timeout=5) as answer:
-                return json.load(answer)
+                return answer.read().decode()
         except (urllib.error.URLError, ConnectionError):
             time.sleep(0.2)
     raise AssertionError("the server did not answer")

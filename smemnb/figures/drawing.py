@@ -1,8 +1,9 @@
 """A drawing: the numbers as text, one sentence of alt text, and a PNG made when it is asked for.
 
-In a notebook the picture is shown, and the text is stored with it as `text/plain`, so that a test
-of the notebook compares numbers and skips pixels. **Limits**: the PNG is the same for the same
-matplotlib; another version may place a letter differently.
+In a notebook the picture is an `<img>`, because JupyterLab shows the alt text of no other picture,
+and the text is stored with it as `text/plain`, so that a test of the notebook compares numbers.
+**Limits**: the PNG is the same for the same matplotlib; another version may place a letter
+differently.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from base64 import b64encode
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from html import escape
 
 __all__ = ["Drawing"]
 
@@ -37,8 +38,9 @@ class Drawing:
     def __repr__(self) -> str:
         return self.text
 
-    def _repr_mimebundle_(
-        self, include: object = None, exclude: object = None
-    ) -> tuple[dict[str, str], dict[str, Any]]:
-        data = {"image/png": b64encode(self.png).decode("ascii"), "text/plain": self.text}
-        return data, {"image/png": {"alt": self.alt, "width": self.width}}
+    def _repr_html_(self) -> str:
+        data = b64encode(self.png).decode("ascii")
+        return (
+            f'<img width="{self.width}" style="max-width:100%" alt="{escape(self.alt)}" '
+            f'src="data:image/png;base64,{data}">'
+        )

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["alt", "bank_map", "text"]
 
-CELL, ROW = 19, 15  # pixels of a cell
-LEFT, TOP, RIGHT, BELOW = 66, 44, 58, 58  # pixels around the map
-TITLE = 18  # pixels above, if there is a title
+CELL, ROW = 23, 18  # pixels of a cell
+LEFT, TOP, RIGHT, BELOW = 78, 52, 70, 68  # pixels around the map
+TITLE = 22  # pixels above, if there is a title
 TITLE_LETTERS = 80  # that fit
 WAVEFRONTS_SAID = 6  # in the text
 
@@ -161,12 +161,12 @@ def _paint_head(sheet: Sheet, served: Service, title: str | None) -> None:
 
     if title is not None:
         short = title if len(title) <= TITLE_LETTERS else title[: TITLE_LETTERS - 3] + "..."
-        sheet.write(LEFT, -4, short, size=11, bold=True, align="left")
-    sheet.write(LEFT, 14, f"{_headline(served)} (model)", size=10.5, align="left")
-    sheet.write(LEFT - 8, TOP - 9, "bank", colour=FAINT, align="right")
-    sheet.write(LEFT + BANKS * CELL + RIGHT / 2, TOP - 9, "word", colour=FAINT)
+        sheet.write(LEFT, -3, short, size=13, bold=True, align="left")
+    sheet.write(LEFT, 17, f"{_headline(served)} (model)", size=13, align="left")
+    sheet.write(LEFT - 8, TOP - 11, "bank", colour=FAINT, align="right")
+    sheet.write(LEFT + BANKS * CELL + RIGHT / 2, TOP - 11, "word", colour=FAINT)
     for bank in range(BANKS):
-        sheet.write(LEFT + (bank + 0.5) * CELL, TOP - 9, str(bank), colour=FAINT)
+        sheet.write(LEFT + (bank + 0.5) * CELL, TOP - 11, str(bank), colour=FAINT)
 
 
 def _paint_frame(sheet: Sheet, served: Service) -> None:
@@ -179,13 +179,13 @@ def _paint_frame(sheet: Sheet, served: Service) -> None:
     sheet.lines([(x, TOP, x, bottom) for x in columns], colour=GRID, thick=0.7, below=True)
     sheet.lines([(LEFT, y, right, y) for y in rows], colour=GRID, thick=0.7, below=True)
     if len(served.phases) == 1:
-        sheet.write(14, (TOP + bottom) / 2, "lane", colour=FAINT, upright=True)
+        sheet.write(16, (TOP + bottom) / 2, "lane", colour=FAINT, upright=True)
         return
     size = 8 if served.width == 16 and len(served.phases) > 2 else 16
     for number, phase in enumerate(served.phases, start=1):
         first = phase[0] // size * size
         middle = TOP + (first + size / 2) * ROW
-        sheet.write(14, middle, f"phase {number}", colour=INK, upright=True)
+        sheet.write(16, middle, f"phase {number}", colour=INK, upright=True)
         if number > 1:
             y = TOP + first * ROW
             sheet.lines([(6, y, right + RIGHT - 6, y)], colour=INK, thick=1.4)
@@ -209,7 +209,7 @@ def _paint_lane(sheet: Sheet, served: Service, lane: int) -> None:
     sheet.box(x + 0.5, y + 0.5, len(banks) * CELL - 1, ROW - 1, fill=fill)
     across = x + len(banks) * CELL / 2
     turn = _turn(served, first)
-    size = 9.5 if len(turn) < 4 else 6.5
+    size = 11.5 if len(turn) < 4 else 7.5
     sheet.write(across, middle, turn, colour=ink_on(fill), size=size, bold=True)
     sheet.write(LEFT + BANKS * CELL + RIGHT / 2, middle, _words(served, lane))
 
@@ -240,18 +240,17 @@ def _paint_foot(sheet: Sheet, served: Service) -> None:
     from .sheet import ACCENT, FAINT, INK
 
     y = TOP + WARP_LANES * ROW
-    sheet.write(LEFT - 8, y + 12, "n-way", colour=FAINT, align="right")
+    sheet.write(LEFT - 8, y + 15, "n-way", colour=FAINT, align="right")
     for bank, ways in enumerate(served.bank_ways):
         most = ways == served.ways > 1
         colour = ACCENT if most else INK if ways else FAINT
         words = str(ways) if ways else "."
-        sheet.write(LEFT + (bank + 0.5) * CELL, y + 12, words, colour=colour, bold=most)
+        sheet.write(LEFT + (bank + 0.5) * CELL, y + 15, words, colour=colour, bold=most)
     said = "number and colour: the wavefront that serves the lane"
-    sheet.write(LEFT, y + 32, said, colour=FAINT, align="left")
-    sheet.write(
-        LEFT, y + 47, "n-way: turns a bank takes within a phase", colour=FAINT, align="left"
-    )
+    sheet.write(LEFT, y + 38, said, colour=FAINT, align="left")
+    said = "n-way: turns the bank takes" + (" within a phase" if len(served.phases) > 1 else "")
+    sheet.write(LEFT, y + 56, said, colour=FAINT, align="left")
     if any(served.together):
-        sheet.box(LEFT + 330, y + 26, CELL, ROW - 2, edge=ACCENT, thick=1.6)
+        sheet.box(LEFT + 390, y + 31, CELL, ROW - 3, edge=ACCENT, thick=1.6)
         said = "ringed: these lanes share one word and are served together"
-        sheet.write(LEFT + 330 + CELL + 6, y + 32, said, colour=FAINT, align="left")
+        sheet.write(LEFT + 390 + CELL + 6, y + 38, said, colour=FAINT, align="left")

@@ -141,7 +141,7 @@ class Sheet:
         y: float,
         words: str,
         *,
-        size: float = 9,
+        size: float = 11,
         colour: str = INK,
         bold: bool = False,
         align: str = "center",
@@ -179,11 +179,13 @@ def _palette(seen: Image, used: set[str]) -> Image:
     """The colours that were asked for, and the most frequent blends at the edges of letters."""
     from PIL import Image
 
-    own = [int(colour[i : i + 2], 16) for colour in sorted(used) for i in (1, 3, 5)]
+    own = np.array([[int(colour[i : i + 2], 16) for i in (1, 3, 5)] for colour in sorted(used)])
     few = seen.quantize(COLOURS, method=Image.Quantize.MEDIANCUT, dither=Image.Dither.NONE)
-    blends = (few.getpalette() or [])[: 3 * COLOURS]
+    blends = np.array((few.getpalette() or [])[: 3 * COLOURS]).reshape(-1, 3)
+    # a blend beside a colour that was asked for would take its place, and tint the ground
+    apart = abs(blends[:, None] - own).sum(axis=2).min(axis=1) > 12
     palette = Image.new("P", (1, 1))
-    palette.putpalette(own + blends)
+    palette.putpalette([*own.ravel().tolist(), *blends[apart].ravel().tolist()])
     return palette
 
 

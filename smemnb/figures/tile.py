@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Walk", "Window", "alt", "banks", "text", "tile_map", "walk"]
 
-CELL, ROW = 19, 15  # pixels of a cell
-LEFT, TOP, RIGHT, BELOW = 52, 44, 24, 44  # pixels around the tile
-NARROWEST = 540  # pixels, for the words above a small tile
+CELL, ROW = 23, 18  # pixels of a cell
+LEFT, TOP, RIGHT, BELOW = 62, 52, 28, 54  # pixels around the tile
+NARROWEST = 660  # pixels, for the words above a small tile
 ROWS_SAID, COLUMNS_SAID = 4, 32  # in the text
 MOST = 32  # rows and columns that are drawn
 
@@ -239,11 +239,11 @@ def _png(layout: Layout, shown: Walk | None, window: Window) -> bytes:
 def _paint_words(sheet: Sheet, layout: Layout, shown: Walk | None, window: Window) -> None:
     from .sheet import FAINT
 
-    sheet.write(LEFT, 13, _named(layout), size=10.5, bold=True, align="left")
-    sheet.write(LEFT - 8, TOP - 9, "row", colour=FAINT, align="right")
+    sheet.write(LEFT, 16, _named(layout), size=13, bold=True, align="left")
+    sheet.write(LEFT - 8, TOP - 11, "row", colour=FAINT, align="right")
     for col in window.cols:
         x, _ = window.corner(0, col)
-        sheet.write(x + CELL / 2, TOP - 9, str(col), colour=FAINT)
+        sheet.write(x + CELL / 2, TOP - 11, str(col), colour=FAINT)
     for row in window.rows:
         _, y = window.corner(row, 0)
         sheet.write(LEFT - 8, y + ROW / 2, str(row), colour=FAINT, align="right")
@@ -251,9 +251,9 @@ def _paint_words(sheet: Sheet, layout: Layout, shown: Walk | None, window: Windo
     said = "number: the bank of the cell" + ("; hatched: pad" if window.pad else "")
     if (len(window.rows), len(window.cols)) != layout.shape:
         said += f"; {len(window.rows)} x {len(window.cols)} cells of the tile are shown"
-    sheet.write(LEFT, y + 14, said, colour=FAINT, align="left")
+    sheet.write(LEFT, y + 17, said, colour=FAINT, align="left")
     if shown is not None:
-        sheet.write(LEFT, y + 31, f"{shown} (model)", size=10, align="left")
+        sheet.write(LEFT, y + 38, f"{shown} (model)", size=12, align="left")
 
 
 def _paint_cell(

@@ -12,6 +12,7 @@ grid or other data may show more.
 from __future__ import annotations
 
 import ast
+import textwrap
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -67,6 +68,17 @@ class Finding:
 
     def __repr__(self) -> str:
         return f"{self.severity}, {self.kind.replace('_', ' ')}: {self.cause} {self.cure}"
+
+    def __str__(self) -> str:
+        """As the repr, in lines of at most 96 columns, which a page does not break in a word."""
+        lines = textwrap.wrap(
+            repr(self),
+            96,
+            subsequent_indent="    ",
+            break_on_hyphens=False,
+            break_long_words=False,
+        )
+        return "\n".join(lines)
 
 
 def in_order(finding: Finding) -> tuple[object, ...]:

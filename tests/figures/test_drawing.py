@@ -1,15 +1,19 @@
 import io
 import os
+import re
 import subprocess
 import sys
 from base64 import b64decode
+from html import unescape
 
 import matplotlib
 import numpy as np
 import pytest
+from IPython.core.formatters import DisplayFormatter
 from PIL import Image
 
 from smemnb.figures import bank_map, tile_map
+from smemnb.figures.sheet import GROUND
 from smemnb.rules.layout import Padded, RowMajor, Xor
 
 LANE = np.arange(32)
@@ -33,6 +37,13 @@ def test_png(name):
     assert (picture.format, picture.width, picture.info) == ("PNG", drawn.width, {})
 
 
+@pytest.mark.parametrize("name", DRAWN)
+def test_ground(name):
+    """Few colours, yet the ground is the one that was asked for, in every picture."""
+    picture = Image.open(io.BytesIO(DRAWN[name]().png)).convert("RGB")
+    assert "#{:02x}{:02x}{:02x}".format(*picture.getpixel((2, 2))) == GROUND
+
+
 def test_png_knows_no_style():
     """The same bytes every time, whatever settings the reader has, and these are left alone."""
     first = DRAWN["pad"]().png
@@ -41,14 +52,20 @@ def test_png_knows_no_style():
         assert matplotlib.rcParams["font.size"] == 30
 
 
-def test_notebook_bundle():
-    """A notebook stores the picture, its alt text, and the numbers instead of <Figure size>."""
+def test_notebook_output():
+    """A notebook shows the picture with its alt text, and stores the numbers as plain text."""
     drawn = DRAWN["pad"]()
-    data, metadata = drawn._repr_mimebundle_()
-    assert sorted(data) == ["image/png", "text/plain"]
-    assert b64decode(data["image/png"]) == drawn.png
+    data, metadata = DisplayFormatter().format(drawn)
+    assert sorted(data) == ["text/html", "text/plain"]
     assert data["text/plain"] == drawn.text == repr(drawn)
-    assert metadata == {"image/png": {"alt": drawn.alt, "width": drawn.width}}
+    assert metadata == {}
+    image = re.fullmatch(
+        r'<img width="(\d+)" style="max-width:100%" alt="([^"]+)" '
+        r'src="data:image/png;base64,(\S+)">',
+        data["text/html"],
+    )
+    assert (int(image[1]), unescape(image[2])) == (drawn.width, drawn.alt)
+    assert b64decode(image[3]) == drawn.png
 
 
 def test_matplotlib_comes_with_the_first_png(tmp_path):

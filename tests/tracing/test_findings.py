@@ -45,6 +45,15 @@ def test_race():
     assert (found.array, found.index, found.count, found.unit) == ("tile", (1, 3), 992, "cells")
 
 
+def test_printed():
+    """The repr is one line; printed, it keeps its words whole in lines of at most 96 columns."""
+    found = only(race())
+    lines = str(found).splitlines()
+    assert " ".join(line.strip() for line in lines) == repr(found)
+    assert [line[:4] == "    " for line in lines] == [False, True, True]
+    assert max(map(len, lines)) <= 96
+
+
 def test_race_of_the_next_pass():
     """A store that comes back in the next pass of a loop wants a barrier at the loop's end."""
     found = only(race(first=TILE_LOAD, then=TILE_STORE))

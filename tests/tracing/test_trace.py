@@ -1,6 +1,7 @@
 """The report of hand-made counts: rows, totals, text, HTML, JSON, and odd launches."""
 
 import json
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -316,6 +317,20 @@ def test_html():
         *("load tile[tx, ty]", "out[ty, tx] = tile[tx, ty]"),
     ]
     assert shared[24:30] == ["all", "128", "2,112", "32", "1,984", "0"]
+
+
+def test_html_of_extra():
+    """Extra wavefronts stand out, in their row and in the totals; where there are none, not."""
+    page = turned()._repr_html_()
+    bold = re.findall(r"<td[^>]*><strong>([^<]*)</strong></td>", page)
+    assert bold == ["1,984", "1,984"]
+
+
+def test_html_of_nothing():
+    """A launch that touches no memory says so in one line, without a table."""
+    page = turned(counts=())._repr_html_()
+    assert page.count("was touched") == page.count("no shared or global memory was touched") == 1
+    assert "<table" not in page
 
 
 def test_html_loads_nothing():

@@ -1,7 +1,8 @@
 """A trace as HTML for a notebook: a table for each memory and a list of findings.
 
 Nothing but elements and a few inline styles that inherit their colours, so that it reads in
-light and dark themes and by a screen reader (`caption`, `scope`), and loads nothing.
+light and dark themes and by a screen reader (`caption`, `scope`), and loads nothing. In a narrow
+pane the words of the head wrap, code does not, and a table scrolls by itself.
 """
 
 from __future__ import annotations
@@ -29,39 +30,54 @@ if TYPE_CHECKING:
 _SHARED = ("requests", "wavefronts", "n-way", "extra wavefronts", "requests with broadcast")
 _GLOBAL = ("requests", "sectors", "sectors per request", "extra sectors")
 _COLOURS = "color:inherit;background:inherit"
+_PAGE = f"{_COLOURS};padding:2px 0 0 6px"
+_TABLE = f"{_COLOURS};margin:6px 0"
+_CAPTION = f"{_COLOURS};text-align:left;white-space:nowrap"
+_EXTRA = 3  # the column of extra wavefronts or sectors: bold where there are some
 _RIGHT = ' style="text-align:right"'
+_WHOLE = ' style="text-align:right;white-space:nowrap"'
 _LEFT = ' style="text-align:left"'
 _LONGEST = 120
 
 
 def html(trace: Trace) -> str:
     """The whole report as one `<div>`."""
-    parts = [f"<p><strong>{escape(heading(trace))}</strong></p>"]
-    if trace.launch.counted:
+    parts = [_paragraph(f"<strong>{escape(heading(trace))}</strong>")]
+    if trace.launch.counted and not trace.lines:
+        parts.append(_said("no shared or global memory was touched"))
+    elif trace.launch.counted:
         shared, global_ = trace.shared, trace.global_
         totals = (*shared_cells(shared), f"{shared.multicast:,}")
         parts.append(_memory(trace, "shared", _SHARED, totals))
         parts.append(_memory(trace, "global", _GLOBAL, global_cells(global_)))
-    parts.append(f"<p>{escape(findings_line(trace))}</p>")
+    parts.append(_said(findings_line(trace)))
     if trace.findings:
         parts.append("<ul>" + "".join(_finding(one, trace) for one in trace.findings) + "</ul>")
-    return f'<div style="{_COLOURS}">' + "\n".join(parts) + "</div>"
+    return f'<div style="{_PAGE}">' + "\n".join(parts) + "</div>"
+
+
+def _said(line: str) -> str:
+    return _paragraph(escape(line))
+
+
+def _paragraph(inside: str) -> str:
+    return f'<p style="margin:0 0 4px 0">{inside}</p>'
 
 
 def _memory(trace: Trace, space: str, head: Cells, totals: Cells) -> str:
     rows = [row for row in trace.lines if row.space == space]
     if not rows:
-        return f"<p>no {space} memory was touched</p>"
-    names = (("line", _RIGHT), *((name, _RIGHT) for name in head))
+        return _said(f"no {space} memory was touched")
+    names = (("line", _RIGHT), *((name, _RIGHT if " " in name else _WHOLE) for name in head))
     names += (("access", _LEFT), ("source", _LEFT))
     columns = "".join(f'<th scope="col"{style}>{name}</th>' for name, style in names)
     body = "".join(_row(trace, row) for row in rows)
     foot = f'<tr><th scope="row"{_RIGHT}>all</th>{_numbers(totals)}<td></td><td></td></tr>'
     return (
-        f'<table style="{_COLOURS}">'
-        f'<caption style="{_COLOURS};text-align:left">{space} memory (model)</caption>'
+        f'<div style="overflow-x:auto"><table style="{_TABLE}">'
+        f'<caption style="{_CAPTION}">{space} memory (model)</caption>'
         f"<thead><tr>{columns}</tr></thead><tbody>{body}</tbody><tfoot>{foot}</tfoot></table>"
-        + ("" if all(row.modelled for row in rows) else f"<p>{escape(RETRY)}</p>")
+        "</div>" + ("" if all(row.modelled for row in rows) else _said(RETRY))
     )
 
 
@@ -75,11 +91,15 @@ def _row(trace: Trace, row: AccessRow) -> str:
 
 
 def _numbers(cells: Cells) -> str:
-    return "".join(f"<td{_RIGHT}>{cell}</td>" for cell in cells)
+    marked = [
+        f"<strong>{cell}</strong>" if i == _EXTRA and cell not in ("0", "?") else cell
+        for i, cell in enumerate(cells)
+    ]
+    return "".join(f"<td{_RIGHT}>{cell}</td>" for cell in marked)
 
 
 def _code(line: str) -> str:
-    return f"<code>{escape(clipped(line, _LONGEST))}</code>"
+    return f'<code style="white-space:nowrap">{escape(clipped(line, _LONGEST))}</code>'
 
 
 def _finding(found: Finding, trace: Trace) -> str:
@@ -87,4 +107,5 @@ def _finding(found: Finding, trace: Trace) -> str:
     if found.other_line is not None and found.other_source is not None:
         sources.setdefault(found.other_line, found.other_source)
     lines = "".join(f"<br>{_code(f'{line}: {source}')}" for line, source in sources.items())
-    return f"<li>{escape(finding_line(found, trace))}{lines}</li>"
+    severity, _, said = finding_line(found, trace).partition(" ")
+    return f"<li><strong>{severity}</strong> {escape(said)}{lines}</li>"

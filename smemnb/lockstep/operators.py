@@ -25,7 +25,10 @@ def _binary(symbol: str, compute: Callable[..., Any]) -> Binary:
     table = typing_rules.TABLE[symbol]
 
     def apply(left: LaneValue, right: LaneValue) -> LaneValue:
-        rule = table[left.dtype.num][right.dtype.num]
+        try:
+            rule = table[left.dtype.num][right.dtype.num]
+        except AttributeError:  # no numbers: tuples, or nothing that Numba would let pass
+            return _of_tuples(symbol, left, right)
         if rule is None:
             return compute(left, right)
         operand, result = rule
@@ -77,6 +80,28 @@ UNARY: dict[type[ast.unaryop], Unary] = {
     ast.Invert: _unary("~", np.invert),
     ast.Not: _unary("not", np.logical_not),
 }
+
+
+def _of_tuples(symbol: str, left: LaneValue, right: LaneValue) -> LaneValue:
+    """An operator on two tuples: joined by +, compared item by item from the first one on."""
+    if not isinstance(left, tuple) or not isinstance(right, tuple):
+        raise TypeError(f"{symbol} of {type(left).__name__} and {type(right).__name__}")
+    if symbol == "+":
+        return left + right
+    if symbol in ("==", "!="):
+        same = np.bool_(len(left) == len(right))
+        for one, other in zip(left, right, strict=False):
+            same = same & COMPARE[ast.Eq](one, other)
+        return same if symbol == "==" else ~same
+    if symbol not in ("<", "<=", ">", ">="):
+        raise TypeError(f"{symbol} of two tuples")
+    short, long = len(left), len(right)  # where all items are equal, the lengths decide
+    ends = {"<": short < long, "<=": short <= long, ">": short > long, ">=": short >= long}
+    result: LaneValue = np.bool_(ends[symbol])
+    strictly = COMPARE[ast.Lt if symbol[0] == "<" else ast.Gt]
+    for one, other in reversed(list(zip(left, right, strict=False))):
+        result = strictly(one, other) | (COMPARE[ast.Eq](one, other) & result)
+    return result
 
 
 def static_power(base: LaneValue, exponent: int) -> LaneValue:

@@ -185,6 +185,32 @@ def test_loops_end_when_the_time_is_over():
         run(count, (1, 1, 1), (1, 1, 1), np.zeros(1), patience_s=0.05)
 
 
+def test_tuples_are_compared_like_python():
+    """==, !=, < and >= of tuples per lane, first item first, the shorter one smaller."""
+
+    def compare(out):
+        col, row = cuda.grid(2)
+        here = (row, col)
+        if here == (1, 2):
+            out[row, col] += 1
+        if here != (0, 0):
+            out[row, col] += 10
+        if here < (1, 1):
+            out[row, col] += 100
+        if here + (0,) > (1, 1):
+            out[row, col] += 1000
+
+    out = np.zeros((2, 3), np.int64)
+    run(compare, (1, 1, 1), (3, 2, 1), out)
+    expected = np.zeros_like(out)
+    for row, col in np.ndindex(2, 3):
+        here = (row, col)
+        expected[here] = (
+            (here == (1, 2)) + 10 * (here != (0, 0)) + 100 * (here < (1, 1))
+        ) + 1000 * ((*here, 0) > (1, 1))
+    np.testing.assert_array_equal(out, expected)
+
+
 def test_arrays_in_tuples():
     """A tuple of arrays is indexed like any other arrays, and written in place."""
 

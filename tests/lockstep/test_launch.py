@@ -197,7 +197,8 @@ def test_tuples_are_compared_like_python():
             out[row, col] += 10
         if here < (1, 1):
             out[row, col] += 100
-        if here + (0,) > (1, 1):
+        more = (0,)
+        if here + more > (1, 1):
             out[row, col] += 1000
 
     out = np.zeros((2, 3), np.int64)

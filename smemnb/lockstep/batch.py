@@ -175,6 +175,6 @@ class Batch:
             watcher.barrier(event)
 
     def tell_out_of_range(self, event: OutOfRange) -> None:
-        """Hand lost accesses to the watchers."""
+        """Hand lost and wrapped accesses to the watchers."""
         for watcher in self.launch.watchers:
             watcher.out_of_range(event)

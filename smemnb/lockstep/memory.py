@@ -232,14 +232,25 @@ class KernelArray:
         """The index on one axis counted from the end where negative, and where it is inside."""
         extent = self.shape[axis]
         at = np.asarray(index[axis]).astype(np.int64).reshape(np.shape(index[axis]) or (1, 1, 1))
-        at = np.where(at < 0, at + extent, at)
+        negative = at < 0
+        at = np.where(negative, at + extent, at)
         outside = (at < 0) | (at >= extent)
-        lost = outside & mask
-        if lost.any() and batch.watched:
+        if batch.watched:
             before = len(self.root.shape) - len(self.shape)  # axes that a view has used up
-            batch.tell_out_of_range(
-                OutOfRange(site, self.root, before + axis, index[axis], extent, index, lost)
-            )
+            for wrapped, lanes in ((False, outside & mask), (True, negative & ~outside & mask)):
+                if lanes.any():
+                    batch.tell_out_of_range(
+                        OutOfRange(
+                            site,
+                            self.root,
+                            before + axis,
+                            index[axis],
+                            extent,
+                            index,
+                            lanes,
+                            wrapped,
+                        )
+                    )
         return np.where(outside, 0, at), ~outside
 
     def load(

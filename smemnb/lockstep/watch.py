@@ -89,6 +89,7 @@ class Access:
 class OutOfRange:
     """Lanes that index past an axis of an array; the engine drops their access.
 
+    With `wrapped` the index is negative and counts from the end: the access takes place there.
     `axis` counts on the whole array, `index` is the lane value used there and `size` the axis'
     extent; `indices` are all the lane values of the subscript, which may be the last ones of
     several (`tile[ty][tx]`).
@@ -101,6 +102,7 @@ class OutOfRange:
     size: int
     indices: tuple[Any, ...]
     lanes: Lanes
+    wrapped: bool = False
 
 
 @dataclass(slots=True, eq=False)
@@ -133,7 +135,7 @@ class Watcher:
         """At each syncthreads and syncwarp."""
 
     def out_of_range(self, event: OutOfRange) -> None:
-        """At lanes whose index leaves the array."""
+        """At lanes whose index leaves the array, or is wrapped back into it."""
 
     def end_batch(self) -> None:
         """After the blocks of a batch have run."""

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 
 from ..lockstep.watch import Site
 from .model import Dim3, Observation, place
+from .subscript import subscript
 
 SEVERITY = {
     "race": "error",
@@ -28,9 +29,10 @@ SEVERITY = {
     "uninitialised": "error",
     "stale": "error",
     "out_of_range": "error",
+    "wrapped_index": "warning",
 }
 _RANK = {"error": 0, "warning": 1, "note": 2}
-_UNIT = {"uninitialised": "time", "stale": "time", "out_of_range": "time"}
+_UNIT = {"uninitialised": "time", "stale": "time", "out_of_range": "time", "wrapped_index": "time"}
 _UNIT |= {"divergent_barrier": "thread", "exited_before_barrier": "thread"}
 
 
@@ -235,7 +237,7 @@ def _race_in_warp(words: Words, seen: Observation) -> tuple[str, str]:
     cause = f"{words.both(seen)}, inside one warp, and no cuda.syncwarp() orders them."
     return cause, (
         _ordered_by("cuda.syncwarp()", words, seen)[:-1]
-        + "; from cc 7.0 on the lanes of a warp need not run in step."
+        + "; on GPUs since 2017 the lanes of a warp need not run in step."
     )
 
 
@@ -251,14 +253,17 @@ def _divergent(words: Words, seen: Observation) -> tuple[str, str]:
     where = "elsewhere"
     if seen.other is not None and seen.other is not seen.site:
         where = f"at {words.line(seen.other)}"
-    return _some_at_a_barrier(words, seen, f"live ones are {where}"), (
+    one = seen.detail.get("missing") == 1
+    others = f"that {'has' if one else 'have'} not returned {'is' if one else 'are'} {where}"
+    return _some_at_a_barrier(words, seen, others), (
         "Move cuda.syncthreads() out of the if or the loop, so that every thread of the block "
         "reaches the same one; only the work stays inside."
     )
 
 
 def _exited(words: Words, seen: Observation) -> tuple[str, str]:
-    return _some_at_a_barrier(words, seen, "have returned before it"), (
+    others = "has" if seen.detail.get("missing") == 1 else "have"
+    return _some_at_a_barrier(words, seen, f"{others} returned before it"), (
         "Turn the early return into a guard: put the work under an if, and leave "
         "cuda.syncthreads() outside it, where every thread passes."
     )
@@ -289,44 +294,74 @@ def _stale(words: Words, seen: Observation) -> tuple[str, str]:
 
 
 _STORE_FIRST = (
-    "Store every cell that is loaded, for instance 0 where the input ends: shared memory does "
-    "not start as zeros."
+    "Store every cell that is loaded (for instance 0 where the input ends), or do not load it "
+    "(end the loop at the last stored cell): shared memory does not start as zeros."
 )
 
 
 def _out_of_range(words: Words, seen: Observation) -> tuple[str, str]:
     axis = seen.axis or 0
-    name, expression = _subscript(seen, axis)
-    size = int(seen.detail.get("size", 0 if seen.array is None else seen.array.shape[axis]))
-    index = int(seen.detail["index"] if "index" in seen.detail else (seen.index or ())[axis])
+    name, written = _index(seen, axis)
+    index, size = _reach(seen, axis)
     where = f"{words.does(seen)} with index {index} on axis {axis}"
-    if index >= 0:
-        cause = f"{where}, but {name} has size {size} there."
-        cure = f"Guard the line: if {expression} < {name}.shape[{axis}]"
-        several = seen.array is not None and len(seen.array.shape) > 1
-        return cause, cure + (", or exchange the indices." if several else ".")
-    if index >= -size:
-        wrapped = f"Numba wraps it to {index + size}, the other end"
-    else:
-        wrapped = "before the array, even after Numba has wrapped it"
-    cause = f"{where}, where {name} has size {size}: {wrapped}."
-    return cause, f"Guard the line: if {expression} >= 0."
+    if index < 0:
+        return (
+            f"{where}, where {name} has size {size}: before the array, even after Numba has "
+            "wrapped it.",
+            f"Guard the line: if {_said(written)} >= 0.",
+        )
+    return f"{where}, but {name} has size {size} there.", _guard(seen, axis, name, written)
 
 
-def _subscript(seen: Observation, axis: int) -> tuple[str, str]:
-    """The array and the index expression of one axis, as they are written in the source."""
-    name = "the array" if seen.array is None else seen.array.name
-    try:
-        node = ast.parse(seen.site.text.strip(), mode="eval").body
-    except SyntaxError:
-        return name, "index"
-    parts: list[ast.expr] = []
-    while isinstance(node, ast.Subscript):  # tile[ty][tx] is two of them
-        parts[:0] = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-        node = node.value
-    if not parts:  # an atomic is a call
-        return name, "index"
-    return ast.unparse(node), ast.unparse(parts[axis]) if axis < len(parts) else "index"
+def _guard(seen: Observation, axis: int, name: str, written: ast.expr | None) -> str:
+    """The cure of an index past the end, by how far it goes and how it is written."""
+    index, size = _reach(seen, axis)
+    test = f"if {_said(written)} < {name}.shape[{axis}]"
+    shape = () if seen.array is None else seen.array.shape
+    furthest = int(seen.detail.get("furthest", -1))
+    if furthest == size:
+        last = f"The last index is {size - 1}" if size else f"{name} has no cell there"
+        ways = [f"guard the line: {test}"]
+        if isinstance(written, ast.BinOp) and isinstance(written.op, ast.Add) and size:
+            ways.append(f"go round: ({_said(written)}) % {name}.shape[{axis}]")
+        elif isinstance(written, ast.BinOp) and isinstance(written.op, ast.Sub) and size:
+            ways.insert(0, f"subtract 1 more: {_said(written)} - 1")
+        return f"{last}; {', or '.join(ways)}."
+    fits = any(max(index, furthest) < n for at, n in enumerate(shape) if at != axis)
+    return f"Guard the line: {test}" + (", or exchange the indices." if fits else ".")
+
+
+def _wrapped_index(words: Words, seen: Observation) -> tuple[str, str]:
+    axis = seen.axis or 0
+    name, written = _index(seen, axis)
+    index, size = _reach(seen, axis)
+    said = _said(written)
+    cause = (
+        f"{words.does(seen)} with index {index} on axis {axis}: it counts from the end, Numba "
+        f"wraps it to {index + size}, where {name} has size {size}."
+    )
+    return cause, (
+        f"Guard the line: if {said} >= 0; if the other end is meant, write "
+        f"({said}) % {name}.shape[{axis}]."
+    )
+
+
+def _reach(seen: Observation, axis: int) -> tuple[int, int]:
+    """The first bad index and the size of its axis."""
+    size = int(seen.detail.get("size", 0 if seen.array is None else seen.array.shape[axis]))
+    return int(seen.detail["index"] if "index" in seen.detail else (seen.index or ())[axis]), size
+
+
+def _index(seen: Observation, axis: int) -> tuple[str, ast.expr | None]:
+    """The array and the index of one axis, as they are written in the source."""
+    name, parts = subscript(seen.site.text)
+    if not name:
+        name = "the array" if seen.array is None else seen.array.name
+    return name, parts[axis] if axis < len(parts) else None
+
+
+def _said(written: ast.expr | None) -> str:
+    return "index" if written is None else ast.unparse(written)
 
 
 _SAID: dict[str, Callable[[Words, Observation], tuple[str, str]]] = {
@@ -338,4 +373,5 @@ _SAID: dict[str, Callable[[Words, Observation], tuple[str, str]]] = {
     "uninitialised": _uninitialised,
     "stale": _stale,
     "out_of_range": _out_of_range,
+    "wrapped_index": _wrapped_index,
 }

@@ -58,9 +58,9 @@ class Observation:
     """Something a watcher saw go wrong, before it is put into words.
 
     `kind` is one of "race", "race_in_warp", "race_same_value", "divergent_barrier",
-    "exited_before_barrier", "uninitialised", "stale", "out_of_range". `count` is how many cells
-    (races), threads (barriers) or lanes (initialisation, bounds) it concerns; block, threads,
-    index name the first of them.
+    "exited_before_barrier", "uninitialised", "stale", "out_of_range", "wrapped_index". `count` is
+    how many cells (races), threads (barriers) or lanes (initialisation, bounds) it concerns;
+    block, threads, index name the first of them.
     """
 
     kind: str

@@ -168,7 +168,7 @@ def test_endless_loop_is_stopped():
                 pass
         flag[0] = 1
 
-    with pytest.raises(KernelStopped, match=r"\(`flag\[0\] == 0`\) never ends: 31 lanes"):
+    with pytest.raises(KernelStopped, match=r"\(`flag\[0\] == 0`\) never ends: 31 threads"):
         run(spin, (1, 1, 1), (32, 1, 1), np.zeros(1, np.int32))
 
 

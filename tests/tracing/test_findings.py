@@ -102,7 +102,7 @@ def test_race_in_warp():
     assert found.severity == "warning"
     assert found.cause.endswith("inside one warp, and no cuda.syncwarp() orders them.")
     assert found.cure.startswith(
-        f"Put cuda.syncwarp() between line {STORE} and line {LOAD}; from cc 7.0 on"
+        f"Put cuda.syncwarp() between line {STORE} and line {LOAD}; on GPUs since 2017"
     )
 
 
@@ -125,7 +125,7 @@ def test_divergent_barrier():
     found = only(seen("divergent_barrier", WAIT, **HALF))
     assert found.cause == (
         f"1008 threads of the block reach the barrier of line {BARRIER} (first thread (3, 1), "
-        "warp 1) and 16 live ones are elsewhere (first thread (16, 0), warp 0)."
+        "warp 1) and 16 that have not returned are elsewhere (first thread (16, 0), warp 0)."
     )
     assert found.cure.startswith(f"Move {SYNC} out of the if or the loop")
     assert (found.source, found.unit, found.count, found.array) == (SYNC, "threads", 32, None)
@@ -135,7 +135,10 @@ def test_divergent_barrier_at_two_lines():
     """Where the others wait at another barrier, that line is named."""
     other = site(LOAD, SYNC, "barrier")
     found = only(seen("divergent_barrier", WAIT, **HALF, other=other))
-    assert f"and 16 live ones are at line {LOAD} (first thread (16, 0), warp 0)." in found.cause
+    assert (
+        f"and 16 that have not returned are at line {LOAD} (first thread (16, 0), warp 0)."
+        in found.cause
+    )
 
 
 def test_exited_before_barrier():
@@ -169,6 +172,7 @@ def test_uninitialised():
         "stored tile[1, 3] before."
     )
     assert "shared memory does not start as zeros" in found.cure
+    assert "or do not load it (end the loop at the last stored cell)" in found.cure
 
 
 def test_stale():
@@ -184,17 +188,12 @@ def test_stale():
         (
             32,
             "with index 32 on axis 1, but inp has size 32 there.",
-            "if tx < inp.shape[1], or exchange the indices.",
+            "if tx < inp.shape[1].",
         ),
         (
             -33,
             "with index -33 on axis 1, where inp has size 32: before the array, even after Numba "
             "has wrapped it.",
-            "if tx >= 0.",
-        ),
-        (
-            -1,
-            "with index -1 on axis 1, where inp has size 32: Numba wraps it to 31, the other end.",
             "if tx >= 0.",
         ),
     ],
@@ -206,6 +205,48 @@ def test_out_of_range(index, cause, cure):
     assert found.cause == f"Line {STORE} loads inp[ty, tx] (thread (3, 1), warp 1) {cause}"
     assert found.cure == f"Guard the line: {cure}"
     assert (found.count, found.unit) == (5, "times")
+
+
+@pytest.mark.parametrize(
+    ("text", "furthest", "cure"),
+    [
+        ("inp[i]", 40, "Guard the line: if i < inp.shape[0], or exchange the indices."),
+        ("inp[i]", 64, "Guard the line: if i < inp.shape[0]."),
+        ("inp[i]", 32, "The last index is 31; guard the line: if i < inp.shape[0]."),
+        (
+            "inp[i + 1]",
+            32,
+            "The last index is 31; guard the line: if i + 1 < inp.shape[0], or go round: "
+            "(i + 1) % inp.shape[0].",
+        ),
+        (
+            "inp[n - i]",
+            32,
+            "The last index is 31; subtract 1 more: n - i - 1, or guard the line: "
+            "if n - i < inp.shape[0].",
+        ),
+    ],
+)
+def test_cure_out_of_range(text, furthest, cure):
+    """By how far the index goes and how it is written; an exchange only where it would fit."""
+    at = {"array": array("inp", "global", (32, 50)), "axis": 0, "index": (32, 0)}
+    detail = {"index": 32, "size": 32, "furthest": furthest}
+    assert only(seen("out_of_range", site(STORE, text, "load"), **at, detail=detail)).cure == cure
+
+
+def test_wrapped_index():
+    """A negative index inside the array: where Numba goes, and both cures."""
+    at = {"array": INP, "axis": 0, "index": (-7,), "detail": {"index": -7, "size": 1000}}
+    found = only(seen("wrapped_index", site(STORE, "inp[i - HALO]", "load"), **at))
+    assert found.severity == "warning"
+    assert found.cause.endswith(
+        "with index -7 on axis 0: it counts from the end, Numba wraps it to 993, where inp has "
+        "size 1000."
+    )
+    assert found.cure == (
+        "Guard the line: if i - HALO >= 0; if the other end is meant, write "
+        "(i - HALO) % inp.shape[0]."
+    )
 
 
 def test_out_of_range_takes_the_detail():

@@ -1,5 +1,8 @@
 """Each finding in a kernel that triggers it, and a near-identical kernel that must not."""
 
+import importlib
+import sys
+
 import numpy as np
 import pytest
 from numba import cuda, float32, int32
@@ -288,6 +291,35 @@ def test_index_out_of_range(text, shape, axis):
     if axis is not None:
         assert found[0].count == 25 * 64
         assert (out == 0).sum() == 25 * 64
+
+
+@pytest.mark.parametrize(
+    "text, first, count",
+    [
+        ("i - 3", -3, 3),  # the first three threads
+        ("k - 3", -3, 3 * 64),  # three rounds of a loop, all threads
+        ("-1 - i", None, 0),  # written to count from the end
+        ("-1", None, 0),
+        ("LAST", None, 0),
+        ("max(i - 3, 0)", None, 0),
+    ],
+)
+def test_wrapped_index(text, first, count, tmp_path, monkeypatch):
+    """A negative index that Numba wraps is a warning, unless it is written to be one."""
+    (tmp_path / "wraps.py").write_text(
+        "from numba import cuda\nLAST = -1\n@cuda.jit\ndef kernel(out, inp):\n"
+        "    i = cuda.grid(1)\n    for k in range(5):\n        if k == 0 or 'k' in TEXT:\n"
+        f"            out[i] = inp[{text}]\n".replace("'k' in TEXT", str("k" in text))
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    kernel = importlib.import_module("wraps").kernel
+    del sys.modules["wraps"]
+    found = trace(kernel)[1, 64](np.zeros(64, np.float32), numbers(64)).findings
+    assert [(one.kind, one.severity) for one in found] == (
+        [("wrapped_index", "warning")] if count else []
+    )
+    if count:
+        assert (found[0].index, found[0].count) == ((first,), count)
 
 
 def test_index_of_a_row_out_of_range():

@@ -168,13 +168,13 @@ def _look(rounds: _Rounds, count: int, before: Any) -> tuple[int, dict[str, Lane
     waiting = int(np.broadcast_to(rounds.inside, frame.batch.shape).sum())
     if before is not None and before[0] == now[0] and _same(before[1], now[1]):
         raise KernelStopped(
-            f"{rounds.where} never ends: {waiting} lanes go round and nothing changes any more. "
-            "Either no statement in the loop changes the condition, or lanes wait for a value "
-            "that only other waiting lanes would write."
+            f"{rounds.where} never ends: {waiting} threads go round and nothing changes any "
+            "more. Either no statement in the loop changes the condition, or threads wait for a "
+            "value that only other waiting threads would write."
         )
     if count >= MOST_ROUNDS:
         raise KernelStopped(
-            f"{rounds.where} was stopped after {count:,} rounds with {waiting} lanes in it."
+            f"{rounds.where} was stopped after {count:,} rounds with {waiting} threads in it."
         )
     return now
 

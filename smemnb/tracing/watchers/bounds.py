@@ -1,11 +1,13 @@
-"""Indices past the end of an axis.
+"""Indices past the end of an axis, and negative ones that Numba wraps to the other end.
 
-The engine has already dropped these accesses (a GPU would read or write foreign memory); the
-watcher keeps, per expression and axis, the first thread and how many follow.
+The engine has already dropped the former (a GPU would read or write foreign memory); the watcher
+keeps, per expression and axis, the first thread and how many follow. A negative index that is a
+constant, or is written with a leading minus as in `a[-1 - k]`, is meant and not kept.
 """
 
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +15,7 @@ import numpy as np
 
 from ...lockstep.watch import OutOfRange, Watcher
 from ..model import Observation
+from ..subscript import counts_from_the_end, subscript
 
 if TYPE_CHECKING:
     from ...lockstep.batch import Batch, Launch
@@ -36,10 +39,18 @@ class Bounds(Watcher):
         """Keep the first lane; count all."""
         shape = self._batch.shape
         lost = np.broadcast_to(event.lanes, shape)
-        key = (event.site, event.array.name, event.axis)
+        if event.wrapped and _meant(event):
+            return
+        key = (event.site, event.array.name, event.axis, event.wrapped)
         seen = self._found.get(key)
+        furthest = int(np.broadcast_to(event.index, shape)[lost].max())
         if seen is not None:
-            self._found[key] = replace(seen, count=seen.count + int(lost.sum()))
+            furthest = max(furthest, int(seen.detail["furthest"]))
+            self._found[key] = replace(
+                seen,
+                count=seen.count + int(lost.sum()),
+                detail={**seen.detail, "furthest": furthest},
+            )
             return
         block, warp, lane = (int(n) for n in np.argwhere(lost)[0])
 
@@ -47,7 +58,7 @@ class Bounds(Watcher):
             return int(np.broadcast_to(at, shape)[block, warp, lane])
 
         self._found[key] = Observation(
-            kind="out_of_range",
+            kind="wrapped_index" if event.wrapped else "out_of_range",
             site=event.site,
             array=event.array,
             block=self._launch.block_of(self._batch.first + block),
@@ -56,9 +67,19 @@ class Bounds(Watcher):
             index=tuple(here(at) for at in event.indices),
             axis=event.axis,
             count=int(lost.sum()),
-            detail={"index": here(event.index), "size": event.size},
+            detail={"index": here(event.index), "size": event.size, "furthest": furthest},
         )
 
     def observations(self) -> list[Observation]:
         """One observation per expression and axis."""
         return list(self._found.values())
+
+
+def _meant(event: OutOfRange) -> bool:
+    """Whether a negative index is to count from the end: one constant for all, or -1 - k."""
+    _, written = subscript(event.site.text)
+    if not written:  # an atomic: the text says nothing about its index
+        return not isinstance(event.index, np.ndarray)
+    index = written[min(event.axis, len(written) - 1)]
+    uniform = not isinstance(event.index, np.ndarray) and not isinstance(index, ast.BinOp)
+    return uniform or counts_from_the_end(index)

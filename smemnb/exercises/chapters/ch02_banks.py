@@ -143,43 +143,47 @@ def quarter_turn(out, inp):
 
 
 @cuda.jit(device=True)
-def _quarter_turn(out, inp, tile, turned):
-    """`quarter_turn` with any tile, for the wrong kernels; without `turned` a transpose."""
+def _quarter_turn(out, inp, tile, to_row, step):
+    """`quarter_turn` with any tile, for the wrong kernels: column c goes to row to_row + step*c."""
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
-    rows, cols = inp.shape
     top, left = cuda.blockIdx.y * 32, cuda.blockIdx.x * 32
     for r in range(ty, 32, cuda.blockDim.y):
-        if top + r < rows and left + tx < cols:
+        if top + r < inp.shape[0] and left + tx < inp.shape[1]:
             tile[r, tx] = inp[top + r, left + tx]
     cuda.syncthreads()
     for c in range(ty, 32, cuda.blockDim.y):
-        if top + tx < rows and left + c < cols:
-            to_row = cols - 1 - left - c if turned else left + c
-            out[to_row, top + tx] = tile[tx, c]
+        if top + tx < inp.shape[0] and left + c < inp.shape[1]:
+            out[to_row + step * (left + c), top + tx] = tile[tx, c]
 
 
 @cuda.jit
 def quarter_turn_no_pad(out, inp):
     """No pad: 8 words from row to row."""
-    _quarter_turn(out, inp, cuda.shared.array((32, 32), uint8), True)
+    _quarter_turn(out, inp, cuda.shared.array((32, 32), uint8), inp.shape[1] - 1, -1)
 
 
 @cuda.jit
 def quarter_turn_one_byte(out, inp):
     """A pad of one cell, as for float32: one byte, a quarter of a word."""
-    _quarter_turn(out, inp, cuda.shared.array((32, 33), uint8), True)
+    _quarter_turn(out, inp, cuda.shared.array((32, 33), uint8), inp.shape[1] - 1, -1)
 
 
 @cuda.jit
 def quarter_turn_in_words(out, inp):
     """No conflict, but each byte takes a word of the tile."""
-    _quarter_turn(out, inp, cuda.shared.array((32, 33), int32), True)
+    _quarter_turn(out, inp, cuda.shared.array((32, 33), int32), inp.shape[1] - 1, -1)
 
 
 @cuda.jit
 def quarter_turn_transpose(out, inp):
     """Rows and columns exchanged without turning: the picture is mirrored."""
-    _quarter_turn(out, inp, cuda.shared.array((32, BYTES_PITCH), uint8), False)
+    _quarter_turn(out, inp, cuda.shared.array((32, BYTES_PITCH), uint8), 0, 1)
+
+
+@cuda.jit
+def quarter_turn_one_off(out, inp):
+    """The last column is cols - 1, not cols: all rows come one too low, the first is empty."""
+    _quarter_turn(out, inp, cuda.shared.array((32, BYTES_PITCH), uint8), inp.shape[1], -1)
 
 
 @cuda.jit
@@ -199,10 +203,8 @@ def _turn_cases():
     """Six full tiles with their budget; one row, one column, ragged sizes, other blocks."""
     clean = Budget(sectors_per_request=1, requests={"inp": 192, "out": 192}, shared_bytes=1152)
     yield Case(partial(_image, 64, 96), grid=(3, 2), block=(32, 8), budget=clean)
-    launches = [(40, 35, 8), (1, 70, 8), (70, 1, 8), (45, 83, 4), (45, 83, 32)]
-    for rows, cols, high in launches:
-        grid = cover((cols, rows), (32, 32))
-        yield Case(partial(_image, rows, cols), grid=grid, block=(32, high))
+    for rows, cols, high in [(40, 35, 8), (1, 70, 8), (70, 1, 8), (45, 83, 4), (45, 83, 32)]:
+        yield Case(partial(_image, rows, cols), cover((cols, rows), (32, 32)), block=(32, high))
 
 
 @cuda.jit
@@ -210,14 +212,15 @@ def group_sums_stub(out, key, value):
     """Sums by key, 0 to 7, of each row: out[r, g] = sum of value[r, i] where key[r, i] is g."""
     own = cuda.shared.array(SHAPE, int32)
     tx, row = cuda.threadIdx.x, cuda.blockIdx.x
+    n = cuda.blockDim.x  # threads of this block: THREADS, or fewer
     # 1. each thread sets its own 8 sums to 0
     # FILL (about 2 lines)
     # 2. each thread adds up its own cells of the row
-    for i in range(tx, key.shape[1], cuda.blockDim.x):
+    for i in range(tx, key.shape[1], n):
         g = key[row, i]
         # FILL (about 1 line)
     cuda.syncthreads()  # every thread has its 8 sums
-    # 3. thread tx adds up group tx over all threads
+    # 3. thread tx adds up group tx over the n threads
     if tx < GROUPS:
         total = 0
         # FILL (about 2 lines)
@@ -229,65 +232,61 @@ def group_sums(out, key, value):
     """Sums by key, 0 to 7, of each row: out[r, g] = sum of value[r, i] where key[r, i] is g."""
     own = cuda.shared.array(SHAPE, int32)
     tx, row = cuda.threadIdx.x, cuda.blockIdx.x
+    n = cuda.blockDim.x  # threads of this block: THREADS, or fewer
     # 1. each thread sets its own 8 sums to 0
     for g in range(GROUPS):
         own[g, tx] = 0
     # 2. each thread adds up its own cells of the row
-    for i in range(tx, key.shape[1], cuda.blockDim.x):
+    for i in range(tx, key.shape[1], n):
         g = key[row, i]
         own[g, tx] += value[row, i]
     cuda.syncthreads()  # every thread has its 8 sums
-    # 3. thread tx adds up group tx over all threads
+    # 3. thread tx adds up group tx over the n threads
     if tx < GROUPS:
         total = 0
-        for t in range(cuda.blockDim.x):
-            total += own[tx, (t + tx) % cuda.blockDim.x]  # each lane starts at another bank
+        for t in range(n):
+            total += own[tx, (t + tx) % n]  # each lane starts at another bank
         out[row, tx] = total
 
 
 @cuda.jit(device=True)
-def _group_sums_by_row(out, key, value, own):
-    """`group_sums` with any array, in which every lane ends with cell t; for the wrong kernels."""
+def _group_sums_in_step(out, key, value, own, per_key, per_thread, threads):
+    """`group_sums` with any layout, in which every lane ends with cell t; for the wrong kernels."""
     tx, row = cuda.threadIdx.x, cuda.blockIdx.x
     for g in range(GROUPS):
-        own[g, tx] = 0
+        own[g * per_key + tx * per_thread] = 0
     for i in range(tx, key.shape[1], cuda.blockDim.x):
-        own[key[row, i], tx] += value[row, i]
+        own[key[row, i] * per_key + tx * per_thread] += value[row, i]
     cuda.syncthreads()
     if tx < GROUPS:
         total = 0
-        for t in range(cuda.blockDim.x):
-            total += own[tx, t]
+        for t in range(threads):
+            total += own[tx * per_key + t * per_thread]
         out[row, tx] = total
 
 
 @cuda.jit
 def group_sums_in_step(out, key, value):
     """The last loop goes through the threads in step: 8 lanes, 8 words of one bank."""
-    _group_sums_by_row(out, key, value, cuda.shared.array(SHAPE, int32))
+    _group_sums_in_step(out, key, value, cuda.shared.array(512, int32), 64, 1, cuda.blockDim.x)
 
 
 @cuda.jit
 def group_sums_padded(out, key, value):
     """A pad word per group cleans the last loop; in the second, lanes with other keys collide."""
-    _group_sums_by_row(out, key, value, cuda.shared.array((GROUPS, 65), int32))
+    _group_sums_in_step(out, key, value, cuda.shared.array(520, int32), 65, 1, cuda.blockDim.x)
 
 
 @cuda.jit
 def group_sums_by_thread(out, key, value):
     """The 8 sums of a thread side by side: which bank depends on the key."""
-    own = cuda.shared.array((THREADS, GROUPS), int32)
-    tx, row = cuda.threadIdx.x, cuda.blockIdx.x
-    for g in range(GROUPS):
-        own[tx, g] = 0
-    for i in range(tx, key.shape[1], cuda.blockDim.x):
-        own[tx, key[row, i]] += value[row, i]
-    cuda.syncthreads()
-    if tx < GROUPS:
-        total = 0
-        for t in range(cuda.blockDim.x):
-            total += own[t, tx]
-        out[row, tx] = total
+    _group_sums_in_step(out, key, value, cuda.shared.array(512, int32), 1, 8, cuda.blockDim.x)
+
+
+@cuda.jit
+def group_sums_of_64(out, key, value):
+    """The last loop takes THREADS threads for granted; a block may have fewer."""
+    _group_sums_in_step(out, key, value, cuda.shared.array(512, int32), 64, 1, THREADS)
 
 
 @cuda.jit
@@ -318,8 +317,7 @@ def _group_cases():
     """Four full rows with their budget; short rows, one row, one column, other blocks."""
     once = Budget(sectors_per_request=4, requests={"key": 32, "value": 32}, shared_bytes=2048)
     yield Case(partial(_keyed, 4, 256), grid=(4,), block=(64,), budget=once)
-    launches = [(3, 97, 64), (1, 200, 64), (7, 1, 64), (5, 70, 32), (5, 20, 32)]
-    for rows, cols, threads in launches:
+    for rows, cols, threads in [(3, 97, 64), (1, 200, 64), (7, 1, 64), (5, 70, 32), (5, 20, 32)]:
         yield Case(partial(_keyed, rows, cols), grid=(rows,), block=(threads,))
 
 
@@ -360,11 +358,12 @@ EXERCISES = (
             Wrong(quarter_turn_one_byte, "wavefronts", "2-way"),
             Wrong(quarter_turn_in_words, "shared", "4224 bytes of shared memory per block"),
             Wrong(quarter_turn_transpose, "output", "wrong"),
+            Wrong(quarter_turn_one_off, "output", "out[0, 0] was not written"),
             Wrong(quarter_turn_direct, "sectors", "16.5 per request; budget 1"),
         ),
         cases=tuple(_turn_cases()),
         hints=(
-            "In np.rot90, the last column of inp becomes the first row of out. The lanes of a "
+            "In np.rot90, the last column of inp, cols - 1, becomes row 0 of out. The lanes of a "
             "warp now stand one below the other in the tile and side by side in out.",
             "The store: row `cols - 1 - ` (the column in inp), column `top + tx`; the value is "
             "the tile's cell in row tx. For the pitch count in words: 32 bytes are 8 of them.",
@@ -385,15 +384,16 @@ EXERCISES = (
             Wrong(group_sums_padded, "wavefronts", "-way"),
             Wrong(group_sums_in_step, "wavefronts", "8-way"),
             Wrong(group_sums_atomic, "wavefronts", "-way"),
+            Wrong(group_sums_of_64, "output", "block 32"),
         ),
         cases=tuple(_group_cases()),
         hints=(
             "Each thread has its own 8 sums, which nobody else writes. SHAPE has 8 x 64 cells: "
             "which of the two must be the row, so that all sums of a thread lie in one bank?",
             "With rows of 64 cells, cell (g, tx) lies in bank tx % 32 for every g. In the last "
-            "loop 8 lanes read 8 rows: let each start at another cell, as in the second cure.",
-            "In the last loop lane tx does not read cell t, but cell t + tx, modulo the number "
-            "of threads of the block. Over the whole loop it still visits each cell once.",
+            "loop 8 lanes at cell t meet in one bank: let lane tx start at cell tx. n can be 32.",
+            "In the last loop t counts up to n, and lane tx does not read cell t, but cell "
+            "t + tx, modulo n. Over the whole loop it still visits each of the n cells once.",
         ),
         budget=Budget(shared_bytes=2048),
     ),

@@ -1,8 +1,9 @@
 """`smemnb lab`: a learner's own copy of the workbook, opened in JupyterLab.
 
-Chapters are copied where they are absent. A file of the learner's is never written again: when
-the workbook has changed since a chapter was copied, the new version is laid beside it under
-another name. What was copied is remembered in `.smemnb.json` in the folder.
+Chapters, without their stored outputs (the answers), and the glossary are copied where they are
+absent. A file of the learner's is never written again: when the workbook has changed since a page
+was copied, the new version is laid beside it under another name. What was copied is remembered in
+`.smemnb.json` in the folder.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from ..errors import SmemnbError
 from .machine import jupyter_kernel
 
 RECORD = ".smemnb.json"
+GLOSSARY = "GLOSSARY.md"
 SETTINGS = Path(__file__).with_name("jupyter")
 """Jupyter settings of `smemnb lab`: without them JupyterLab asks whether to fetch news, even with
 `--LabApp.news_url=None`."""
@@ -27,7 +29,7 @@ SETTINGS = Path(__file__).with_name("jupyter")
 
 @dataclass(frozen=True)
 class Copied:
-    """What laying out the workbook did: names of chapters copied, and of new versions."""
+    """What laying out the workbook did: names of pages copied, and of new versions."""
 
     new: tuple[str, ...]
     beside: tuple[tuple[str, str], ...]
@@ -46,25 +48,49 @@ def workbook() -> Path:
     raise SmemnbError("the workbook's chapters are not installed; install smemnb again")
 
 
+def pages(source: Path) -> list[Path]:
+    """The workbook's pages: the chapters, then the glossary.
+
+    A wheel has the glossary among its chapters, a checkout has it one folder up.
+    """
+    glossary = [folder / GLOSSARY for folder in (source, source.parent)]
+    return [*sorted(source.glob("*.ipynb")), *[path for path in glossary if path.is_file()][:1]]
+
+
+def without_outputs(page: Path) -> bytes:
+    """A page for a learner: a chapter without the outputs of its cells, any other as it is.
+
+    Outputs stand below the questions they answer, and a learner is to guess first.
+    """
+    data = page.read_bytes()
+    if page.suffix != ".ipynb":
+        return data
+    book = json.loads(data)
+    for cell in book["cells"]:
+        if cell["cell_type"] == "code":
+            cell.update(outputs=[], execution_count=None)
+    return (json.dumps(book, indent=1, ensure_ascii=False) + "\n").encode()
+
+
 def lay_out(source: Path, folder: Path) -> Copied:
-    """Copy the chapters that are absent from the folder; touch nothing that is there."""
+    """Copy the pages that are absent from the folder; touch nothing that is there."""
     folder.mkdir(parents=True, exist_ok=True)
     seen = _record(folder)
     new: list[str] = []
     beside: list[tuple[str, str]] = []
-    for chapter in sorted(source.glob("*.ipynb")):
-        data = chapter.read_bytes()
+    for page in pages(source):
+        data = without_outputs(page)
         digest = hashlib.sha256(data).hexdigest()
-        target = folder / chapter.name
+        target = folder / page.name
         if not target.exists():
             target.write_bytes(data)
-            new.append(chapter.name)
-        elif seen.get(chapter.name) != digest and target.read_bytes() != data:
+            new.append(page.name)
+        elif seen.get(page.name) != digest and target.read_bytes() != data:
             other = _free(target, data)
             if not other.exists():
                 other.write_bytes(data)
-            beside.append((chapter.name, other.name))
-        seen[chapter.name] = digest
+            beside.append((page.name, other.name))
+        seen[page.name] = digest
     text = json.dumps({"schema": 1, "copied": seen}, indent=1, sort_keys=True) + "\n"
     (folder / RECORD).write_text(text, encoding="utf-8")
     return Copied(tuple(new), tuple(beside))
@@ -126,7 +152,7 @@ def _run(words: list[str], folder: Path) -> int:
 
 
 def _record(folder: Path) -> dict[str, str]:
-    """Digest of each chapter as it was last copied; empty if the record is absent or damaged."""
+    """Digest of each page as it was last copied; empty if the record is absent or damaged."""
     try:
         copied = json.loads((folder / RECORD).read_text(encoding="utf-8"))["copied"]
         return {str(name): str(digest) for name, digest in copied.items()}

@@ -13,9 +13,21 @@ import urllib.request
 
 import pytest
 
-from smemnb.cli.lab import RECORD, command, lay_out, open_lab, workbook
+from smemnb.cli.lab import RECORD, command, lay_out, open_lab, pages, workbook
 from smemnb.errors import SmemnbError
 from tests.house.notebook_form import NOTEBOOKS
+
+
+def chapter(text, outputs=()):
+    """A notebook of one code cell, as text."""
+    cell = {"cell_type": "code", "source": text, "metadata": {}, "execution_count": 1}
+    return json.dumps({"cells": [{**cell, "outputs": list(outputs)}], "nbformat": 4})
+
+
+def code(path):
+    """The one cell of a made-up chapter."""
+    (cell,) = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    return cell
 
 
 @pytest.fixture
@@ -23,7 +35,7 @@ def source(tmp_path):
     folder = tmp_path / "notebooks"
     folder.mkdir()
     for name in ("00_start_here", "01_shared_memory"):
-        (folder / f"{name}.ipynb").write_text(f"{name}, first", encoding="utf-8")
+        (folder / f"{name}.ipynb").write_text(chapter("first"), encoding="utf-8")
     return folder
 
 
@@ -57,16 +69,49 @@ def test_deleted_chapter_comes_back(source, tmp_path):
     assert lay_out(source, mine).new == ("00_start_here.ipynb",)
 
 
+def test_outputs_stay_behind(source, tmp_path):
+    """The copy has no outputs, so no answers; the workbook keeps its own, and only text counts."""
+    mine, page = tmp_path / "mine", source / "00_start_here.ipynb"
+    answer = {"output_type": "stream", "name": "stdout", "text": "row 6: \u00e9 24"}
+    page.write_text(chapter("first \u00e9", [answer]), encoding="utf-8")
+    lay_out(source, mine)
+    copy = code(mine / page.name)
+    assert (copy["source"], copy["outputs"], copy["execution_count"]) == ("first \u00e9", [], None)
+    assert code(page)["outputs"] == [answer]
+    page.write_text(chapter("first \u00e9"), encoding="utf-8")
+    assert lay_out(source, mine).beside == ()
+
+
+@pytest.mark.parametrize("place", [".", ".."])
+def test_glossary_comes_along(source, tmp_path, place):
+    """The glossary of a wheel (beside the chapters) or of a checkout (one folder up), kept too."""
+    mine = tmp_path / "mine"
+    (source / place / "GLOSSARY.md").write_text("lane", encoding="utf-8")
+    assert lay_out(source, mine).new[-1] == "GLOSSARY.md"
+    (mine / "GLOSSARY.md").write_text("my notes", encoding="utf-8")
+    assert lay_out(source, mine).beside == ()
+    (source / place / "GLOSSARY.md").write_text("lane, warp", encoding="utf-8")
+    assert lay_out(source, mine).beside == (("GLOSSARY.md", "GLOSSARY.new.md"),)
+    assert (mine / "GLOSSARY.md").read_text(encoding="utf-8") == "my notes"
+    assert (mine / "GLOSSARY.new.md").read_text(encoding="utf-8") == "lane, warp"
+
+
+def test_pages_of_this_workbook():
+    """Every chapter, and one glossary."""
+    found = [page.name for page in pages(workbook())]
+    assert found == [*sorted(path.name for path in NOTEBOOKS.glob("*.ipynb")), "GLOSSARY.md"]
+
+
 def test_newer_version_is_laid_beside(source, tmp_path):
     """A changed chapter comes under another name, once; a second change under a third."""
     mine = tmp_path / "mine"
     lay_out(source, mine)
     (mine / "00_start_here.ipynb").write_text("my work")
     for version, name in (("second", "00_start_here.new.ipynb"), ("third", ".new-2.ipynb")):
-        (source / "00_start_here.ipynb").write_text(version)
+        (source / "00_start_here.ipynb").write_text(chapter(version))
         ((old, new),) = lay_out(source, mine).beside
         assert old == "00_start_here.ipynb" and new.endswith(name)
-        assert (mine / new).read_text() == version
+        assert code(mine / new)["source"] == version
         assert lay_out(source, mine).beside == ()
     assert (mine / "00_start_here.ipynb").read_text() == "my work"
     assert len(names(mine)) == 4
@@ -76,9 +121,9 @@ def test_untouched_chapter_is_not_written_either(source, tmp_path):
     """Also a chapter that nobody worked on keeps its bytes; the new one is beside it."""
     mine = tmp_path / "mine"
     lay_out(source, mine)
-    (source / "00_start_here.ipynb").write_text("second")
+    (source / "00_start_here.ipynb").write_text(chapter("second"))
     lay_out(source, mine)
-    assert (mine / "00_start_here.ipynb").read_text() == "00_start_here, first"
+    assert code(mine / "00_start_here.ipynb")["source"] == "first"
 
 
 @pytest.mark.parametrize("record", ["", "[]", '{"copied": 3}', "{"])
@@ -130,7 +175,7 @@ def test_server_answers(tmp_path):
             server.send_signal(signal.SIGTERM)
             server.communicate(timeout=30)
     found = sorted(entry["name"] for entry in listed["content"])
-    assert found == sorted(path.name for path in NOTEBOOKS.glob("*.ipynb"))
+    assert found == sorted([*(path.name for path in NOTEBOOKS.glob("*.ipynb")), "GLOSSARY.md"])
     off = re.search(r'"disabledExtensions": (\[[^]]*\])', page)
     assert "@jupyterlab/apputils-extension:announcements" in json.loads(off[1])
 

@@ -1,10 +1,13 @@
 """What smemnb refuses, and how it says so.
 
 Every refusal happens before anything is launched or written, and its text names what came,
-where, and what to do instead.
+where, and what to do instead. Where such an error leaves the package, the frames inside the
+package are cut off (`shortened`), so that a traceback ends at the caller's own line.
 """
 
 from __future__ import annotations
+
+import os
 
 
 class SmemnbError(Exception):
@@ -45,3 +48,14 @@ class UnsupportedSyntax(SmemnbError, NotImplementedError):
 
 class KernelStopped(SmemnbError, RuntimeError):
     """A kernel stopped while it ran: an endless wait or an exception of its own."""
+
+
+def shortened(error: BaseException) -> BaseException:
+    """The error without the frames and causes inside smemnb, to be raised at a public entry.
+
+    With SMEMNB_TRACEBACK=full in the environment it stays as it is.
+    """
+    if os.environ.get("SMEMNB_TRACEBACK") == "full":
+        return error
+    error.__cause__, error.__suppress_context__ = None, True
+    return error.with_traceback(None)

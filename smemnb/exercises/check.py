@@ -14,7 +14,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from ..errors import SmemnbError, UnsupportedSyntax
+from ..errors import SmemnbError, UnsupportedSyntax, shortened
 from .exercise import Exercise
 from .grading.grade import changed_input, graded_counts, graded_findings, wrong_values
 from .grading.observe import Run, observe
@@ -55,6 +55,8 @@ def check(name: Any, kernel: Any) -> Verdict:
         return Verdict(shown, (Part("exercise", False, unknown(name)),))
     try:
         verdict = graded(exercise, kernel)
+    except KeyboardInterrupt as error:
+        raise shortened(error) from error.__cause__
     except Exception as error:  # a fault of ours must not end a learner's cell in a traceback
         text = f"the checker itself failed, please report it: {plain(error)}"
         return Verdict(exercise.name, (Part("check", False, text),))

@@ -55,6 +55,7 @@ class Launch:
         self.patience_s, self._rounds, self._began = patience_s, 0, time.monotonic()
         self.shared_bytes, self.shared_limit = shared_bytes, shared_limit
         self.static_shared_bytes = 0
+        self.last_loop = ""  # the loop that went round last, as messages name it
         self.watchers = tuple(watchers)
         self.threads = math.prod(block)
         self.warps = -(-self.threads // WARP)
@@ -75,6 +76,7 @@ class Launch:
             KernelStopped: the launch has taken longer than `patience_s` seconds.
         """
         self._rounds += 1
+        self.last_loop = where
         if self.patience_s is None or self._rounds % ROUNDS_BETWEEN_LOOKS:
             return
         if time.monotonic() - self._began > self.patience_s:

@@ -17,7 +17,7 @@ import numpy as np
 from ..errors import LaunchRefused
 from .batch import Batch, Dim3, Launch
 from .lanes import WARP, constant
-from .language.program import library_of
+from .language.program import Program, library_of
 from .language.scope import InferredTypes
 from .memory import GlobalStore, KernelArray
 from .watch import Watcher
@@ -116,6 +116,7 @@ def launch(
         UnsupportedSyntax: a construct the engine does not run.
         LaunchRefused: more shared memory than `shared_limit`, or a wrong number of arguments.
         KernelStopped: a loop that never ends, or outlasts `patience_s`.
+        KeyboardInterrupt: the launch was interrupted; the text names the loop it was in.
     """
     program = library_of(function, types).program(function)
     program.check_count(len(args))
@@ -132,14 +133,24 @@ def launch(
     step = max(1, lanes_per_batch // (state.warps * WARP))
     for watcher in watchers:
         watcher.start(state)
-    with np.errstate(all="ignore"):
-        for first in range(0, state.blocks, step):
-            batch = Batch(state, first, min(step, state.blocks - first))
-            for watcher in watchers:
-                watcher.begin_batch(batch)
-            program.run(batch, batch.live, arguments, kernel=True)
-            for watcher in watchers:
-                watcher.end_batch()
+    try:
+        _run_batches(state, program, arguments, step)
+    except KeyboardInterrupt:
+        name = function.__name__
+        where = f"; last seen in {state.last_loop}" if state.last_loop else ""
+        raise KeyboardInterrupt(f"{name} was interrupted{where}") from None
     for watcher in watchers:
         watcher.finish()
     return state
+
+
+def _run_batches(state: Launch, program: Program, arguments: list[Any], step: int) -> None:
+    """All blocks of the launch, `step` at a time."""
+    with np.errstate(all="ignore"):
+        for first in range(0, state.blocks, step):
+            batch = Batch(state, first, min(step, state.blocks - first))
+            for watcher in state.watchers:
+                watcher.begin_batch(batch)
+            program.run(batch, batch.live, arguments, kernel=True)
+            for watcher in state.watchers:
+                watcher.end_batch()

@@ -15,7 +15,7 @@ import threading
 from typing import Any
 
 from ..compiled import available
-from ..errors import LaunchRefused, SmemnbError
+from ..errors import LaunchRefused, SmemnbError, shortened
 from . import devices
 from .launch import forall_block, launch_dimensions, run
 
@@ -107,7 +107,10 @@ class Launch:
 
     def __call__(self, *args: Any) -> None:
         """Launch: the lockstep engine runs the kernel to its end."""
-        run(self.dispatcher, self.griddim, self.blockdim, self.stream, self.sharedmem, args)
+        try:
+            run(self.dispatcher, self.griddim, self.blockdim, self.stream, self.sharedmem, args)
+        except (SmemnbError, KeyboardInterrupt) as error:
+            raise shortened(error) from error.__cause__
 
 
 class ForAll:
@@ -171,7 +174,10 @@ def _getitem(self: Any, configuration: Any) -> Launch:
             f"{name}[{configuration!r}] lacks a launch. Write {name}[grid, block](...);"
             " stream and bytes of dynamic shared memory may follow"
         )
-    return Launch(self, *configuration)
+    try:
+        return Launch(self, *configuration)
+    except SmemnbError as error:
+        raise shortened(error) from error.__cause__
 
 
 _real = threading.local()

@@ -10,12 +10,13 @@ the engine refuses, are refused with their line.
 
 from __future__ import annotations
 
+import inspect
 import linecache
 from collections.abc import Sequence
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, cast
 
-from ..errors import LaunchRefused
+from ..errors import LaunchRefused, SmemnbError, shortened
 from ..lockstep.watch import Site, Watcher
 from .findings import Words, in_order
 from .model import AccessRow, Dim3, LaunchInfo, Observation, SiteCounts
@@ -40,7 +41,10 @@ def trace(
     Raises:
         LaunchRefused: `kernel` is no kernel.
     """
-    return Tracer(kernel, _python_function(kernel), counts, checks, patience_s)
+    try:
+        return Tracer(kernel, _python_function(kernel), counts, checks, patience_s)
+    except SmemnbError as error:
+        raise shortened(error) from error.__cause__
 
 
 class Tracer:
@@ -80,6 +84,11 @@ class Tracer:
         """
         name = self._function.__name__
         raise LaunchRefused(f"{name} needs a launch: trace({name})[grid, block](...)")
+
+    @property
+    def kernel(self) -> tuple[str, tuple[str, ...]]:
+        """Name and parameters of the kernel."""
+        return self._function.__name__, tuple(inspect.signature(self._function).parameters)
 
     def __repr__(self) -> str:
         return f"trace({self._function.__name__}), to be launched with [grid, block](...)"
@@ -133,7 +142,16 @@ class Configured:
 
     def __call__(self, *args: Any) -> Trace:
         """The trace of this launch; arrays among the arguments are written as by the kernel."""
-        return self._tracer.run(*self._launch, args)
+        try:
+            return self._tracer.run(*self._launch, args)
+        except (SmemnbError, KeyboardInterrupt) as error:
+            raise shortened(error) from error.__cause__
+
+    def __repr__(self) -> str:
+        """What it waits for, as "add_one[8, 128], waiting for its arguments: (out, inp)"."""
+        name, parameters = self._tracer.kernel
+        grid, block, *_ = self._launch
+        return f"{name}[{grid}, {block}], waiting for its arguments: ({', '.join(parameters)})"
 
 
 class _Launched(Watcher):

@@ -21,7 +21,7 @@ import numpy as np
 from ..errors import LaunchRefused
 
 _INSTEAD: tuple[tuple[type | tuple[type, ...], str, str], ...] = (
-    (list, "a list", "np.array({name}, dtype=np.float32)"),
+    (list, "a list", "np.array({name}, dtype=np.{dtype})"),
     ((set, frozenset, dict, range, slice), "a {type}", "np.array([...]) of its numbers"),
     ((str, bytes), "a text", "a number"),
     (type(None), "None", "an array or a number"),
@@ -104,6 +104,14 @@ class Prepared:
         return self._on_gpu[id(value)], self._on_gpu[id(value)]
 
 
+def _dtype_of(numbers: Any) -> str:
+    """The dtype to suggest for a list of numbers: int32 if all of them are ints."""
+    while isinstance(numbers, list) and numbers and isinstance(numbers[0], list):
+        numbers = [number for row in numbers if isinstance(row, list) for number in row]
+    whole = isinstance(numbers, list) and numbers and all(type(n) is int for n in numbers)
+    return "int32" if whole else "float32"
+
+
 def _hint(value: Any) -> str | None:
     """The name of a wrapper of numba.cuda ("In", "Out" or "InOut"), None for anything else."""
     names = [base.__name__ for base in type(value).__mro__]
@@ -143,7 +151,7 @@ def _scalar(name: str, value: Any) -> tuple[Any, Any]:
             raise LaunchRefused(
                 f"`{name}` is {what.format(type=type(value).__name__)}."
                 " Kernels take NumPy arrays, device arrays, numbers and tuples of them:"
-                f" pass {instead.format(name=name)}"
+                f" pass {instead.format(name=name, dtype=_dtype_of(value))}"
             )
     if isinstance(value, bool):
         return np.bool_(value), value

@@ -175,7 +175,7 @@ def check_limits(kernel: Kernel, grid: Dim3, block: Dim3, most: Limits) -> None:
     chip = f"compute capability {most.cc[0]}.{most.cc[1]}"
     threads = block[0] * block[1] * block[2]
     if threads > most.threads_per_block:
-        swapped = grid[0] * grid[1] * grid[2] <= most.threads_per_block
+        swapped = 32 <= grid[0] * grid[1] * grid[2] <= most.threads_per_block  # whole warps
         hint = f" Grid and block may be swapped: {kernel.name}[grid, block]." if swapped else ""
         raise LaunchRefused(
             f"{kernel.name}: block {block} has {threads} threads; a block has at most"

@@ -62,6 +62,15 @@ def ints(n=40, dtype=np.float32):
 
 # --- refusals ----------------------------------------------------------------------------------
 
+
+def test_grid_and_block_swapped():
+    """Only where the swapped launch would have whole warps."""
+    for grid, swapped in ((256, True), (1, False)):
+        with pytest.raises(LaunchRefused) as caught:
+            add_one[grid, 2048](ints(), ints())
+        assert ("may be swapped" in str(caught.value)) is swapped
+
+
 GRIDS = [
     ("float", (1.5, 32), ("add_one", "float 1.5", "//")),
     ("float block", (1, 32 / 1), ("block", "float 32.0", "//")),
@@ -100,6 +109,8 @@ def test_bad_launch(launch, words):
 
 ARGUMENTS = [
     ([1.0, 2.0], ("`inp` is a list", "np.array(inp, dtype=np.float32)")),
+    ([1, 2], ("np.array(inp, dtype=np.int32)",)),
+    ([[1, 2], [3, 4]], ("np.array(inp, dtype=np.int32)",)),
     ("text", ("`inp` is a text",)),
     (b"text", ("`inp` is a text",)),
     (None, ("`inp` is None",)),

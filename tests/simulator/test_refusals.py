@@ -109,6 +109,38 @@ def misspelt(out, inp):
     out[0, 0] = TILEE  # here
 
 
+@refused("`inpt` is defined nowhere", "Did you mean inp?")
+def misspelt_parameter(out, inp):
+    out[0, 0] = inpt[0, 0]  # here
+
+
+@refused("`math` is not imported", "`import math`")
+def not_imported(out, inp):
+    out[0, 0] = math.sqrt(inp[0, 0])  # here
+
+
+@refused("`int32` is not imported", "`from numba import int32`")
+def type_not_imported(out, inp):
+    out[0, 0] = int32(3)  # here
+
+
+@refused("cuda.threadIdx stands for three numbers", "Write cuda.threadIdx.x.")
+def whole_dim3(out, inp):
+    out[0, 0] = cuda.blockDim.x * cuda.blockIdx.x + cuda.threadIdx  # here
+
+
+@refused("cuda.blockIdx stands for three numbers", "Write cuda.blockIdx.x in line")
+def index_dim3(out, inp):
+    i = cuda.blockIdx
+    out[0, i] = 1  # here
+
+
+@refused("cuda.blockDim stands for three numbers", "Write cuda.blockDim.x.")
+def range_dim3(out, inp):
+    for i in range(cuda.blockDim):  # here
+        out[0, i] = 1
+
+
 @refused("`y` is read before it has a value")
 def too_early(out, inp):
     out[0, 0] = y  # here
@@ -480,7 +512,7 @@ def test_refused(kernel, words):
 
 def test_table():
     """The table is not empty by mistake."""
-    assert len(REFUSED) == 78
+    assert len(REFUSED) == 84
 
 
 def accepted_kernel(out, inp):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
+from .place import function_tree
 from .words import Said, Scene, arguments, rule, similar, value_of
 
 # --- shared and local arrays -------------------------------------------------------------------
@@ -94,14 +95,25 @@ def _untyped(match: re.Match[str], scene: Scene) -> Said | None:
     )
 
 
+_IMPORTS = {"math": "import math", "np": "import numpy as np", "cuda": "from numba import cuda"}
+_IMPORTS |= {
+    name: f"from numba import {name}"
+    for name in "float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64".split()
+}
+
+
 @rule(r"(?:global )?name '(\w+)' is not defined")
 def _undefined(match: re.Match[str], scene: Scene) -> Said:
     code = scene.function.__code__
-    known = [*code.co_varnames, *scene.function.__globals__]
+    if match[1] in _IMPORTS:
+        return f"The name `{match[1]}` is not imported.", f"Write `{_IMPORTS[match[1]]}` above."
+    known = list(scene.function.__globals__)
     known += [n for n in dir(__builtins__) if n.islower()] if not known else []
     return (
         f"The name `{match[1]}` is defined nowhere.",
-        similar(match[1], known) or "Define it above the kernel or pass it as an argument.",
+        similar(match[1], code.co_varnames)
+        or similar(match[1], known)
+        or "Define it above the kernel or pass it as an argument.",
     )
 
 
@@ -143,6 +155,23 @@ def _dim3(match: re.Match[str], scene: Scene) -> Said:
         f"threadIdx, blockIdx, blockDim and gridDim have .x, .y and .z, not .{match[1]}.",
         "Write .x, .y or .z.",
     )
+
+
+@rule(r">>> [^\n]*\bDim3\b")
+def _whole_dim3(match: re.Match[str], scene: Scene) -> Said:
+    tree = function_tree(scene.function.__code__)
+    axes = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
+    bare = [
+        node
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Attribute)
+        and node.attr in ("threadIdx", "blockIdx", "blockDim", "gridDim")
+        and id(node) not in axes
+    ]
+    at = next((n for n in bare if n.lineno == scene.where.line), bare[0] if bare else None)
+    said = "cuda.threadIdx" if at is None else ast.unparse(at)
+    elsewhere = "" if at is None or at.lineno == scene.where.line else f" in line {at.lineno}"
+    return f"{said} stands for three numbers, x, y and z.", f"Write {said}.x{elsewhere}."
 
 
 @rule(r"Unknown attribute '(\w+)' of type (list|reflected list)")

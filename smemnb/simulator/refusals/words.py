@@ -53,7 +53,7 @@ def worded(where: Place, what: str, instead: str, numba_message: str = "") -> Ty
 
 def similar(name: str, names: Iterable[str]) -> str:
     """'Did you mean ...' with the names that look alike."""
-    found = difflib.get_close_matches(name, list(names), n=2, cutoff=0.6)
+    found = difflib.get_close_matches(name, dict.fromkeys(names), n=2, cutoff=0.6)
     return f"Did you mean {' or '.join(found)}?" if found else ""
 
 

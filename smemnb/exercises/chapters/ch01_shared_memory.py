@@ -333,7 +333,7 @@ EXERCISES = (
         ),
         hints=(
             "Three steps: stage, barrier, reuse. In the first hole each thread that has a cell "
-            "of the row stages it, and then the whole block waits.",
+            "of the row stages it, one cell per thread, and then the whole block waits.",
             "A row may be shorter than the block. The guard belongs to the staging alone; the "
             "barrier is for every thread of the block.",
             "In the second hole a loop goes over the cells of the row, 0 to the length of the "
@@ -356,14 +356,14 @@ EXERCISES = (
         ),
         cases=_cases(
             Budget(requests={"inp": 39, "out": 32}, shared_bytes=540),
-            *_lines((1024, 128), (1, 128), (7, 128), (127, 128), (129, 128)),
+            *_lines((1024, 128), (129, 128), (127, 128), (7, 128), (1, 128)),
             *_lines((300, 64), (300, 96), *((n, 128) for n in DRAWN)),
         ),
         hints=(
             "The tile has 7 cells more than the block has threads. Cells 7 and up are staged "
             "already. Which cells of inp belong into cells 0 to 6?",
             "The first 7 threads have a second job: cell `tx` of the tile is the cell of inp "
-            "that lies 7 before the thread's own. In the first block there is none: store 0.",
+            "7 before the thread's own. In the first block there is none (-7 wraps round): store 0.",
             "An if on `tx`; inside it an if on `i` with one store for the case that the cell "
             "exists and an else that stores 0. The barrier comes after both, outside.",
         ),
@@ -384,7 +384,7 @@ EXERCISES = (
         ),
         cases=_cases(
             Budget(sectors_per_request=4, requests={"inp": 80, "out": 16}, shared_bytes=512),
-            *_lines((512, 128), (1, 128), (127, 128), (129, 128), (DRAWN[0], 128)),
+            *_lines((512, 128), (129, 128), (127, 128), (1, 128), (DRAWN[0], 128)),
             *_lines((200, 64), (200, 96)),
         ),
         hints=(

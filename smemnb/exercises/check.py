@@ -16,6 +16,7 @@ from typing import Any
 
 from ..errors import SmemnbError, UnsupportedSyntax, shortened
 from .exercise import Exercise
+from .grading.advice import PLAIN
 from .grading.grade import changed_input, graded_counts, graded_findings, wrong_values
 from .grading.observe import Run, observe
 from .grading.verdict import Part, Verdict
@@ -27,19 +28,6 @@ PATIENCE_SECONDS = 15.0
 """For one check; the solution of an exercise takes less than 2."""
 
 _DISPATCHERS = {"CUDADispatcher", "FakeCUDAKernel"}
-
-HINTS = {
-    "unwritten": "No thread came to a store into the output: look at the condition around it.",
-    "output": "Work out on paper which thread writes the cell named above, and from what.",
-    "inputs": "Only the outputs may be stored to; keep a changed value in a variable.",
-    "wavefronts": "Lanes of one warp meet in one bank on that line, with different words (for an "
-    "atomic, with any): compare the addresses of lane 0 and lane 1.",
-    "sectors": "Lanes side by side should touch cells side by side: the last index goes up by one "
-    "with threadIdx.x.",
-    "requests": "Some value is loaded or stored more often than needed: keep it in a variable.",
-    "shared": "Count the cells of the shared arrays times their bytes; one of them is larger "
-    "than it has to be.",
-}
 
 
 def check(name: Any, kernel: Any) -> Verdict:
@@ -111,7 +99,7 @@ def _verdict(exercise: Exercise, runs: list[Run]) -> Verdict:
     verdict = Verdict(exercise.name, tuple(parts))
     if not verdict:
         cure = first.cure if first and (wrong or verdict.reason == "findings") else ""
-        said = cure or HINTS["unwritten" if "no cell" in wrong else verdict.reason]
+        said = cure or (PLAIN["unwritten"] if "no cell" in wrong else verdict.advice)
         said = f'{said}\nhint("{exercise.name}", 1) says more.'
         verdict = replace(verdict, hint=said)
     return verdict

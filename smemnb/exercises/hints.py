@@ -31,6 +31,9 @@ def hint(name: str, level: int = 1) -> Hint:
     if exercise is None:
         return Hint(0, f"No hint: {unknown(name)}")
     levels = range(1, len(exercise.hints) + 1)
+    if isinstance(level, str) and level.strip() in {str(number) for number in levels}:
+        text = f'The level is a number, without quotes: hint("{name}", {level.strip()}).'
+        return Hint(0, text)
     if isinstance(level, bool) or level not in levels:
         return Hint(0, f"{name} has hints 1, 2 and 3: there is no hint {str(level)[:20]}.")
     remember(name, hints=int(level))

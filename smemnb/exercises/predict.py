@@ -13,6 +13,9 @@ from typing import Any
 ASK = "Make a guess (replace None), then run this cell again."
 
 
+_TUPLE = "A guess of several numbers goes in parentheses of its own"
+
+
 @dataclass(frozen=True, repr=False)
 class Prediction:
     """Whether a guess holds; `holds` is None as long as there is no guess."""
@@ -25,7 +28,11 @@ class Prediction:
 
 
 def predict(
-    guess: Any, truth: Any | Callable[[], Any], what: str = "", *, within: float = 0.0
+    guess: Any,
+    truth: Any | Callable[[], Any],
+    what: str = "",
+    *more: Any,
+    within: float = 0.0,
 ) -> Prediction:
     """Whether `guess` is the truth, which may be a function that is called only then.
 
@@ -40,7 +47,11 @@ def predict(
     1, 2, 4: 2 of 3 hold. Look at the next cell, or guess again.
     >>> predict(32, 32, "wavefronts")
     32 wavefronts: this holds.
+    >>> predict(1, 2, [1, 2])
+    A guess of several numbers goes in parentheses of its own: predict((1, ...), truth).
     """
+    if more or not isinstance(what, str):
+        return Prediction(None, f"{_TUPLE}: predict(({str(guess)[:20]}, ...), truth).")
     guesses = _items(guess)
     if not guesses or any(item is None for item in guesses):
         return Prediction(None, ASK)

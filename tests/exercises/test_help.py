@@ -22,13 +22,30 @@ def test_hint(level):
     assert (f'hint("ex00_scale", {level + 1})' in repr(given)) == (level < 3)
 
 
-@pytest.mark.parametrize("level", [0, 4, -1, "1", None, True, 1.5])
+@pytest.mark.parametrize("level", [0, 4, -1, "one", None, True, 1.5])
 def test_no_such_hint(level):
     """Another level is refused in words, and gives nothing away."""
     given = hint("ex00_scale", level)
     assert given.level == 0
     assert "has hints 1, 2 and 3" in repr(given)
     assert not any(text in repr(given) for text in SCALE.hints)
+
+
+def test_hint_of_a_text():
+    """A level in quotes is told so, with the call to write."""
+    given = hint("ex00_scale", "2")
+    assert (given.level, repr(given)) == (
+        0, 'The level is a number, without quotes: hint("ex00_scale", 2).'
+    )  # fmt: skip
+
+
+def test_predict_without_parentheses():
+    """Two numbers that are not one guess: the parentheses are asked for, nothing is raised."""
+    for call in (lambda: predict(1, 2, np.array([1, 2])), lambda: predict(1, 2, 3, [1, 2, 3])):
+        assert (call().holds, repr(call())) == (
+            None,
+            "A guess of several numbers goes in parentheses of its own: predict((1, ...), truth).",
+        )
 
 
 def test_hint_of_nothing():

@@ -2,5 +2,6 @@
 
 observe   the launches of an exercise, run and watched in the engine
 grade     values, inputs, findings and counts against what the exercise asks
+advice    the hint: what the counts say is wrong
 verdict   the answer, a line per part
 """

@@ -12,6 +12,7 @@ from ...tracing.findings import Finding
 from ...tracing.model import AccessRow
 from ..exercise import Array, Budget, Exercise
 from ..source import parameters
+from .advice import on_requests, on_wavefronts
 from .observe import Run
 from .verdict import Part
 
@@ -27,6 +28,7 @@ class Line:
     extra: int
     ways: int
     sectors: int
+    rows: tuple[AccessRow, ...] = ()
 
     @property
     def shown(self) -> str:
@@ -82,7 +84,7 @@ def changed_input(run: Run) -> str:
 
 
 def graded_findings(runs: Sequence[Run]) -> tuple[Part, Finding | None]:
-    """Errors and warnings of all runs: the first in full, the others as a number."""
+    """Errors and warnings: the first of the largest launch in full, its others as a number."""
     seen = [
         (run, found)
         for run in runs
@@ -91,7 +93,8 @@ def graded_findings(runs: Sequence[Run]) -> tuple[Part, Finding | None]:
     ]
     if not seen:
         return Part("findings", True, "none"), None
-    run, first = seen[0]
+    errors = [one for one in seen if one[1].severity == "error"] or seen
+    run, first = max(errors, key=lambda one: one[0].cells)  # a launch of some size shows more
     others = len({(f.kind, f.line, f.other_line) for r, f in seen if r is run}) - 1
     more = f" ({others} more)" if others else ""
     text = f"{first.kind.replace('_', ' ')}: {first.cause}{more}\n{first.line} | {first.source}"
@@ -131,6 +134,7 @@ def _line(run: Run, rows: list[AccessRow]) -> Line:
         extra=sum(row.extra for row in rows),
         ways=max(row.ways for row in rows),
         sectors=sum(row.sectors for row in rows),
+        rows=tuple(rows),
     )
 
 
@@ -151,7 +155,8 @@ def _wavefronts(exercise: Exercise, runs: Sequence[Run]) -> Part | None:
     line, allowed, over_extra = max(bad, key=lambda one: (one[0].extra, one[0].ways))
     asked = f"{allowed.extra}" if over_extra else f"{allowed.ways}-way"
     text = f"line {line.line} is {line.ways}-way, {line.extra} extra wavefronts; budget {asked}"
-    return Part("wavefronts", False, f"{text}\n{line.shown}\n({line.run.title})")
+    hint = on_wavefronts(list(line.rows))
+    return Part("wavefronts", False, f"{text}\n{line.shown}\n({line.run.title})", hint)
 
 
 def _sectors(exercise: Exercise, runs: Sequence[Run]) -> Part | None:
@@ -165,7 +170,9 @@ def _sectors(exercise: Exercise, runs: Sequence[Run]) -> Part | None:
             bad.append((line, allowed))
     if not bad:
         worst = max(seen, key=lambda line: line.sectors / line.requests)
-        return Part("sectors", True, f"{_mean(worst)} per request on the worst line")
+        asked_for = budget_of(exercise, worst.run).sectors_per_request is not None
+        within = ", within the budget" if asked_for else ""
+        return Part("sectors", True, f"{_mean(worst)} per request on the worst line{within}")
     line, asked = max(bad, key=lambda one: one[0].sectors / one[0].requests)
     text = (
         f"line {line.line} takes {line.sectors} sectors in {line.requests} requests, "
@@ -188,7 +195,7 @@ def _requests(exercise: Exercise, runs: Sequence[Run]) -> Part | None:
             seen = requests_of(run, name)
             if seen > allowed:
                 text = f"{seen} requests touch {name}; budget {allowed}\n({run.title})"
-                return Part("requests", False, text)
+                return Part("requests", False, text, on_requests(exercise, run, name, allowed))
     return Part("requests", True, "within the budget") if checked else None
 
 

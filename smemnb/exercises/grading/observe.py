@@ -39,10 +39,17 @@ class Run:
     trace: Trace
 
     @property
+    def cells(self) -> int:
+        """Cells of the (first) output."""
+        return int(self.expected[0].size)
+
+    @property
     def title(self) -> str:
         """The launch in words: shape of the (first) output, grid, block."""
         shape = " x ".join(str(n) for n in self.expected[0].shape)
         grid, block = (_dim(d) for d in (self.case.grid, self.case.block))
+        if not self.cells:
+            return f"an output of 0 cells, grid {grid}, block {block}"
         return f"output {shape}, grid {grid}, block {block}"
 
 

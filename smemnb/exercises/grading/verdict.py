@@ -9,6 +9,8 @@ import re
 import textwrap
 from dataclasses import dataclass
 
+from .advice import PLAIN
+
 INDENT = 12
 WIDTH = 88
 _SOURCE = re.compile(r"\s|\d+ \| ")
@@ -16,11 +18,12 @@ _SOURCE = re.compile(r"\s|\d+ \| ")
 
 @dataclass(frozen=True)
 class Part:
-    """One aspect that was graded: its name, whether it holds, and what was seen."""
+    """One aspect that was graded: its name, whether it holds, what was seen, and what to do."""
 
     name: str
     ok: bool
     text: str
+    hint: str = ""
 
 
 @dataclass(frozen=True, repr=False)
@@ -45,6 +48,15 @@ class Verdict:
     def reason(self) -> str:
         """The first part that does not hold, "" if all do."""
         return next((part.name for part in self.parts if not part.ok), "")
+
+    @property
+    def advice(self) -> str:
+        """The hint of the first part that fails; of too many requests before their sectors."""
+        failed = [part for part in self.parts if not part.ok]
+        requests = [part for part in failed if part.name == "requests"]
+        if requests and failed[0].name == "sectors":
+            return requests[0].hint
+        return (failed[0].hint or PLAIN[failed[0].name]) if failed else ""
 
     def part(self, name: str) -> Part | None:
         """The part of that name, None if it was not graded."""

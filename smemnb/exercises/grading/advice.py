@@ -1,0 +1,115 @@
+"""The hint of a verdict: what most likely is wrong, told from the counts of the failing run.
+
+Budgets fail for few reasons, and the trace tells them apart: lanes per request (one lane works
+while its warp waits), touches per cell (cells stored or loaded again and again), and the worst
+request of a line (which two lanes meet in which bank).
+"""
+
+from __future__ import annotations
+
+from ...tracing.model import AccessRow
+from ..exercise import Exercise
+from ..source import source_of
+from .observe import Run
+
+FEW_LANES = 4  # per request: below, a warp's other lanes wait
+
+PLAIN = {
+    "unwritten": "No thread came to a store into the output: look at the condition around it.",
+    "output": "Work out on paper which thread writes the cell named above, and from what.",
+    "inputs": "Only the outputs may be stored to; keep a changed value in a variable.",
+    "wavefronts": "Lanes of one warp meet in one bank on that line.",
+    "sectors": "Lanes side by side should touch cells side by side: the last index goes up by one "
+    "with threadIdx.x.",
+    "requests": "Some value is loaded or stored more often than needed: keep it in a variable.",
+    "shared": "Count the cells of the shared arrays times their bytes; one of them is larger "
+    "than it has to be.",
+}
+
+
+def on_requests(exercise: Exercise, run: Run, name: str, allowed: int) -> str:
+    """Why a run touches one parameter in more requests than allowed.
+
+    `name` is the kernel's own name of the parameter.
+    """
+    rows = [row for row in run.trace.lines if row.space == "global" and row.array == name]
+    seen = sum(row.requests for row in rows)
+    thin = [row for row in rows if row.requests > 1 and row.lanes < FEW_LANES * row.requests]
+    # a warp's lanes one after another: at least half of what is too much
+    if thin and 2 * sum(row.requests for row in thin) >= seen - allowed:
+        worst = max(thin, key=lambda row: row.requests)
+        return (
+            f"On line {worst.line} {worst.lanes / worst.requests:.2g} lanes work per request, the "
+            "others of the warp wait. Let neighbouring lanes touch neighbouring cells, 32 in one "
+            "request."
+        )
+    cells = _cells(run, name)
+    stored = sum(row.lanes for row in rows if row.kind == "store")
+    if cells and stored > cells:
+        return (
+            f"Each cell of {name} is stored {stored / cells:.2g} times: one thread, one cell. "
+            "Give every thread cells of its own."
+        )
+    if "shared.array" in (source_of(exercise.solution) or "") and rows:
+        if not any(row.space == "shared" for row in run.trace.lines):
+            return _unused_tile(run)
+        loaded = sum(row.lanes for row in rows) / max(cells, 1)
+        if loaded > 1:
+            return (
+                f"Each cell of {name} is loaded {loaded:.2g} times: load it once into the shared "
+                "array, and from then on read it there."
+            )
+    return PLAIN["requests"]
+
+
+def _unused_tile(run: Run) -> str:
+    if run.trace.launch.static_shared_bytes:
+        return (
+            "The shared array is never touched: store into its cells, tile[...] = ...; "
+            "`tile = ...` only gives the name to something else."
+        )
+    return "Load each cell once into a shared array, and from then on read it there."
+
+
+def _cells(run: Run, name: str) -> int:
+    arrays = (*run.outputs, *run.inputs)
+    given = dict(zip(run.names, arrays, strict=False)).get(name)
+    return int(getattr(given, "size", 0))
+
+
+def on_wavefronts(rows: list[AccessRow]) -> str:
+    """Two lanes that meet in a bank in the worst request of a line."""
+    worst = max(rows, key=lambda row: (row.ways, row.extra))
+    pair = meeting(worst)
+    if pair is None:
+        return PLAIN["wavefronts"]
+    (first, word), (then, other) = pair
+    if word == other:
+        return (
+            f"Lanes {first} and {then} of a warp ask for one word, {word}: an atomic serves them "
+            "one after another. Let them work on different cells."
+        )
+    return (
+        f"Lanes {first} and {then} of a warp both ask bank {word % 32}, for words {word} and "
+        f"{other}: a bank gives one word at a time. Arrange the cells so that the two words "
+        "lie in two banks."
+    )
+
+
+def meeting(row: AccessRow) -> tuple[tuple[int, int], tuple[int, int]] | None:
+    """The first two (lane, word) of the fullest bank of a row's worst request, if any meet."""
+    if row.worst is None:
+        return None
+    atomic = row.kind.startswith("atomic")
+    phase = max(1, 128 // max(row.width, 4))  # lanes that are served together
+    banks: dict[tuple[int, int], dict[int, tuple[int, int]]] = {}
+    for lane, (address, on) in enumerate(zip(row.worst.address, row.worst.active, strict=True)):
+        if on:
+            word = address // 4
+            asked = banks.setdefault((lane // phase, word % 32), {})
+            asked.setdefault(lane if atomic else word, (lane, word))
+    most = max(banks.values(), key=len, default={})
+    if len(most) < 2:
+        return None
+    first, then = list(most.values())[:2]
+    return first, then

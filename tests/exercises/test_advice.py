@@ -1,0 +1,105 @@
+"""Hints that name what is wrong: told from the counts of the failing run."""
+
+import pytest
+from numba import cuda, float32
+
+from smemnb.exercises.check import check
+from smemnb.exercises.grading.advice import meeting
+from smemnb.tracing.model import WorstRequest
+from tests.tracing.records import LOAD, TILE, on_shared, site, turned
+
+
+@cuda.jit
+def every_thread_does_all(out, inp):
+    for i in range(out.shape[0]):
+        out[i] = 2 * inp[i]
+
+
+@cuda.jit
+def first_thread_does_all(out, inp):
+    if cuda.grid(1) == 0:
+        for i in range(out.shape[0]):
+            out[i] = 2 * inp[i]
+
+
+@cuda.jit
+def first_thread_of_each_block(out, inp):
+    if cuda.threadIdx.x == 0:
+        for i in range(cuda.blockDim.x):
+            at = cuda.blockIdx.x * cuda.blockDim.x + i
+            if at < out.shape[0]:
+                out[at] = 2 * inp[at]
+
+
+@cuda.jit
+def loaded_twice(out, inp):
+    i = cuda.grid(1)
+    if i < out.shape[0]:
+        out[i] = inp[i]
+        out[i] = out[i] + inp[i]
+
+
+@cuda.jit
+def guard_off_by_one(out, inp):
+    i = cuda.grid(1)
+    if i <= out.shape[0]:
+        out[i] = 2 * inp[i]
+
+
+@cuda.jit
+def without_guard(out, inp):
+    i = cuda.grid(1)
+    out[i] = 2 * inp[i]
+
+
+@cuda.jit
+def same_bank(out, inp):
+    tile = cuda.shared.array((128, 8), float32)
+    i, tx = cuda.grid(1), cuda.threadIdx.x
+    if i < out.shape[0]:
+        tile[tx, 0] = inp[i]
+        out[i] = 2 * tile[tx, 0]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "words"),
+    [
+        (every_thread_does_all, "one thread, one cell"),
+        (first_thread_does_all, "1 lanes work per request"),
+        (first_thread_of_each_block, "1 lanes work per request"),
+        (loaded_twice, "stored 2 times"),
+        (guard_off_by_one, "guard the line: if i < "),
+        (without_guard, "Guard the line: if i < "),
+        (same_bank, "Lanes 0 and 4 of a warp both ask bank 0, for words 0 and 32"),
+    ],
+)
+def test_hint(kernel, words):
+    """Each mistake gets a hint of its own."""
+    verdict = check("ex00_scale", kernel)
+    assert not verdict
+    assert words in verdict.hint
+
+
+@pytest.mark.parametrize("kernel", [guard_off_by_one, without_guard])
+def test_largest_launch_first(kernel):
+    """A finding is shown for a launch with cells, not for the empty output."""
+    text = check("ex00_scale", kernel).part("findings").text
+    assert "has size 0" not in text
+    assert "output of 0 cells" not in text
+
+
+@pytest.mark.parametrize(
+    ("address", "kind", "pair"),
+    [
+        ([lane * 96 for lane in range(32)], "load", ((0, 0), (4, 96))),
+        ([lane * 4 for lane in range(32)], "load", None),
+        ([0] * 32, "load", None),
+        ([0] * 32, "atomic_add", ((0, 0), (1, 0))),
+    ],
+)
+def test_meeting(address, kind, pair):
+    """The first two lanes of the fullest bank: two words, or for an atomic one word too."""
+    worst = WorstRequest(tuple(address), (True,) * 32, (0, 0, 0), 0)
+    where = site(LOAD, "tile[ty, tx]", kind)
+    (row,) = turned(counts=[on_shared(where, TILE, ways=4, worst=worst)]).lines
+    assert meeting(row) == pair

@@ -363,7 +363,7 @@ EXERCISES = (
             "The tile has 7 cells more than the block has threads. Cells 7 and up are staged "
             "already. Which cells of inp belong into cells 0 to 6?",
             "The first 7 threads have a second job: cell `tx` of the tile is the cell of inp "
-            "7 before the thread's own. In the first block there is none (-7 wraps round): store 0.",
+            "7 before the thread's own. In the first block there is none (-7 wraps): store 0.",
             "An if on `tx`; inside it an if on `i` with one store for the case that the cell "
             "exists and an else that stores 0. The barrier comes after both, outside.",
         ),

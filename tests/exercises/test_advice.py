@@ -65,8 +65,8 @@ def same_bank(out, inp):
     ("kernel", "words"),
     [
         (every_thread_does_all, "one thread, one cell"),
-        (first_thread_does_all, "1 lanes work per request"),
-        (first_thread_of_each_block, "1 lanes work per request"),
+        (first_thread_does_all, "has one lane at work on "),
+        (first_thread_of_each_block, "has one lane at work on "),
         (loaded_twice, "stored 2 times"),
         (guard_off_by_one, "guard the line: if i < "),
         (without_guard, "Guard the line: if i < "),

@@ -139,3 +139,10 @@ def test_import_is_cheap():
     code = "import sys, smemnb.tracing; print({'numba', 'matplotlib'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("set()\n", "")
+
+
+def test_configured_says_what_it_waits_for():
+    """Without arguments: the launch and the parameters, no address."""
+    assert repr(trace(traced.turn_tiled)[(2, 2), (32, 32)]) == (
+        "turn_tiled[(2, 2), (32, 32)], waiting for its arguments: (out, inp)"
+    )

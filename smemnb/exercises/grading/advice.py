@@ -38,28 +38,35 @@ def on_requests(exercise: Exercise, run: Run, name: str, allowed: int) -> str:
     # a warp's lanes one after another: at least half of what is too much
     if thin and 2 * sum(row.requests for row in thin) >= seen - allowed:
         worst = max(thin, key=lambda row: row.requests)
+        lanes = round(worst.lanes / worst.requests)
+        few = "one lane" if lanes == 1 else f"about {lanes} lanes"
         return (
-            f"On line {worst.line} {worst.lanes / worst.requests:.2g} lanes work per request, the "
-            "others of the warp wait. Let neighbouring lanes touch neighbouring cells, 32 in one "
-            "request."
+            f"Line {worst.line} has {few} at work on {name} at a time; the others of the "
+            "warp wait. Let neighbouring lanes touch neighbouring cells, 32 in one request."
         )
     cells = _cells(run, name)
     stored = sum(row.lanes for row in rows if row.kind == "store")
     if cells and stored > cells:
         return (
-            f"Each cell of {name} is stored {stored / cells:.2g} times: one thread, one cell. "
+            f"Each cell of {name} is stored {_times(stored, cells)} times: one thread, one cell. "
             "Give every thread cells of its own."
         )
     if "shared.array" in (source_of(exercise.solution) or "") and rows:
         if not any(row.space == "shared" for row in run.trace.lines):
             return _unused_tile(run)
-        loaded = sum(row.lanes for row in rows) / max(cells, 1)
-        if loaded > 1:
+        loaded = sum(row.lanes for row in rows)
+        if loaded > cells > 0:
             return (
-                f"Each cell of {name} is loaded {loaded:.2g} times: load it once into the shared "
-                "array, and from then on read it there."
+                f"Each cell of {name} is loaded {_times(loaded, cells)} times: load it once into "
+                "the shared array, and from then on read it there."
             )
     return PLAIN["requests"]
+
+
+def _times(touches: int, cells: int) -> str:
+    """How often each cell is touched on average: "2", "1.5", "about 512"."""
+    mean = touches / cells
+    return f"about {round(mean)}" if mean > 9 and touches % cells else f"{round(mean, 1):g}"
 
 
 def _unused_tile(run: Run) -> str:

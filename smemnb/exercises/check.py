@@ -93,6 +93,9 @@ def _verdict(exercise: Exercise, runs: list[Run]) -> Verdict:
     if changed:
         parts.append(Part("inputs", False, changed))
     findings, first = graded_findings(runs)
+    if wrong and first and first.kind in ("uninitialised", "stale"):
+        text = f"{wrong}\nSuch a value may come from a cell that no thread has stored."
+        parts[0] = replace(parts[0], text=text)
     parts.append(findings)
     if not wrong:
         parts += graded_counts(exercise, runs)

@@ -59,6 +59,10 @@ def predict(
     said = ", ".join(str(item) for item in guesses) + (f" {what}" if what else "")
     if len(guesses) != len(truths):
         return Prediction(False, f"{said}: {len(truths)} numbers are asked for.")
+    if any(
+        isinstance(a, str) and not isinstance(b, str) for a, b in zip(guesses, truths, strict=True)
+    ):
+        return Prediction(False, f"{said}: this is a text; write the number without quotes.")
     right = sum(_same(one, other, within) for one, other in zip(guesses, truths, strict=True))
     if right == len(truths):
         return Prediction(True, f"{said}: this holds.")

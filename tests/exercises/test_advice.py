@@ -80,6 +80,20 @@ def test_hint(kernel, words):
     assert words in verdict.hint
 
 
+@cuda.jit
+def nobody_stored(out, inp):
+    tile = cuda.shared.array(512, float32)
+    i = cuda.grid(1)
+    if i < out.shape[0]:
+        out[i] = tile[cuda.threadIdx.x]
+
+
+def test_value_of_a_cell_that_nobody_stored():
+    """A strange value is told apart from an overflow."""
+    text = check("ex00_scale", nobody_stored).part("output").text
+    assert text.endswith("may come from a cell that no thread has stored.")
+
+
 @pytest.mark.parametrize("kernel", [guard_off_by_one, without_guard])
 def test_largest_launch_first(kernel):
     """A finding is shown for a launch with cells, not for the empty output."""

@@ -48,6 +48,11 @@ def test_predict_without_parentheses():
         )
 
 
+def test_predict_a_text():
+    """A number in quotes is told so."""
+    assert repr(predict("4", 4)) == "4: this is a text; write the number without quotes."
+
+
 def test_hint_of_nothing():
     """An unknown exercise has no hint and no solution, and is told the near name."""
     assert "did you mean ex00_scale?" in repr(hint("ex00_scal", 1))

@@ -10,7 +10,11 @@ from numba import cuda
 
 from smemnb.errors import LaunchRefused, SmemnbError, TypingRefused
 from smemnb.exercises.check import check
+from smemnb.simulator import device
 from smemnb.tracing import trace
+
+# kernels wrong on purpose are launched here: in the engine, never on a GPU
+pytestmark = pytest.mark.skipif(device() != "lockstep", reason="launches go to a GPU")
 
 
 @cuda.jit

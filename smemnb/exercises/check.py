@@ -11,7 +11,9 @@ from __future__ import annotations
 import inspect
 import re
 import time
+from contextlib import redirect_stdout
 from dataclasses import replace
+from io import StringIO
 from typing import Any
 
 from ..errors import SmemnbError, UnsupportedSyntax, shortened
@@ -31,7 +33,7 @@ _DISPATCHERS = {"CUDADispatcher", "FakeCUDAKernel"}
 
 
 def check(name: Any, kernel: Any) -> Verdict:
-    """The verdict on a kernel as the answer to an exercise.
+    """The verdict on a kernel as the answer to an exercise; what the kernel prints is not shown.
 
     >>> check("ex00_scale", None)
     ex00_scale: not yet
@@ -66,7 +68,8 @@ def graded(exercise: Exercise, kernel: Any) -> Verdict:
             "helps to begin.",
         )
     try:
-        runs = _runs(exercise, kernel)
+        with redirect_stdout(StringIO()):
+            runs = _runs(exercise, kernel)
     except SmemnbError as error:
         return Verdict(exercise.name, (Part("kernel", False, _engine_refusal(error)),))
     except Exception as error:  # whatever a learner's code can raise

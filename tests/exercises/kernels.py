@@ -42,6 +42,14 @@ def endless(out, inp):
 
 
 @cuda.jit
+def printing(out, inp):
+    i = cuda.grid(1)
+    if i < out.shape[0]:
+        print(i)
+        out[i] = 2 * inp[i]
+
+
+@cuda.jit
 def counting(out, inp):
     i = 0
     while i >= 0:

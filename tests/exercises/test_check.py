@@ -73,6 +73,12 @@ def test_cannot_run(kernel, line):
     assert f"line {number}" in repr(verdict)
 
 
+def test_prints_are_not_shown(capsys):
+    """A print per thread would bury the verdict."""
+    assert check("ex00_scale", kernels.printing)
+    assert capsys.readouterr().out == ""
+
+
 def test_patience(monkeypatch):
     """A loop that goes on counting is stopped, with its line; in a thread of its own too."""
     monkeypatch.setattr("smemnb.exercises.check.PATIENCE_SECONDS", 0.3)

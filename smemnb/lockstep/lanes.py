@@ -41,11 +41,6 @@ NO_LANE: Mask = np.zeros((1, 1, 1), dtype=bool)
 NO_LANE.setflags(write=False)
 
 
-def is_array(value: object) -> bool:
-    """True for a value that may differ between lanes."""
-    return isinstance(value, np.ndarray)
-
-
 def constant(value: object) -> LaneValue:
     """A Python constant with the dtype Numba gives it: int64, float64, bool, complex128.
 

@@ -278,4 +278,5 @@ class KernelArray:
         value = cast(value, self.dtype)
         if batch.watched and self.space != "local":
             batch.tell_access(Access(site, self.root, "store", offset, active, value))
+        batch.writes += 1
         self.store.write(batch, offset, active, value)

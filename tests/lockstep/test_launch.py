@@ -172,6 +172,19 @@ def test_endless_loop_is_stopped():
         run(spin, (1, 1, 1), (32, 1, 1), np.zeros(1, np.int32))
 
 
+def test_loops_that_only_store_are_not_stopped():
+    """No variable changes from round to round, but an array does: the loop goes on to its end."""
+
+    def count(out):
+        i = cuda.threadIdx.x
+        while out[i] < 5000:
+            out[i] += 1
+
+    out = np.zeros(2, np.int64)
+    run(count, (1, 1, 1), (2, 1, 1), out)
+    assert out.tolist() == [5000, 5000]
+
+
 def test_loops_end_when_the_time_is_over():
     """A loop that goes on counting is stopped after `patience_s`, with its line."""
 

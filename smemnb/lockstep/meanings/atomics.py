@@ -52,12 +52,10 @@ def _update(
     flat, place = array.store.cells(batch, offset)
     lanes = spread(active, batch.shape)
     cells = spread(place, batch.shape)[lanes]
-    values = spread(cast(value, array.dtype) if not isinstance(value, tuple) else 0, batch.shape)
     old = np.zeros(batch.shape, array.dtype)
-    if isinstance(value, tuple):
-        operands = np.stack([spread(cast(v, array.dtype), batch.shape)[lanes] for v in value], 1)
-    else:
-        operands = values[lanes]
+    parts = value if isinstance(value, tuple) else (value,)
+    columns = [spread(cast(part, array.dtype), batch.shape)[lanes] for part in parts]
+    operands = np.stack(columns, 1) if isinstance(value, tuple) else columns[0]
     old[lanes] = _in_order(flat, cells, operands, combine)
     return old
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..lanes import LaneValue, Mask, cast, chosen, spread
 from ..memory import KernelArray, LocalStore
+from ..typing_rules import brev_dtype
 from ..watch import Barrier, Site
 
 if TYPE_CHECKING:
@@ -160,13 +161,14 @@ def ffs(batch: Batch, mask: Mask, site: Site, value: LaneValue) -> LaneValue:
 
 def brev(batch: Batch, mask: Mask, site: Site, value: LaneValue) -> LaneValue:
     """cuda.brev(x): the bits in reverse order."""
-    width = 64 if value.dtype.itemsize == 8 else 32
+    dtype = brev_dtype(value.dtype)
+    width = dtype.itemsize * 8
     rest = np.asarray(value).astype(np.uint64)
     result = np.zeros(rest.shape, np.uint64)
     for _ in range(width):
         result = (result << np.uint64(1)) | (rest & np.uint64(1))
         rest = rest >> np.uint64(1)
-    return result.astype(f"u{width // 8}")[()]
+    return result.astype(dtype)[()]
 
 
 def fma(

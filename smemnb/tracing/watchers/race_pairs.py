@@ -36,7 +36,6 @@ class _Group:
     """The threads of one site (and one epoch, inside a warp) per cell, cells ascending."""
 
     site: Site
-    order: int
     write: bool
     atomic: bool
     cell: Array
@@ -84,7 +83,7 @@ def _groups(touches: list[Touch]) -> list[_Group]:
     for touch in touches:
         by_site.setdefault((touch.site, touch.write), []).append(touch)
     groups = []
-    for order, ((site, write), members) in enumerate(by_site.items()):
+    for (site, write), members in by_site.items():
         cell = np.concatenate([touch.cell for touch in members])
         thread = np.concatenate([touch.thread for touch in members])
         sort = np.lexsort((thread, cell))
@@ -92,7 +91,7 @@ def _groups(touches: list[Touch]) -> list[_Group]:
         first = np.r_[True, cell[1:] != cell[:-1]]
         last = np.r_[first[1:], True]
         groups.append(
-            _Group(site, order, write, members[0].atomic, cell[first], thread[first], thread[last])
+            _Group(site, write, members[0].atomic, cell[first], thread[first], thread[last])
         )
     return groups
 

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from .math_functions import cast
-from .typing_rules import UNIFY
+from .numbers.math_functions import cast
+from .numbers.typing_rules import UNIFY
 
 __all__ = [
     "EVERY_LANE",

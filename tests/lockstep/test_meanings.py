@@ -5,7 +5,7 @@ import pytest
 from numba import cuda
 
 from smemnb import lockstep
-from smemnb.lockstep.typing_rules import CALL_RESULTS, brev_dtype
+from smemnb.lockstep.numbers.typing_rules import CALL_RESULTS, brev_dtype
 
 FULL = 0xFFFFFFFF
 X = np.random.default_rng(3).integers(0, 5, 32).astype(np.int32)

@@ -17,14 +17,15 @@ from typing import Any
 import numpy as np
 
 from ..lanes import LaneValue, Mask, cast
-from ..math_functions import FUNCTIONS, to_bool, to_float, to_int
-from ..meanings import atomics, intrinsics, shuffles
+from ..meanings import atomics, barriers, intrinsics, shuffles
 from ..memory import KernelArray
+from ..numbers.math_functions import FUNCTIONS, to_bool, to_float, to_int
 from ..protocol import meaning_of
 from .scope import EXPRESSIONS, UNKNOWN, Expression, Frame, Scope, qualified
 
 INTRINSICS: dict[str, tuple[Callable[..., Any], str]] = {
     **intrinsics.MEANINGS,
+    **barriers.MEANINGS,
     **shuffles.MEANINGS,
     **atomics.MEANINGS,
 }

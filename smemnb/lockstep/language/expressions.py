@@ -15,10 +15,8 @@ import numpy as np
 from ..lanes import NO_LANE, LaneValue, Mask, cast, chosen, constant, split, truth
 from ..meanings.intrinsics import COORDINATES
 from ..memory import KernelArray
-from ..operators import BINARY, COMPARE, UNARY, static_power
+from ..numbers.operators import BINARY, COMPARE, UNARY, static_power
 from .scope import EXPRESSIONS, UNKNOWN, Expression, Frame, Scope, qualified
-
-Index = Callable[[Frame, Mask], tuple[LaneValue, ...]]
 
 
 def _constant(scope: Scope, node: ast.Constant) -> Expression:
@@ -200,54 +198,6 @@ def _conditional(scope: Scope, node: ast.IfExp) -> Expression:
     return run
 
 
-def index_of(scope: Scope, node: ast.Subscript) -> Index:
-    """The closure of a subscript's index, always a tuple of lane values."""
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    for part in parts:
-        if isinstance(part, ast.Slice):
-            scope.refuse(
-                node, f"the engine does not run the slice {ast.unparse(node)}", "Index one element."
-            )
-    items = [scope.expression(part) for part in parts]
-
-    def run(frame: Frame, mask: Mask) -> tuple[LaneValue, ...]:
-        flat: list[LaneValue] = []
-        for item in items:
-            value = item(frame, mask)
-            flat.extend(value) if isinstance(value, tuple) else flat.append(value)
-        return tuple(flat)
-
-    if len(items) == 1:
-        only = items[0]
-
-        def run_one(frame: Frame, mask: Mask) -> tuple[LaneValue, ...]:
-            value = only(frame, mask)
-            return value if isinstance(value, tuple) else (value,)
-
-        return run_one
-    return run
-
-
-def _subscript(scope: Scope, node: ast.Subscript) -> Expression:
-    owner, index, site = (
-        scope.expression(node.value),
-        index_of(scope, node),
-        scope.site(node, "load"),
-    )
-
-    def run(frame: Frame, mask: Mask) -> LaneValue:
-        target, at = owner(frame, mask), index(frame, mask)
-        if isinstance(target, tuple):
-            return target[int(at[0])]
-        if not isinstance(target, KernelArray) or len(at) > len(target.shape):
-            scope.refuse(
-                node, f"{site.text} has too many indices", "Give one index per axis of the array."
-            )
-        return target.load(frame.batch, at, mask, site)
-
-    return run
-
-
 EXPRESSIONS.update(
     {
         ast.Constant: _constant,
@@ -259,6 +209,5 @@ EXPRESSIONS.update(
         ast.Compare: _compare,
         ast.BoolOp: _bool_op,
         ast.IfExp: _conditional,
-        ast.Subscript: _subscript,
     }
 )

@@ -18,7 +18,7 @@ import numpy as np
 
 from ...errors import KernelStopped
 from ..lanes import NO_LANE, LaneValue, Mask, both, cast, split, truth
-from ..operators import range_dtype
+from ..numbers.operators import range_dtype
 from .scope import Expression, Frame, Scope, Statement
 
 LOOK_EVERY = 1024  # rounds of a while loop between two looks for progress

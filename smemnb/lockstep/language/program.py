@@ -17,7 +17,7 @@ import numpy as np
 
 from ...errors import LaunchRefused
 from ..lanes import LaneValue, Mask, constant
-from . import calls, expressions, statements  # noqa: F401  (they fill the tables of scope)
+from . import calls, elements, expressions, statements  # noqa: F401  (they fill the tables of scope)
 from .scope import Frame, InferredTypes, Scope
 
 

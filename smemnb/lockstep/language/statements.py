@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 
 from ..lanes import NO_LANE, LaneValue, Mask, both, chosen, split, truth
-from ..memory import KernelArray
-from ..operators import BINARY
-from .expressions import index_of
+from ..numbers.operators import BINARY
+from .elements import assign_element, augmented_element
 from .loops import for_loop, rejoined, while_loop
 from .scope import STATEMENTS, Frame, Scope, Statement
 
@@ -42,29 +41,6 @@ def _assign_name(scope: Scope, node: ast.Name) -> Setter:
     return put
 
 
-def _assign_subscript(scope: Scope, node: ast.Subscript) -> Setter:
-    array, index, site = (
-        scope.expression(node.value),
-        index_of(scope, node),
-        scope.site(node, "store"),
-    )
-
-    def put(frame: Frame, mask: Mask, value: LaneValue) -> None:
-        target = array(frame, mask)
-        if not isinstance(target, KernelArray):
-            scope.refuse(node, f"{site.text} is not an element of an array", "Assign to an array.")
-        at = index(frame, mask)
-        if len(at) != len(target.shape):
-            scope.refuse(
-                node,
-                f"{site.text} has {len(at)} of {len(target.shape)} indices",
-                "Assign one element at a time.",
-            )
-        target.save(frame.batch, at, mask, site, value)
-
-    return put
-
-
 def _assign_tuple(scope: Scope, node: ast.Tuple | ast.List) -> Setter:
     setters = [setter(scope, target) for target in node.elts]
 
@@ -84,7 +60,7 @@ def setter(scope: Scope, node: ast.expr) -> Setter:
     if isinstance(node, ast.Name):
         return _assign_name(scope, node)
     if isinstance(node, ast.Subscript):
-        return _assign_subscript(scope, node)
+        return assign_element(scope, node)
     if isinstance(node, (ast.Tuple, ast.List)):
         return _assign_tuple(scope, node)
     scope.refuse(node, f"cannot assign to {ast.unparse(node)}", "Assign to a name or an element.")
@@ -111,7 +87,7 @@ def _assign(scope: Scope, node: ast.Assign | ast.AnnAssign) -> Statement:
 def _augmented(scope: Scope, node: ast.AugAssign) -> Statement:
     combine, value = BINARY[type(node.op)], scope.expression(node.value)
     if isinstance(node.target, ast.Subscript):
-        return _augmented_element(scope, node, node.target)
+        return augmented_element(scope, node, node.target)
     if not isinstance(node.target, ast.Name):
         scope.refuse(node, f"cannot assign to {ast.unparse(node.target)}", "Assign to a name.")
     target = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
@@ -120,20 +96,6 @@ def _augmented(scope: Scope, node: ast.AugAssign) -> Statement:
     def run(frame: Frame, mask: Mask) -> Mask:
         old = read(frame, mask)
         put(frame, mask, combine(old, value(frame, mask)))
-        return mask
-
-    return run
-
-
-def _augmented_element(scope: Scope, node: ast.AugAssign, target: ast.Subscript) -> Statement:
-    combine, value = BINARY[type(node.op)], scope.expression(node.value)
-    array, index = scope.expression(target.value), index_of(scope, target)
-    load, store = scope.site(target, "load"), scope.site(target, "store")
-
-    def run(frame: Frame, mask: Mask) -> Mask:
-        owner, at = array(frame, mask), index(frame, mask)
-        old = owner.load(frame.batch, at, mask, load)
-        owner.save(frame.batch, at, mask, store, combine(old, value(frame, mask)))
         return mask
 
     return run

@@ -14,8 +14,8 @@ import numpy as np
 
 from ..lanes import LaneValue, Mask, cast, chosen, spread
 from ..memory import KernelArray, LocalStore
-from ..typing_rules import brev_dtype
-from ..watch import Barrier, Site
+from ..numbers.typing_rules import brev_dtype
+from ..watch import Site
 
 if TYPE_CHECKING:
     from ..batch import Batch
@@ -69,50 +69,6 @@ def gridsize(batch: Batch, mask: Mask, site: Site, ndim: Any) -> LaneValue:
     launch = batch.launch
     sizes = tuple(np.int64(a * b) for a, b in zip(launch.grid, launch.block, strict=True))
     return sizes[0] if int(ndim) == 1 else sizes[: int(ndim)]
-
-
-def syncthreads(batch: Batch, mask: Mask, site: Site) -> None:
-    """cuda.syncthreads(): the watchers learn who arrived; lockstep order needs nothing else."""
-    if batch.watched:
-        batch.tell_barrier(Barrier(site, "block", mask, batch.live))
-
-
-def _per_block(batch: Batch, mask: Mask, site: Site, predicate: LaneValue) -> Any:
-    """(active and predicate, active), each as (blocks, threads)."""
-    syncthreads(batch, mask, site)
-    active = spread(mask, batch.shape).reshape(batch.count, -1)
-    true = spread(np.not_equal(predicate, 0), batch.shape).reshape(batch.count, -1)
-    return true, active
-
-
-def syncthreads_count(batch: Batch, mask: Mask, site: Site, predicate: LaneValue) -> LaneValue:
-    """cuda.syncthreads_count(p): how many threads of the block have p true."""
-    true, active = _per_block(batch, mask, site, predicate)
-    return (true & active).sum(axis=1, dtype=np.int32).reshape(-1, 1, 1)
-
-
-def syncthreads_and(batch: Batch, mask: Mask, site: Site, predicate: LaneValue) -> LaneValue:
-    """cuda.syncthreads_and(p): 1 if p is true in all threads of the block."""
-    true, active = _per_block(batch, mask, site, predicate)
-    return (true | ~active).all(axis=1).astype(np.int32).reshape(-1, 1, 1)
-
-
-def syncthreads_or(batch: Batch, mask: Mask, site: Site, predicate: LaneValue) -> LaneValue:
-    """cuda.syncthreads_or(p): 1 if p is true in any thread of the block."""
-    true, active = _per_block(batch, mask, site, predicate)
-    return (true & active).any(axis=1).astype(np.int32).reshape(-1, 1, 1)
-
-
-def syncwarp(batch: Batch, mask: Mask, site: Site, members: LaneValue = None) -> None:
-    """cuda.syncwarp(mask): a barrier of the lanes named in the mask."""
-    if not batch.watched:
-        return
-    named = None
-    if members is not None:
-        bits = np.asarray(members).astype(np.int64)
-        named = (bits >> np.arange(32)) & 1 != 0
-        named = named.reshape(1, 1, 32) if named.ndim == 1 else named
-    batch.tell_barrier(Barrier(site, "warp", mask, batch.live, named))
 
 
 def _nothing(batch: Batch, mask: Mask, site: Site, *arguments: LaneValue) -> None:
@@ -197,11 +153,6 @@ MEANINGS: dict[str, tuple[Meaning, str]] = {
     "local.array": (local_array, "local array"),
     "grid": (grid, "grid"),
     "gridsize": (gridsize, "gridsize"),
-    "syncthreads": (syncthreads, "barrier"),
-    "syncthreads_count": (syncthreads_count, "barrier"),
-    "syncthreads_and": (syncthreads_and, "barrier"),
-    "syncthreads_or": (syncthreads_or, "barrier"),
-    "syncwarp": (syncwarp, "syncwarp"),
     "threadfence": (_nothing, "fence"),
     "threadfence_block": (_nothing, "fence"),
     "threadfence_system": (_nothing, "fence"),

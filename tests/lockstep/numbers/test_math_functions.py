@@ -12,8 +12,8 @@ import pytest
 from oracle import inference
 from oracle.inference import REFUSED, result
 
-from smemnb.lockstep import typing_rules as rules
-from smemnb.lockstep.math_functions import FUNCTIONS, cast, power
+from smemnb.lockstep.numbers import typing_rules as rules
+from smemnb.lockstep.numbers.math_functions import FUNCTIONS, cast, power
 
 REAL = [d for d in rules.SUPPORTED if d.kind != "c"]
 UFUNCS = sorted({f for f in FUNCTIONS if isinstance(f, np.ufunc)}, key=lambda f: f.__name__)

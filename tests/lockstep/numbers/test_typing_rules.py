@@ -11,8 +11,8 @@ import pytest
 from oracle import inference
 from oracle.inference import REFUSED, literal, result, types
 
-from smemnb.lockstep import typing_rules as rules
-from smemnb.lockstep.typing_rules import SUPPORTED
+from smemnb.lockstep.numbers import typing_rules as rules
+from smemnb.lockstep.numbers.typing_rules import SUPPORTED
 
 REAL = [d for d in SUPPORTED if d.kind != "c"]
 FUNCTIONS = {

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from ..lanes import LaneValue, cast
 from . import typing_rules
-from .lanes import LaneValue, cast
 from .math_functions import power
 
 Binary = Callable[[LaneValue, LaneValue], LaneValue]

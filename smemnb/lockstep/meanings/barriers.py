@@ -1,0 +1,70 @@
+"""Barriers of a block and of a warp: lockstep order has their effect, the watchers learn of them.
+
+Each meaning follows the protocol of `protocol.py`: `(batch, mask, site, *arguments)`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..lanes import LaneValue, Mask, spread
+from ..watch import Barrier, Site
+
+if TYPE_CHECKING:
+    from ..batch import Batch
+
+
+def syncthreads(batch: Batch, mask: Mask, site: Site) -> None:
+    """cuda.syncthreads(): the watchers learn who arrived; lockstep order needs nothing else."""
+    if batch.watched:
+        batch.tell_barrier(Barrier(site, "block", mask, batch.live))
+
+
+def _per_block(batch: Batch, mask: Mask, site: Site, predicate: LaneValue) -> Any:
+    """(active and predicate, active), each as (blocks, threads)."""
+    syncthreads(batch, mask, site)
+    active = spread(mask, batch.shape).reshape(batch.count, -1)
+    true = spread(np.not_equal(predicate, 0), batch.shape).reshape(batch.count, -1)
+    return true, active
+
+
+def syncthreads_count(batch: Batch, mask: Mask, site: Site, predicate: LaneValue) -> LaneValue:
+    """cuda.syncthreads_count(p): how many threads of the block have p true."""
+    true, active = _per_block(batch, mask, site, predicate)
+    return (true & active).sum(axis=1, dtype=np.int32).reshape(-1, 1, 1)
+
+
+def syncthreads_and(batch: Batch, mask: Mask, site: Site, predicate: LaneValue) -> LaneValue:
+    """cuda.syncthreads_and(p): 1 if p is true in all threads of the block."""
+    true, active = _per_block(batch, mask, site, predicate)
+    return (true | ~active).all(axis=1).astype(np.int32).reshape(-1, 1, 1)
+
+
+def syncthreads_or(batch: Batch, mask: Mask, site: Site, predicate: LaneValue) -> LaneValue:
+    """cuda.syncthreads_or(p): 1 if p is true in any thread of the block."""
+    true, active = _per_block(batch, mask, site, predicate)
+    return (true & active).any(axis=1).astype(np.int32).reshape(-1, 1, 1)
+
+
+def syncwarp(batch: Batch, mask: Mask, site: Site, members: LaneValue = None) -> None:
+    """cuda.syncwarp(mask): a barrier of the lanes named in the mask."""
+    if not batch.watched:
+        return
+    named = None
+    if members is not None:
+        bits = np.asarray(members).astype(np.int64)
+        named = (bits >> np.arange(32)) & 1 != 0
+        named = named.reshape(1, 1, 32) if named.ndim == 1 else named
+    batch.tell_barrier(Barrier(site, "warp", mask, batch.live, named))
+
+
+MEANINGS: dict[str, tuple[Callable[..., Any], str]] = {
+    "syncthreads": (syncthreads, "barrier"),
+    "syncthreads_count": (syncthreads_count, "barrier"),
+    "syncthreads_and": (syncthreads_and, "barrier"),
+    "syncthreads_or": (syncthreads_or, "barrier"),
+    "syncwarp": (syncwarp, "syncwarp"),
+}

@@ -29,6 +29,17 @@ class Xyz(NamedTuple):
     z: LaneValue
 
 
+class Segment(NamedTuple):
+    """Blocks that follow each other in the grid, and how many blocks each of them stands for.
+
+    `weight` 1 is the block itself; 0 runs the blocks without watchers.
+    """
+
+    first: int
+    count: int
+    weight: int = 1
+
+
 ROUNDS_BETWEEN_LOOKS = 16  # of any loop, between two looks at the clock
 DYNAMIC_BASE = 1 << 20  # virtual address of dynamic shared memory, past any static array
 
@@ -100,14 +111,15 @@ class Batch:
     """A group of blocks in flight.
 
     `shape` is (blocks, warps, 32); `live` are the lanes that have not returned from the kernel;
-    `writes` counts stores, so that a loop can tell whether anything still happens.
+    `writes` counts stores, so that a loop can tell whether anything still happens; `weight` is how
+    many blocks of the launch each of these stands for, 0 if nobody watches them.
     """
 
-    def __init__(self, launch: Launch, first: int, count: int) -> None:
+    def __init__(self, launch: Launch, first: int, count: int, weight: int = 1) -> None:
         self.launch, self.first, self.count = launch, first, count
         self.shape = (count, launch.warps, WARP)
         self.live: Mask = launch.live
-        self.watched = bool(launch.watchers)
+        self.weight, self.watched = weight, bool(launch.watchers) and weight > 0
         self.writes = 0
         self.block_axis = np.arange(count, dtype=np.int64).reshape(count, 1, 1)
         number = (first + self.block_axis).astype(np.int32)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import LaunchRefused
-from .batch import Batch, Dim3, Launch
+from .batch import Batch, Dim3, Launch, Segment
 from .lanes import WARP, constant
 from .language.program import Program, library_of
 from .language.scope import InferredTypes
@@ -97,6 +97,7 @@ def launch(
     types: InferredTypes | None = None,
     patience_s: float | None = None,
     lanes_per_batch: int = LANES_PER_BATCH,
+    segments: Sequence[Segment] | None = None,
 ) -> Launch:
     """Run a kernel over all blocks of a grid; arrays among `args` are written in place.
 
@@ -111,6 +112,7 @@ def launch(
         types: Numba's inferred types, None for the engine's own rules.
         patience_s: seconds after which loops are stopped, None to wait for ever.
         lanes_per_batch: how many lanes run at a time, in whole blocks.
+        segments: which blocks run, and which of them are watched; None for all of them.
 
     Raises:
         UnsupportedSyntax: a construct the engine does not run.
@@ -134,7 +136,8 @@ def launch(
     for watcher in watchers:
         watcher.start(state)
     try:
-        _run_batches(state, program, arguments, step)
+        for segment in segments or (Segment(0, state.blocks),):
+            _run_segment(state, program, arguments, segment, step)
     except KeyboardInterrupt:
         name = function.__name__
         where = f"; last seen in {state.last_loop}" if state.last_loop else ""
@@ -144,13 +147,17 @@ def launch(
     return state
 
 
-def _run_batches(state: Launch, program: Program, arguments: list[Any], step: int) -> None:
-    """All blocks of the launch, `step` at a time."""
+def _run_segment(
+    state: Launch, program: Program, arguments: list[Any], segment: Segment, step: int
+) -> None:
+    """The blocks of a segment, `step` at a time."""
+    first, count, weight = segment
     with np.errstate(all="ignore"):
-        for first in range(0, state.blocks, step):
-            batch = Batch(state, first, min(step, state.blocks - first))
-            for watcher in state.watchers:
+        for at in range(first, first + count, step):
+            batch = Batch(state, at, min(step, first + count - at), weight)
+            watchers = state.watchers if batch.watched else ()
+            for watcher in watchers:
                 watcher.begin_batch(batch)
             program.run(batch, batch.live, arguments, kernel=True)
-            for watcher in state.watchers:
+            for watcher in watchers:
                 watcher.end_batch()

@@ -131,7 +131,7 @@ def _rows_of(event: Access, batch: Batch) -> _Rows:
     if address.shape != shape:
         address = np.broadcast_to(address, shape)
     mask = None if whole else np.broadcast_to(active, shape).reshape(-1, lanes)
-    weight = (count // blocks) * (warps // rows)
+    weight = (count // blocks) * (warps // rows) * batch.weight
     return _Rows(address.reshape(-1, lanes), mask, weight, batch.first, rows)
 
 

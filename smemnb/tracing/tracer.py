@@ -12,22 +12,31 @@ from __future__ import annotations
 
 import inspect
 import linecache
+import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import LaunchRefused, SmemnbError, shortened
 from ..lockstep.watch import Site, Watcher
-from .findings import Words, in_order
+from .findings import findings_of
 from .model import AccessRow, Dim3, LaunchInfo, Observation, SiteCounts
+from .sample import Blocks, Others, check_choice, segments
 from .trace import Trace
 
 if TYPE_CHECKING:
-    from ..lockstep.batch import Launch
+    from ..lockstep.batch import Batch, Launch
 
 
 def trace(
-    kernel: Any, *, counts: bool = True, checks: bool = True, patience_s: float | None = None
+    kernel: Any,
+    *,
+    counts: bool = True,
+    checks: bool = True,
+    patience_s: float | None = None,
+    blocks: Blocks = "all",
+    others: Others = "run",
 ) -> Tracer:
     """The kernel, to be launched and watched: `trace(kernel)[grid, block](*args)`.
 
@@ -37,29 +46,39 @@ def trace(
         checks: whether to look for races, divergent barriers, reads of what nobody stored and
             indices out of range.
         patience_s: seconds after which the launch's loops are stopped, None to wait for ever.
+        blocks: which blocks are watched: "all", "first", "last", "edges" (first, middle and last
+            along each axis), a number of them spread over the grid, or a list of blocks. Totals
+            are then estimates, and the trace says so.
+        others: whether blocks that are not watched "run", so that results are whole, or are left
+            out ("skip"), so that a few blocks of a large launch take a moment.
 
     Raises:
-        LaunchRefused: `kernel` is no kernel.
+        LaunchRefused: `kernel` is no kernel, or `blocks` names none.
     """
     try:
-        return Tracer(kernel, _python_function(kernel), counts, checks, patience_s)
+        check_choice(blocks, others)
+        watching = Watching(counts, checks, patience_s, blocks, others)
+        return Tracer(kernel, _python_function(kernel), watching)
     except SmemnbError as error:
         raise shortened(error) from error.__cause__
+
+
+@dataclass(frozen=True)
+class Watching:
+    """How a launch is watched: what `trace` was given besides the kernel."""
+
+    counts: bool = True
+    checks: bool = True
+    patience_s: float | None = None
+    blocks: Blocks = "all"
+    others: Others = "run"
 
 
 class Tracer:
     """A kernel that waits for its launch configuration, as a Numba kernel does."""
 
-    def __init__(
-        self,
-        kernel: Any,
-        function: FunctionType,
-        counts: bool,
-        checks: bool,
-        patience_s: float | None,
-    ) -> None:
-        self._kernel, self._function = kernel, function
-        self._counts, self._checks, self._patience_s = counts, checks, patience_s
+    def __init__(self, kernel: Any, function: FunctionType, watching: Watching) -> None:
+        self._kernel, self._function, self._watching = kernel, function, watching
 
     def __getitem__(self, configuration: Any) -> Configured:
         """The kernel with grid, block, and if given stream and dynamic shared bytes.
@@ -104,10 +123,10 @@ class Tracer:
         from .watchers.initialisation import Initialisation
         from .watchers.races import Races
 
-        seen = _Launched()
-        counting = [Counting()] if self._counts else []
+        seen, how = _Launched(), self._watching
+        counting = [Counting()] if how.counts else []
         checking: list[Races | Initialisation | Barriers | Bounds] = []
-        if self._checks:
+        if how.checks:
             checking = [Races(), Initialisation(), Barriers(), Bounds()]
         launch.run(
             self._kernel,
@@ -117,7 +136,8 @@ class Tracer:
             shared_bytes,
             args,
             watchers=(seen, *counting, *checking),
-            patience_s=self._patience_s,
+            patience_s=how.patience_s,
+            segments=lambda grid: segments(grid, how.blocks, how.others),
         )
         counts = [one for watcher in counting for one in watcher.counts()]
         observations = [one for watcher in checking for one in watcher.observations()]
@@ -126,8 +146,9 @@ class Tracer:
             seen.launch.grid,
             seen.launch.block,
             (seen.launch.static_shared_bytes, seen.launch.shared_bytes),
-            counts=counts if self._counts else None,
-            observations=observations if self._checks else None,
+            counts=counts if how.counts else None,
+            observations=observations if how.checks else None,
+            watched_blocks=seen.watched_blocks,
         )
 
 
@@ -158,10 +179,15 @@ class _Launched(Watcher):
     """What the engine was asked to launch, after all defaults were filled in."""
 
     launch: Launch
+    watched_blocks = 0
 
     def start(self, launch: Launch) -> None:
         """Keeps the launch, which goes on to learn its shared memory."""
         self.launch = launch
+
+    def begin_batch(self, batch: Batch) -> None:
+        """Counts the blocks that are watched."""
+        self.watched_blocks += batch.count
 
 
 def trace_of(
@@ -172,15 +198,16 @@ def trace_of(
     *,
     counts: Sequence[SiteCounts] | None = (),
     observations: Sequence[Observation] | None = (),
+    watched_blocks: int | None = None,
 ) -> Trace:
     """The trace that the watchers' records make; None where the watchers were left out.
 
-    `shared_bytes` are the static and the dynamic ones of a block.
+    `shared_bytes` are the static and the dynamic ones of a block; `watched_blocks` is how many
+    blocks the watchers saw, None for all.
     """
     labels = _Labels(kernel)
     found = sorted(counts or (), key=lambda one: _order(one, labels))
     seen = _worth_saying(observations or ())
-    words = Words(kernel.__name__, block, labels.of, _source, seen)
     return Trace(
         launch=LaunchInfo(
             kernel=kernel.__name__,
@@ -190,9 +217,10 @@ def trace_of(
             dynamic_shared_bytes=shared_bytes[1],
             counted=counts is not None,
             checked=observations is not None,
+            watched_blocks=math.prod(grid) if watched_blocks is None else watched_blocks,
         ),
         lines=tuple(_row(one, labels) for one in found),
-        findings=tuple(sorted(map(words.finding, seen), key=in_order)),
+        findings=findings_of(kernel.__name__, block, labels.of, _source, seen),
     )
 
 

@@ -1,0 +1,43 @@
+"""Words of barriers that some threads miss."""
+
+from __future__ import annotations
+
+from ..model import Observation
+from .words import Say, Words
+
+
+def _divergent(words: Words, seen: Observation) -> tuple[str, str]:
+    where = "elsewhere"
+    if seen.other is not None and seen.other is not seen.site:
+        where = f"at {words.line(seen.other)}"
+    one = seen.detail.get("missing") == 1
+    others = f"that {'has' if one else 'have'} not returned {'is' if one else 'are'} {where}"
+    return _some_at_a_barrier(words, seen, others), (
+        "Move cuda.syncthreads() out of the if or the loop, so that every thread of the block "
+        "reaches the same one; only the work stays inside."
+    )
+
+
+def _exited(words: Words, seen: Observation) -> tuple[str, str]:
+    others = "has" if seen.detail.get("missing") == 1 else "have"
+    return _some_at_a_barrier(words, seen, f"{others} returned before it"), (
+        "Turn the early return into a guard: put the work under an if, and leave "
+        "cuda.syncthreads() outside it, where every thread passes."
+    )
+
+
+def _some_at_a_barrier(words: Words, seen: Observation, others: str) -> str:
+    """How many threads of the first such block reach a barrier, and what the others do."""
+    arrived, missing = (seen.detail.get(name, "some") for name in ("arrived", "missing"))
+    absent = "" if seen.other_thread is None else f" (first {words.thread(seen, other=True)})"
+    reach = "thread of the block reaches" if arrived == 1 else "threads of the block reach"
+    return (
+        f"{arrived} {reach} the barrier of {words.line(seen.site)} "
+        f"(first {words.thread(seen)}) and {missing} {others}{absent}."
+    )
+
+
+SAID: dict[str, Say] = {
+    "divergent_barrier": _divergent,
+    "exited_before_barrier": _exited,
+}

@@ -1,0 +1,31 @@
+"""Words of memory that is read before anyone stored it."""
+
+from __future__ import annotations
+
+from ..model import Observation
+from .words import Say, Words, cell
+
+
+def _uninitialised(words: Words, seen: Observation) -> tuple[str, str]:
+    cause = f"{words.does(seen)}: no thread of the block has stored {cell(seen)} before."
+    return cause, _STORE_FIRST
+
+
+def _stale(words: Words, seen: Observation) -> tuple[str, str]:
+    cause = (
+        f"{words.does(seen)}: no thread of this block has stored {cell(seen)} before; a GPU "
+        "gives what an earlier block left there, which often looks right."
+    )
+    return cause, _STORE_FIRST
+
+
+_STORE_FIRST = (
+    "Store every cell that is loaded (for instance 0 where the input ends), or do not load it "
+    "(end the loop at the last stored cell): shared memory does not start as zeros."
+)
+
+
+SAID: dict[str, Say] = {
+    "uninitialised": _uninitialised,
+    "stale": _stale,
+}

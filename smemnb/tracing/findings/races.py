@@ -1,0 +1,65 @@
+"""Words of races: two threads touch one cell, one writes, and nothing orders them."""
+
+from __future__ import annotations
+
+from ..model import Observation
+from .words import Say, Words
+
+
+def _race(words: Words, seen: Observation) -> tuple[str, str]:
+    cause = f"{words.both(seen)}, and no barrier orders them."
+    return cause, _ordered_by(_BLOCK, words, seen)
+
+
+_BLOCK = "cuda.syncthreads()"
+
+
+def _ordered_by(barrier: str, words: Words, seen: Observation) -> str:
+    first, then = seen.site, seen.other
+    if then is None or then is first:
+        return (
+            "Let one thread store it, give every thread a cell of its own, or use "
+            "cuda.atomic.add if the values are to be added up."
+        )
+    broken = words.broken_barrier(first, then)
+    if broken is not None and barrier == _BLOCK:
+        return (
+            f"Repair the barrier of {words.line(broken)} first: not every thread reaches it, so "
+            "it orders nothing."
+        )
+    if (first.file, first.line) == (then.file, then.line):
+        if first.text == then.text:
+            return (
+                "Make it one step that no other thread comes between: cuda.atomic.add, or "
+                "another function of cuda.atomic."
+            )
+        return f"Load into a variable first, then {barrier}, then store on a line of its own."
+    if first.file == then.file and first.function == then.function and first.line > then.line:
+        return (
+            f"Put {barrier} after {words.line(first)}, at the end of the loop body: the next "
+            f"pass comes back to {words.line(then)} while other threads are still there."
+        )
+    return f"Put {barrier} between {words.line(first)} and {words.line(then)}."
+
+
+def _race_in_warp(words: Words, seen: Observation) -> tuple[str, str]:
+    cause = f"{words.both(seen)}, inside one warp, and no cuda.syncwarp() orders them."
+    return cause, (
+        _ordered_by("cuda.syncwarp()", words, seen)[:-1]
+        + "; on GPUs since 2017 the lanes of a warp need not run in step."
+    )
+
+
+def _race_same_value(words: Words, seen: Observation) -> tuple[str, str]:
+    cause = f"{words.both(seen)}, every time with the same value, and no barrier orders them."
+    return cause, (
+        "Harmless on a GPU as it stands; let one thread store it, so that it does not become "
+        "a race on the day the values differ."
+    )
+
+
+SAID: dict[str, Say] = {
+    "race": _race,
+    "race_in_warp": _race_in_warp,
+    "race_same_value": _race_same_value,
+}

@@ -17,19 +17,12 @@ from typing import Any
 import numpy as np
 
 from ..lanes import LaneValue, Mask, cast
-from ..meanings import atomics, barriers, intrinsics, shuffles
+from ..meanings import intrinsics
+from ..meanings.names import MEANINGS, REFUSED, meaning_of_call, qualified
 from ..memory import KernelArray
 from ..numbers.math_functions import FUNCTIONS, to_bool, to_float, to_int
 from ..protocol import meaning_of
-from .scope import EXPRESSIONS, UNKNOWN, Expression, Frame, Scope, qualified
-
-INTRINSICS: dict[str, tuple[Callable[..., Any], str]] = {
-    **intrinsics.MEANINGS,
-    **barriers.MEANINGS,
-    **shuffles.MEANINGS,
-    **atomics.MEANINGS,
-}
-"""Qualified name below numba.cuda -> (meaning, kind of its site)."""
+from .scope import EXPRESSIONS, UNKNOWN, Expression, Frame, Scope
 
 _BUILTIN_CASTS: dict[Any, Callable[[LaneValue], LaneValue]] = {
     builtins.int: to_int,
@@ -75,9 +68,11 @@ def _call(scope: Scope, node: ast.Call) -> Expression:
     if meaning is not None:
         return _intrinsic(scope, node, meaning, "call", "")
     name = qualified(target)
-    if name in INTRINSICS:
-        meaning, kind = INTRINSICS[name]
-        return _intrinsic(scope, node, meaning, atomics.kind_of(node, kind), declared)
+    if name in MEANINGS:
+        meaning, kind = meaning_of_call(name, node, scope.tree)
+        return _intrinsic(scope, node, meaning, kind, declared)
+    if name in REFUSED:
+        scope.refuse(node, *REFUSED[name])
     if name and not hasattr(target, "py_func"):
         scope.refuse(
             node,

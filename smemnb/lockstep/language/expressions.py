@@ -14,9 +14,10 @@ import numpy as np
 
 from ..lanes import NO_LANE, LaneValue, Mask, cast, chosen, constant, split, truth
 from ..meanings.intrinsics import COORDINATES
+from ..meanings.names import qualified
 from ..memory import KernelArray
 from ..numbers.operators import BINARY, COMPARE, UNARY, static_power
-from .scope import EXPRESSIONS, UNKNOWN, Expression, Frame, Scope, qualified
+from .scope import EXPRESSIONS, UNKNOWN, Expression, Frame, Scope
 
 
 def _constant(scope: Scope, node: ast.Constant) -> Expression:

@@ -167,14 +167,6 @@ class Scope:
         return UNKNOWN
 
 
-def qualified(target: object) -> str:
-    """The name of something of numba.cuda ("shared.array", "threadIdx"), "" for all else."""
-    module = getattr(target, "__module__", None) or ""
-    if not module.startswith("numba.cuda"):
-        return ""
-    return getattr(target, "__qualname__", "")
-
-
 def _unknown(node: ast.AST) -> tuple[str, str]:
     name = type(node).__name__
     return (

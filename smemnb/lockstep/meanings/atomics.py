@@ -1,27 +1,33 @@
 """Atomics: every lane's update takes effect, one after another in order of lane number.
 
-The old values handed back are those of that order, one of the many a GPU may choose. Kinds for
-the rules of `smemnb.rules.bank`: integers add, subtract and combine as "atomic_add"; adding the
-literal 1 is "atomic_increment"; compare-and-swap is "atomic_cas". Floats and 8-byte integers in
-shared memory are retry loops without a fixed count, "atomic_retry".
+The old values handed back are those of that order, one of the many a GPU may choose; how they are
+worked out is in `updates.py`. A float `max` or `min` ignores a NaN operand and leaves a NaN cell
+as it is; `nanmax` and `nanmin` replace it. Kinds for the rules of `smemnb.rules.bank`: integers
+add, subtract and combine as "atomic_add"; adding the literal 1 is "atomic_increment";
+compare-and-swap is "atomic_cas". Floats and 8-byte integers in shared memory are retry loops
+without a fixed count, "atomic_retry".
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..lanes import LaneValue, Mask, cast, spread
+from ..lanes import EVERY_LANE, LaneValue, Mask, cast, spread
 from ..memory import KernelArray
 from ..watch import Access, Site
+from .updates import CAS, OPERATIONS, in_order, swaps
 
 if TYPE_CHECKING:
     from ..batch import Batch
 
-Combine = Callable[[Any, Any], Any]
+Meaning = Callable[..., Any]
+Array = np.ndarray[Any, np.dtype[Any]]
+INT64 = np.dtype("int64")
 
 
 def kind_of(node: ast.Call, kind: str) -> str:
@@ -31,18 +37,13 @@ def kind_of(node: ast.Call, kind: str) -> str:
     return kind
 
 
-def _update(
-    batch: Batch,
-    mask: Mask,
-    site: Site,
-    array: KernelArray,
-    index: Any,
-    value: Any,
-    combine: Combine,
-) -> LaneValue:
-    """Combine the values into the cells in order of lanes; the old values come back."""
+def _placed(
+    batch: Batch, mask: Mask, site: Site, array: KernelArray, index: Any, value: Any
+) -> tuple[Array, Array, Mask]:
+    """(flat memory, cell of each active lane, lanes), once the watchers have been told."""
     at = index if isinstance(index, tuple) else (index,)
-    offset, active = array.place(batch, at, mask, site)
+    whole = tuple(i if i.dtype.kind in "iu" else cast(i, INT64) for i in at)
+    offset, active = array.place(batch, whole, mask, site)
     kind = site.kind
     if array.itemsize != 4 or (array.dtype.kind not in "iu" and kind != "atomic_cas"):
         kind = "atomic_retry"
@@ -50,71 +51,36 @@ def _update(
         batch.tell_access(Access(site, array.root, kind, offset, active, value))
     batch.writes += 1
     flat, place = array.store.cells(batch, offset)
-    lanes = spread(active, batch.shape)
-    cells = spread(place, batch.shape)[lanes]
-    old = np.zeros(batch.shape, array.dtype)
-    parts = value if isinstance(value, tuple) else (value,)
-    columns = [spread(cast(part, array.dtype), batch.shape)[lanes] for part in parts]
-    operands = np.stack(columns, 1) if isinstance(value, tuple) else columns[0]
-    old[lanes] = _in_order(flat, cells, operands, combine)
-    return old
+    return flat, _of_lanes(batch, place, active), active
 
 
-def _in_order(flat: Any, cells: Any, operands: Any, combine: Combine) -> Any:
-    """Apply the updates round by round: round n takes the n-th update of each cell."""
-    old = np.empty(len(cells), flat.dtype)
-    order = np.argsort(cells, kind="stable")
-    ordered = cells[order]
-    starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]]) if len(cells) else cells
-    lengths = np.diff(np.r_[starts, len(cells)])
-    turn = 0
-    while len(starts):
-        who = order[starts + turn]
-        here = cells[who]
-        old[who] = flat[here]
-        flat[here] = combine(flat[here], operands[who])
-        turn += 1
-        keep = lengths > turn
-        starts, lengths = starts[keep], lengths[keep]
-    return old
+def _of_lanes(batch: Batch, value: LaneValue, active: Mask) -> Array:
+    """The values of the active lanes in order of lane number."""
+    whole = spread(value, batch.shape)
+    result: Array = whole.ravel() if active is EVERY_LANE else whole[spread(active, batch.shape)]
+    return result
 
 
-def _meaning(combine: Combine) -> Callable[..., LaneValue]:
-    def meaning(
-        batch: Batch, mask: Mask, site: Site, array: KernelArray, index: Any, value: Any
-    ) -> LaneValue:
-        return _update(batch, mask, site, array, index, value, combine)
-
-    return meaning
-
-
-def _wrap_increment(old: Any, limit: Any) -> Any:
-    return np.where(old >= limit, 0, old + 1).astype(old.dtype)
+def _by_lane(batch: Batch, values: Array, active: Mask) -> LaneValue:
+    """Values of the active lanes as a lane value, 0 in the others."""
+    if active is EVERY_LANE:
+        return values.reshape(batch.shape)
+    result = np.zeros(batch.shape, values.dtype)
+    result[spread(active, batch.shape)] = values
+    return result
 
 
-def _wrap_decrement(old: Any, limit: Any) -> Any:
-    return np.where((old == 0) | (old > limit), limit, old - 1).astype(old.dtype)
-
-
-def cas(
-    batch: Batch, mask: Mask, site: Site, array: KernelArray, index: Any, old: Any, value: Any
+def _old_values(
+    name: str, batch: Batch, mask: Mask, site: Site, array: KernelArray, index: Any, value: Any
 ) -> LaneValue:
-    """cuda.atomic.cas(array, index, old, value): store where the cell holds `old`."""
-
-    def swap(current: Any, operands: Any) -> Any:
-        return np.where(current == operands[:, 0], operands[:, 1], current)
-
-    return _update(batch, mask, site, array, index, (old, value), swap)
-
-
-def compare_and_swap(
-    batch: Batch, mask: Mask, site: Site, array: KernelArray, old: Any, value: Any
-) -> LaneValue:
-    """cuda.atomic.compare_and_swap(array, old, value): `cas` on element 0."""
-    return cas(batch, mask, site, array, np.int64(0), old, value)
+    """cuda.atomic.<name>(array, index, value): combine; the old values come back."""
+    value = cast(value, array.dtype)
+    flat, cells, active = _placed(batch, mask, site, array, index, value)
+    operands = _of_lanes(batch, value, active)
+    return _by_lane(batch, in_order(flat, cells, operands, OPERATIONS[name]), active)
 
 
-_COMBINE: dict[str, Combine] = {
+_AT: dict[str, np.ufunc] = {
     "add": np.add,
     "sub": np.subtract,
     "max": np.maximum,
@@ -124,13 +90,45 @@ _COMBINE: dict[str, Combine] = {
     "and_": np.bitwise_and,
     "or_": np.bitwise_or,
     "xor": np.bitwise_xor,
-    "exch": lambda old, new: new,
-    "inc": _wrap_increment,
-    "dec": _wrap_decrement,
 }
 
-MEANINGS: dict[str, tuple[Callable[..., Any], str]] = {
-    **{f"atomic.{name}": (_meaning(f), "atomic_add") for name, f in _COMBINE.items()},
+
+def _no_result(
+    name: str, batch: Batch, mask: Mask, site: Site, array: KernelArray, index: Any, value: Any
+) -> None:
+    """The same where nobody asks for the old values: one pass over the lanes, in their order."""
+    value = cast(value, array.dtype)
+    flat, cells, active = _placed(batch, mask, site, array, index, value)
+    operands = _of_lanes(batch, value, active)
+    if name in ("max", "min") and operands.dtype.kind == "f":
+        numbers = ~np.isnan(operands)
+        cells, operands = cells[numbers], operands[numbers]
+    with np.errstate(all="ignore"):
+        _AT[name].at(flat, cells, operands)
+
+
+def cas(
+    batch: Batch, mask: Mask, site: Site, array: KernelArray, index: Any, old: Any, value: Any
+) -> LaneValue:
+    """cuda.atomic.cas(array, index, old, value): store where the cell holds `old`."""
+    both = cast(old, array.dtype), cast(value, array.dtype)
+    flat, cells, active = _placed(batch, mask, site, array, index, both)
+    operands = swaps(*(_of_lanes(batch, part, active) for part in both))
+    return _by_lane(batch, in_order(flat, cells, operands, CAS), active)
+
+
+def compare_and_swap(
+    batch: Batch, mask: Mask, site: Site, array: KernelArray, old: Any, value: Any
+) -> LaneValue:
+    """cuda.atomic.compare_and_swap(array, old, value): `cas` on element 0."""
+    return cas(batch, mask, site, array, np.int64(0), old, value)
+
+
+MEANINGS: dict[str, tuple[Meaning, str]] = {
+    **{f"atomic.{name}": (partial(_old_values, name), "atomic_add") for name in OPERATIONS},
     "atomic.cas": (cas, "atomic_cas"),
     "atomic.compare_and_swap": (compare_and_swap, "atomic_cas"),
 }
+
+WITHOUT_RESULT: dict[str, Meaning] = {f"atomic.{name}": partial(_no_result, name) for name in _AT}
+"""Meanings of the same names for a call that is a statement of its own."""

@@ -1,0 +1,60 @@
+"""Which name of numba.cuda an object stands for, and what the engine does with it.
+
+`qualified(target)` gives the name below `numba.cuda`: "shared.array", "libdevice.fma", "fp16.hadd",
+"threadIdx". `MEANINGS` maps it to a meaning, `REFUSED` to the reason why there is none. A test goes
+through everything Numba offers inside kernels and finds each name in one of the tables.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from . import atomics, barriers, intrinsics, shuffles
+from .intrinsics import Meaning
+
+_SPACES = {
+    "numba.cuda.libdevice": "libdevice.",
+    "numba.cuda._internal.cuda_fp16": "fp16.",
+    "numba.cuda._internal.cuda_bf16": "bf16.",
+    "numba.cuda._internal.cuda_fp8": "fp8.",
+    "numba.cuda.cg": "cg.",
+    "numba.cuda.random": "random.",
+}
+"""Modules whose functions carry their bare name, and what it is called by below numba.cuda."""
+
+
+def qualified(target: object) -> str:
+    """The name of something of numba.cuda ("shared.array", "threadIdx"), "" for all else."""
+    module = getattr(target, "__module__", None) or ""
+    if not isinstance(module, str) or not module.startswith("numba.cuda"):
+        return ""
+    name: str = getattr(target, "__qualname__", "")
+    return _SPACES.get(module, "") + name.removeprefix("__") if name else ""
+
+
+MEANINGS: dict[str, tuple[Meaning, str]] = {
+    **intrinsics.MEANINGS,
+    **barriers.MEANINGS,
+    **shuffles.MEANINGS,
+    **atomics.MEANINGS,
+}
+"""Qualified name -> (meaning, kind of its site)."""
+
+REFUSED: dict[str, tuple[str, str]] = {}
+"""Qualified name -> (why the engine does not run it, what to write instead)."""
+
+
+def meaning_of_call(name: str, node: ast.Call, tree: ast.AST) -> tuple[Meaning, str]:
+    """The meaning of a call of this name in the function `tree`, and the kind of its site.
+
+    Raises:
+        KeyError: the name has no meaning.
+    """
+    meaning, kind = MEANINGS[name]
+    if name in atomics.WITHOUT_RESULT and _is_statement(node, tree):
+        meaning = atomics.WITHOUT_RESULT[name]
+    return meaning, atomics.kind_of(node, kind)
+
+
+def _is_statement(node: ast.Call, tree: ast.AST) -> bool:
+    return any(isinstance(one, ast.Expr) and one.value is node for one in ast.walk(tree))

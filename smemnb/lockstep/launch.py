@@ -120,7 +120,7 @@ def launch(
         KernelStopped: a loop that never ends, or outlasts `patience_s`.
         KeyboardInterrupt: the launch was interrupted; the text names the loop it was in.
     """
-    program = library_of(function, types).program(function)
+    program = library_of(function, types, watched=bool(watchers)).program(function)
     program.check_count(len(args))
     state = Launch(
         function,
@@ -131,6 +131,7 @@ def launch(
         watchers=watchers,
         patience_s=patience_s,
     )
+    state.types = types
     arguments = global_arrays(program.parameters[: len(args)], args)
     step = max(1, lanes_per_batch // (state.warps * WARP))
     for watcher in watchers:

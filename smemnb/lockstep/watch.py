@@ -106,6 +106,19 @@ class OutOfRange:
 
 
 @dataclass(slots=True, eq=False)
+class Overflow:
+    """Lanes in which a part of an index does not fit its type: `wide` became `result`.
+
+    `wide` is the true value (of a product only its float64), both are lane values.
+    """
+
+    site: Site
+    wide: Any
+    result: Any
+    lanes: Lanes
+
+
+@dataclass(slots=True, eq=False)
 class Barrier:
     """A barrier reached by the lanes of `arrived`; `live` lanes have not returned yet.
 
@@ -136,6 +149,9 @@ class Watcher:
 
     def out_of_range(self, event: OutOfRange) -> None:
         """At lanes whose index leaves the array, or is wrapped back into it."""
+
+    def overflow(self, event: Overflow) -> None:
+        """At lanes in which a part of an index wraps or is cut off."""
 
     def end_batch(self) -> None:
         """After the blocks of a batch have run."""

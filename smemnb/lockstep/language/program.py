@@ -17,7 +17,7 @@ import numpy as np
 
 from ...errors import LaunchRefused
 from ..lanes import LaneValue, Mask, constant
-from . import calls, elements, expressions, statements  # noqa: F401  (they fill the tables of scope)
+from . import elements, index_arithmetic, statements  # noqa: F401  (they fill the tables of scope)
 from .scope import Frame, InferredTypes, Scope
 
 
@@ -67,10 +67,14 @@ class Program:
 
 
 class Library:
-    """The programs that one kernel reaches, for one set of inferred types."""
+    """The programs that one kernel reaches, for one set of inferred types.
 
-    def __init__(self, types: InferredTypes | None) -> None:
-        self.types = types
+    `watched` programs tell of arithmetic in an index that wraps.
+    """
+
+    def __init__(self, types: InferredTypes | None, watched: bool = False) -> None:
+        self.types, self.watched = types, watched
+        self.index_nodes: dict[ast.AST, frozenset[ast.AST]] = {}
         self.programs: dict[Any, Program] = {}
 
     def program(self, function: Any) -> Program:
@@ -90,11 +94,11 @@ class Library:
 
 
 @functools.lru_cache(maxsize=256)
-def _library(function: Any, types: Any) -> Library:
-    return Library(types)
+def _library(function: Any, types: Any, watched: bool) -> Library:
+    return Library(types, watched)
 
 
-def library_of(function: Any, types: InferredTypes | None) -> Library:
+def library_of(function: Any, types: InferredTypes | None, watched: bool = False) -> Library:
     """The library of a kernel, kept for its next launch."""
     key: Any = types
-    return _library(function, key)
+    return _library(function, key, watched)

@@ -1,0 +1,166 @@
+"""Arithmetic that feeds an index, watched for values that do not fit their type.
+
+While a watched kernel is compiled, the expressions that an index is made of are marked: its own
+operators and casts, and those of the variables it names. Only additions, subtractions, products,
+left shifts and integer casts are followed; behind `%`, `//`, `&`, `^`, `|` or `>>` a wrapped value
+is meant (hashes, random numbers). An unwatched kernel is compiled without any of this.
+
+Numba computes int32 and uint32 in 64 bits, so what wraps is a product of large 64-bit numbers, or
+a cast to a narrower type. **Limits**: an unsigned number below zero is not told here (its access is
+out of range); nor is what a store to a narrower array cuts off.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..lanes import LaneValue, Mask, cast
+from ..numbers.operators import BINARY
+from ..watch import Overflow, Site
+from . import expressions  # noqa: F401  (this wraps what it and calls put into the tables)
+from .calls import as_dtype
+from .scope import EXPRESSIONS, UNKNOWN, Expression, Frame, Scope
+
+_FOLLOWED = (ast.Add, ast.Sub, ast.Mult, ast.LShift)
+_CHECKED = (ast.Mult, ast.LShift)  # sums leave 64 bits only after one of these did
+_plain_binary, _plain_call = EXPRESSIONS[ast.BinOp], EXPRESSIONS[ast.Call]
+
+
+def index_nodes(scope: Scope) -> frozenset[ast.AST]:
+    """The operators and casts of a function that an index is made of."""
+    known = scope.library.index_nodes
+    if scope.tree not in known:
+        known[scope.tree] = frozenset(_collected(scope.tree))
+    return known[scope.tree]
+
+
+def _collected(tree: ast.FunctionDef) -> set[ast.AST]:
+    made: dict[str, list[ast.expr]] = {}
+    for name, value in _assigned(tree):
+        made.setdefault(name, []).append(value)
+    waiting, names, found = list(_indices(tree)), set[str](), set[ast.AST]()
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Name) and node.id not in names:
+            names.add(node.id)
+            waiting += made.get(node.id, ())
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, _FOLLOWED):
+            found.add(node)
+            waiting += [node.left, node.right]
+        elif isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
+            found.add(node)  # a cast, as far as compiling shows
+            waiting += node.args
+        elif isinstance(node, (ast.Tuple, ast.UnaryOp)):
+            waiting += node.elts if isinstance(node, ast.Tuple) else [node.operand]
+    return found
+
+
+def _indices(tree: ast.AST) -> Iterator[ast.expr]:
+    """The index of every subscript and atomic."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Subscript):
+            yield node.slice
+        elif isinstance(node, ast.Call) and ".atomic." in ast.unparse(node.func):
+            yield from node.args[1:2]
+
+
+def _assigned(tree: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """Names and the expressions assigned to them, tuple by tuple where both sides are written."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.AugAssign) and isinstance(node.op, _FOLLOWED):
+            if isinstance(node.target, ast.Name):
+                yield node.target.id, node.value
+        elif isinstance(node, ast.Assign):
+            for target in node.targets:
+                if isinstance(target, ast.Name):
+                    yield target.id, node.value
+                elif isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
+                    for one, value in zip(target.elts, node.value.elts, strict=False):
+                        if isinstance(one, ast.Name):
+                            yield one.id, value
+
+
+def _watched(scope: Scope, node: ast.expr) -> bool:
+    return scope.library.watched and node in index_nodes(scope)
+
+
+def _binary(scope: Scope, node: ast.BinOp) -> Expression:
+    if not isinstance(node.op, _CHECKED) or not _watched(scope, node):
+        return _plain_binary(scope, node)
+    left, right = scope.expression(node.left), scope.expression(node.right)
+    combine, site = BINARY[type(node.op)], scope.site(node, "index")
+    shift = isinstance(node.op, ast.LShift)
+
+    def run(frame: Frame, mask: Mask) -> LaneValue:
+        a, b = left(frame, mask), right(frame, mask)
+        result = combine(a, b)
+        if getattr(result, "dtype", np.dtype("f8")).kind in "iu" and not _fits(a, b, shift):
+            _tell_product(frame, mask, site, (a, b), result, shift)
+        return result
+
+    return run
+
+
+def _fits(a: LaneValue, b: LaneValue, shift: bool) -> bool:
+    """Whether the operands are so short that their product surely fits into 64 bits."""
+    return not shift and _bits(a) + _bits(b) < 64
+
+
+def _bits(value: LaneValue) -> int:
+    if isinstance(value, np.ndarray):
+        return 8 * value.itemsize
+    return int(value).bit_length()
+
+
+def _tell_product(
+    frame: Frame, mask: Mask, site: Site, operands: tuple[Any, Any], result: LaneValue, shift: bool
+) -> None:
+    a, b = (np.asarray(value) for value in operands)
+    true = np.multiply(a, np.exp2(b) if shift else b, dtype=np.float64)
+    wrong = np.abs(true - np.asarray(result, np.float64)) > 2.0**62
+    _tell(frame, mask, site, wrong, true, result)
+
+
+def _call(scope: Scope, node: ast.Call) -> Expression:
+    if not _watched(scope, node):
+        return _plain_call(scope, node)
+    target = scope.static(node.func)
+    dtype = None if target is UNKNOWN else as_dtype(target)
+    if dtype is None or dtype.kind not in "iu" or not node.args:
+        return _plain_call(scope, node)
+    value, site = scope.expression(node.args[0]), scope.site(node, "index")
+
+    def run(frame: Frame, mask: Mask) -> LaneValue:
+        wide = value(frame, mask)
+        result = cast(wide, dtype)
+        if getattr(wide, "dtype", dtype).kind in "iu" and _may_be_cut(wide, dtype):
+            wrong = np.not_equal(result, wide)
+            if dtype.kind == "u":
+                wrong = wrong & np.greater_equal(wide, 0)
+            _tell(frame, mask, site, wrong, wide, result)
+        return result
+
+    return run
+
+
+def _may_be_cut(wide: LaneValue, dtype: np.dtype[Any]) -> bool:
+    narrower: bool = wide.dtype.itemsize > dtype.itemsize
+    return narrower or (wide.dtype.itemsize == dtype.itemsize and wide.dtype.kind == "u")
+
+
+def _tell(
+    frame: Frame, mask: Mask, site: Site, wrong: Any, wide: LaneValue, result: LaneValue
+) -> None:
+    lanes = mask & wrong
+    if frame.batch.watched and lanes.any():
+        event = Overflow(site, wide, result, lanes)
+        for watcher in frame.batch.launch.watchers:
+            watcher.overflow(event)
+
+
+EXPRESSIONS[ast.BinOp] = _binary
+EXPRESSIONS[ast.Call] = _call

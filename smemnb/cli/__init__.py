@@ -115,6 +115,15 @@ def _add_trace(commands: Commands) -> None:
     parser.add_argument(
         "--call", metavar="FUNCTION", help="a function of FILE.py that launches the kernel"
     )
+    parser.add_argument(
+        "--blocks",
+        metavar="WHICH",
+        default="all",
+        help="blocks to watch: all, first, last, edges, or how many; totals are then estimates",
+    )
+    parser.add_argument(
+        "--skip-others", action="store_true", help="leave the blocks out that are not watched"
+    )
     parser.add_argument("--json", metavar="FILE", help="one trace per line; - is the screen")
     parser.add_argument("--html", metavar="FILE", help="a page with the traces")
     parser.set_defaults(run=_trace, passes_on=False)
@@ -169,6 +178,8 @@ def _trace(options: argparse.Namespace, rest: list[str]) -> int:
         shared_bytes=options.shared,
         texts=options.args,
         call=options.call,
+        blocks=int(options.blocks) if options.blocks.isdigit() else options.blocks,
+        others="skip" if options.skip_others else "run",
     )
     write(found, json_file=options.json, html_file=options.html)
     return int(not all(trace.ok for trace in found))

@@ -28,8 +28,11 @@ def traces(
     shared_bytes: int = 0,
     texts: Sequence[str] | None = None,
     call: str | None = None,
+    **watching: Any,
 ) -> list[Trace]:
     """The traces of one launch written out, or of all launches that a function makes.
+
+    `watching` goes to `trace`: which blocks are watched, and what the others do.
 
     Raises:
         LaunchRefused: the command does not say how the kernel is launched, or not in this form.
@@ -37,7 +40,7 @@ def traces(
     if call is not None:
         if (grid, block, texts) != (None, None, None):
             raise LaunchRefused("--call launches by itself: leave --grid, --block and --args out")
-        return _called(source, call)
+        return _called(source, call, watching)
     if grid is None or block is None:
         known = ", ".join(functions(source.module))
         hint = f" (it has: {known})" if known else ""
@@ -47,7 +50,7 @@ def traces(
         )
     values = [argument(text) for text in texts or ()]
     _count(source, len(values))
-    configured = trace(source.kernel)[
+    configured = trace(source.kernel, **watching)[
         extent(grid, "--grid"), extent(block, "--block"), 0, shared_bytes
     ]
     return [configured(*values)]
@@ -75,13 +78,13 @@ def _count(source: KernelFile, given: int) -> None:
         )
 
 
-def _called(source: KernelFile, call: str) -> list[Trace]:
+def _called(source: KernelFile, call: str, watching: dict[str, Any]) -> list[Trace]:
     """Run a function of the file with the kernel's name bound to a stand-in that traces."""
     function = getattr(source.module, call, None)
     if not callable(function):
         known = ", ".join(functions(source.module)) or "none"
         raise LaunchRefused(f"{source.path.name} has no function {call}; it has: {known}")
-    stand_in = _Traced(source.kernel)
+    stand_in = _Traced(source.kernel, watching)
     setattr(source.module, source.name, stand_in)
     try:
         function()
@@ -101,12 +104,12 @@ def _called(source: KernelFile, call: str) -> list[Trace]:
 class _Traced:
     """A kernel whose launches leave their traces here; all else is the kernel's own."""
 
-    def __init__(self, kernel: Any) -> None:
-        self._kernel = kernel
+    def __init__(self, kernel: Any, watching: dict[str, Any]) -> None:
+        self._kernel, self._watching = kernel, watching
         self.found: list[Trace] = []
 
     def __getitem__(self, configuration: Any) -> Any:
-        configured = trace(self._kernel)[configuration]
+        configured = trace(self._kernel, **self._watching)[configuration]
 
         def launch(*args: Any) -> None:
             self.found.append(configured(*args))

@@ -81,6 +81,7 @@ def run(
     watchers: Sequence[Any] = (),
     *,
     patience_s: float | None = None,
+    segments: Callable[[Dim3], Any] | None = None,
 ) -> None:
     """Launch a kernel in the lockstep engine.
 
@@ -93,6 +94,7 @@ def run(
         args: arrays (host or device), numbers, tuples, `cuda.In`, `cuda.Out`, `cuda.InOut`.
         watchers: `lockstep.watch.Watcher`s that listen in.
         patience_s: seconds after which loops are stopped, None to wait for ever.
+        segments: which blocks of a grid run, and which of them are watched; None for all.
 
     Raises:
         LaunchRefused: a device would refuse the launch; nothing was launched.
@@ -118,6 +120,7 @@ def run(
         watchers=watchers,
         types=types,
         patience_s=patience_s,
+        segments=None if segments is None else segments(grid_dim),
     )
     prepared.finish()
 

@@ -83,7 +83,7 @@ class LaunchInfo:
     """What was launched: kernel, grid, block, bytes of shared memory per block.
 
     Static bytes are those of the shared arrays the launch came by, dynamic ones those it asked
-    for. `counted` and `checked` say which watchers looked.
+    for. `counted` and `checked` say which watchers looked, `watched_blocks` at how many blocks.
     """
 
     kernel: str
@@ -93,6 +93,12 @@ class LaunchInfo:
     dynamic_shared_bytes: int
     counted: bool = True
     checked: bool = True
+    watched_blocks: int | None = None
+
+    @property
+    def estimated(self) -> bool:
+        """Whether some blocks were not watched, so that totals are estimates."""
+        return self.watched_blocks not in (None, self.blocks)
 
     @property
     def blocks(self) -> int:

@@ -75,6 +75,11 @@ class Trace:
         return tuple(found for found in self.findings if found.kind.startswith("race"))
 
     @property
+    def estimated(self) -> bool:
+        """Whether totals are estimates, because only some blocks were watched."""
+        return self.launch.estimated
+
+    @property
     def ok(self) -> bool:
         """True if no finding is an error. Extra wavefronts are a price, not a finding.
 
@@ -117,8 +122,8 @@ class Trace:
         """The trace as JSON text, schema `smemnb.trace/1`.
 
         Keys: `schema`; `numbers`, always "model"; `launch` (kernel, grid, block, dynamic and
-        static shared bytes per block, counted, checked); `shared` and `global`, the totals;
-        `lines`, one object per `AccessRow` with its worst request (32 byte addresses, active
+        static shared bytes per block, counted, checked, watched_blocks); `shared` and `global`, the
+        totals; `lines`, one object per `AccessRow` with its worst request (32 byte addresses, active
         lanes, block, warp); `findings`, one object per `Finding`. Byte-identical for equal traces.
         """
         whole = {

@@ -52,6 +52,9 @@ def heading(trace: Trace) -> str:
     shared_bytes = launch.static_shared_bytes + launch.dynamic_shared_bytes
     if shared_bytes:
         said += f", {shared_bytes:,} shared bytes each"
+    if launch.estimated:
+        seen = _number(launch.watched_blocks or 0, "block")
+        return f"{launch}: {said} (model, estimated from {seen})"
     return f"{launch}: {said} (model)"
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from ..errors import KernelStopped, LaunchRefused
 from .lanes import EVERY_LANE, WARP, LaneValue, Mask, narrowed
 from .memory import KernelArray, SharedStore
-from .watch import Access, Barrier, OutOfRange, Watcher
+from .watch import Access, Barrier, Fence, OutOfRange, Watcher
 
 Dim3 = tuple[int, int, int]
 
@@ -188,6 +188,11 @@ class Batch:
         """Hand a barrier to the watchers."""
         for watcher in self.launch.watchers:
             watcher.barrier(event)
+
+    def tell_fence(self, event: Fence) -> None:
+        """Hand a fence to the watchers."""
+        for watcher in self.launch.watchers:
+            watcher.fence(event)
 
     def tell_out_of_range(self, event: OutOfRange) -> None:
         """Hand lost and wrapped accesses to the watchers."""

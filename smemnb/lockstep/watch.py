@@ -59,7 +59,9 @@ class Access:
 
     `offset` counts elements from the array's base; it means nothing in lanes that are not
     `active`. `value` is what was stored (lane value or NumPy scalar), None for loads. `elements`
-    is how many neighbours each lane touches at once: 4 for a float4 in a float32 array.
+    is how many neighbours each lane touches at once: 4 for a float4 in a float32 array. `turn` is
+    None where events come in the order in which they happened (lanes of one in order of number);
+    otherwise it tells the true order: a number per lane that grows from one access to the next.
     """
 
     site: Site
@@ -69,6 +71,7 @@ class Access:
     active: Lanes
     value: Any = None
     elements: int = 1
+    turn: Lanes | None = None
 
     @property
     def width(self) -> int:
@@ -82,7 +85,9 @@ class Access:
             return
         for at in range(self.elements):
             value = self.value[at] if isinstance(self.value, tuple) else self.value
-            yield Access(self.site, self.array, self.kind, self.offset + at, self.active, value)
+            yield Access(
+                self.site, self.array, self.kind, self.offset + at, self.active, value, 1, self.turn
+            )
 
 
 @dataclass(slots=True, eq=False)
@@ -122,7 +127,8 @@ class Overflow:
 class Barrier:
     """A barrier reached by the lanes of `arrived`; `live` lanes have not returned yet.
 
-    `scope` is "block" (syncthreads) or "warp" (syncwarp; `members` are then the lanes named).
+    `scope` is "block" (syncthreads), "warp" (syncwarp; `members` are then the lanes named) or
+    "grid" (a cooperative grid's barrier, for the blocks of the batch).
     """
 
     site: Site
@@ -130,6 +136,20 @@ class Barrier:
     arrived: Lanes
     live: Lanes
     members: Lanes | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Fence:
+    """A fence executed by the active lanes: what they did before is seen before what follows.
+
+    `scope` is "block" (threadfence_block), "grid" (threadfence) or "system"; `turn` as for
+    `Access`.
+    """
+
+    site: Site
+    scope: str
+    active: Lanes
+    turn: Lanes | None = None
 
 
 class Watcher:
@@ -146,6 +166,9 @@ class Watcher:
 
     def barrier(self, event: Barrier) -> None:
         """At each syncthreads and syncwarp."""
+
+    def fence(self, event: Fence) -> None:
+        """At each threadfence."""
 
     def out_of_range(self, event: OutOfRange) -> None:
         """At lanes whose index leaves the array, or is wrapped back into it."""

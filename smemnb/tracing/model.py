@@ -57,10 +57,11 @@ class SiteCounts:
 class Observation:
     """Something a watcher saw go wrong, before it is put into words.
 
-    `kind` is one of "race", "race_in_warp", "race_same_value", "divergent_barrier",
-    "exited_before_barrier", "uninitialised", "stale", "out_of_range", "wrapped_index". `count` is
-    how many cells (races), threads (barriers) or lanes (initialisation, bounds) it concerns;
-    block, threads, index name the first of them.
+    `kind` is one of "race", "race_in_warp", "race_between_blocks", "race_atomic", "race_flag",
+    "race_same_value", "divergent_barrier", "exited_before_barrier", "uninitialised", "stale",
+    "out_of_range", "wrapped_index". `count` is how many cells (races), threads (barriers) or lanes
+    (initialisation, bounds) it concerns;
+    block, threads, index name the first of them. `other_block` is None where both are of one block.
     """
 
     kind: str
@@ -72,6 +73,7 @@ class Observation:
     other: Site | None = None
     other_thread: Dim3 | None = None
     other_warp: int | None = None
+    other_block: Dim3 | None = None
     array: ArrayInfo | None = None
     index: tuple[int, ...] | None = None
     axis: int | None = None

@@ -6,12 +6,13 @@ Each meaning follows the protocol of `protocol.py`: `(batch, mask, site, *argume
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..lanes import LaneValue, Mask, spread
-from ..watch import Barrier, Site
+from ..watch import Barrier, Fence, Site
 
 if TYPE_CHECKING:
     from ..batch import Batch
@@ -61,10 +62,19 @@ def syncwarp(batch: Batch, mask: Mask, site: Site, members: LaneValue = None) ->
     batch.tell_barrier(Barrier(site, "warp", mask, batch.live, named))
 
 
+def _fence(scope: str, batch: Batch, mask: Mask, site: Site) -> None:
+    """cuda.threadfence() and its kind: lockstep order has its effect, the watchers learn of it."""
+    if batch.watched:
+        batch.tell_fence(Fence(site, scope, mask))
+
+
 MEANINGS: dict[str, tuple[Callable[..., Any], str]] = {
     "syncthreads": (syncthreads, "barrier"),
     "syncthreads_count": (syncthreads_count, "barrier"),
     "syncthreads_and": (syncthreads_and, "barrier"),
     "syncthreads_or": (syncthreads_or, "barrier"),
     "syncwarp": (syncwarp, "syncwarp"),
+    "threadfence_block": (partial(_fence, "block"), "fence"),
+    "threadfence": (partial(_fence, "grid"), "fence"),
+    "threadfence_system": (partial(_fence, "system"), "fence"),
 }

@@ -1,0 +1,150 @@
+"""A program in the engine, compared with Numba's compiled code: types and values.
+
+The engine runs each program twice: by its own typing rules, and with the types that Numba's
+inference hands in. By its own rules it cannot know the type of a variable that has another type
+on a path no lane took, so programs in which a variable has several types count as `several` and
+their first run is not compared.
+"""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import linecache
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numba import cuda
+
+from smemnb.lockstep import launch
+from smemnb.lockstep.language.scope import EXPRESSIONS
+
+from . import vocabulary as words
+from .writing import LENGTH, Program
+
+BLOCK = 32
+ULPS = 16
+
+
+@dataclass
+class Verdict:
+    """What came of one program."""
+
+    seed: int
+    source: str
+    refused: str = ""  # why Numba, or this oracle, does not take it
+    differences: list[str] = field(default_factory=list)
+    types: int = 0  # expressions whose types were compared
+    exact: int = 0  # outputs compared bit by bit
+    rough: int = 0  # outputs compared with a tolerance
+    undefined: int = 0  # threads left out
+    several: bool = False
+
+
+def function_of(source: str, name: str = "kernel") -> Any:
+    """The function of a source, readable by inspect."""
+    import math
+
+    from numba import types
+
+    file = f"<program {abs(hash(source))}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    names: dict[str, Any] = {"cuda": cuda, "np": np, "math": math}
+    names.update({dtype: getattr(types, dtype) for dtype in words.SCALARS if dtype != "bool"})
+    exec(compile(source, file, "exec"), names)
+    return names[name]
+
+
+def arguments_of(program: Program) -> list[np.ndarray[Any, Any]]:
+    """Fresh arguments, scalars as arrays without axes."""
+    made = [words.array(d, LENGTH, program.seed + 7) for d in program.outputs.values()]
+    for at, dtype in enumerate(program.inputs.values()):
+        made.append(words.array(dtype, LENGTH, program.seed + 100 * at))
+    for dtype in program.scalars.values():
+        made.append(words.array(dtype, 1, program.seed).reshape(()).copy())
+    return made
+
+
+def as_given(arguments: list[Any]) -> tuple[Any, ...]:
+    """The arguments as a launch takes them."""
+    return tuple(a if a.ndim else a[()] for a in arguments)
+
+
+Notes = dict[tuple[int, int, int, int], set[str]]
+
+
+@contextlib.contextmanager
+def noting_types(notes: Notes) -> Iterator[None]:
+    """While this holds, compiled expressions of a kernel note the dtypes they give."""
+    kept = dict(EXPRESSIONS)
+    for kind in (ast.BinOp, ast.UnaryOp, ast.Compare, ast.Call, ast.Subscript):
+        EXPRESSIONS[kind] = _noting(kept[kind], notes)
+    try:
+        yield
+    finally:
+        EXPRESSIONS.update(kept)
+
+
+def _noting(build: Any, notes: Notes) -> Any:
+    def built(scope: Any, node: Any) -> Any:
+        closure = build(scope, node)
+        if scope.tree.name != "kernel" or (isinstance(node, ast.Compare) and len(node.ops) > 1):
+            return closure
+        place = (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset)
+
+        def run(frame: Any, mask: Any) -> Any:
+            value = closure(frame, mask)
+            if isinstance(value, (np.ndarray, np.generic)):
+                notes.setdefault(place, set()).add(str(value.dtype))
+            return value
+
+        return run
+
+    return built
+
+
+def run_engine(function: Any, arguments: list[Any], types: Any, notes: Notes) -> None:
+    """One launch in the engine; arrays among the arguments are written."""
+    with noting_types(notes):
+        grid = (LENGTH // BLOCK, 1, 1)
+        launch(function, grid, (BLOCK, 1, 1), as_given(arguments), types=types, patience_s=20)
+
+
+def type_differences(source: str, found: Notes, wanted: dict[Any, set[str]]) -> list[str]:
+    """Expressions to which the engine gave a dtype that Numba did not infer."""
+    lines = source.splitlines()
+    said = []
+    for place, dtypes in sorted(found.items()):
+        numba = {kind for kind in wanted.get(place, ()) if kind in words.SCALARS}
+        if numba and not dtypes <= numba:
+            text = lines[place[0] - 1][place[2] : place[3]]
+            said.append(f"type of `{text}`: Numba {sorted(numba)}, engine {sorted(dtypes)}")
+    return said
+
+
+def value_differences(
+    program: Program, got: list[Any], wanted: list[Any], use: Any, whose: str
+) -> list[str]:
+    """Outputs that differ in any thread of `use`."""
+    said = []
+    for name, mine, other in zip(program.outputs, got, wanted, strict=False):
+        wrong = ~_equal(mine, other, name in program.rough) & use
+        if wrong.any():
+            at = int(np.argmax(wrong))
+            said.append(f"{name}[{at}]: Numba {other[at]!r}, engine {mine[at]!r} ({whose})")
+    return said
+
+
+def _equal(mine: Any, other: Any, rough: bool) -> Any:
+    if mine.dtype.kind == "c":
+        return _equal(mine.real, other.real, rough) & _equal(mine.imag, other.imag, rough)
+    same = mine == other
+    if mine.dtype.kind == "f":
+        same |= np.isnan(mine) & np.isnan(other)
+        if rough:
+            with np.errstate(all="ignore"):
+                step = np.spacing(np.maximum(np.abs(mine), np.abs(other)))
+                same |= np.abs(mine - other) <= ULPS * step
+    return same

@@ -1,0 +1,166 @@
+"""What PTX and libdevice would add to Numba's IR, for the host.
+
+The coordinates of a thread are globals; libdevice's functions are those of the C library; the
+few inline PTX instructions of float16 become conversions of LLVM.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import ctypes.util
+import re
+import struct
+from typing import Any
+
+import llvmlite.binding as llvm
+
+_SAME = """
+acos acosh asin asinh atan atan2 atanh ceil copysign cos cosh erf erfc exp exp2 expm1 fabs floor
+fma fmax fmin fmod hypot ldexp lgamma llrint llround log log10 log1p log2 nearbyint nextafter pow
+remainder rint round sin sinh sqrt tan tanh tgamma trunc frexp modf cbrt
+""".split()
+"""Functions of libdevice that the C library has under the same name."""
+
+_PREDICATES = """
+define i32 @__nv_isnand(double %x) { %c = fcmp uno double %x, %x
+  %r = zext i1 %c to i32 ret i32 %r }
+define i32 @__nv_isnanf(float %x) { %c = fcmp uno float %x, %x
+  %r = zext i1 %c to i32 ret i32 %r }
+define i32 @__nv_isinfd(double %x) { %a = call double @llvm.fabs.f64(double %x)
+  %c = fcmp oeq double %a, 0x7FF0000000000000 %r = zext i1 %c to i32 ret i32 %r }
+define i32 @__nv_isinff(float %x) { %a = call float @llvm.fabs.f32(float %x)
+  %c = fcmp oeq float %a, 0x7FF0000000000000 %r = zext i1 %c to i32 ret i32 %r }
+define i32 @__nv_isfinited(double %x) { %a = call double @llvm.fabs.f64(double %x)
+  %c = fcmp olt double %a, 0x7FF0000000000000 %r = zext i1 %c to i32 ret i32 %r }
+define i32 @__nv_finitef(float %x) { %a = call float @llvm.fabs.f32(float %x)
+  %c = fcmp olt float %a, 0x7FF0000000000000 %r = zext i1 %c to i32 ret i32 %r }
+define double @__nv_powi(double %x, i32 %n) { %e = sitofp i32 %n to double
+  %r = call double @__nv_pow(double %x, double %e) ret double %r }
+define float @__nv_powif(float %x, i32 %n) { %a = fpext float %x to double
+  %e = sitofp i32 %n to double %p = call double @__nv_pow(double %a, double %e)
+  %r = fptrunc double %p to float ret float %r }
+declare double @llvm.fabs.f64(double)
+declare float @llvm.fabs.f32(float)
+declare double @__nv_pow(double, double)
+"""
+
+
+def _registers() -> str:
+    lines = ["@thread = global i32 0", "define i32 @ptx_tid_x() {",
+             "  %r = load i32, ptr @thread", "  ret i32 %r", "}"]  # fmt: skip
+    for name, value in (("ctaid_x", 0), ("ntid_x", 1 << 20), ("nctaid_x", 1)):
+        lines.append(f"define i32 @ptx_{name}() {{ ret i32 {value} }}")
+    return "\n".join(lines) + "\n"
+
+
+_LIBRARY = ctypes.CDLL(ctypes.util.find_library("m"))
+for _name in _SAME:
+    for _suffix in ("", "f"):
+        _function = getattr(_LIBRARY, _name + _suffix, None)
+        if _function is not None:
+            _address = ctypes.cast(_function, ctypes.c_void_p).value
+            llvm.add_symbol(f"__nv_{_name}{_suffix}", _address)
+KNOWN = {f"__nv_{name}{suffix}" for name in _SAME for suffix in ("", "f")}
+
+_FLOATS = {"half": 16, "float": 32, "double": 64}
+_CHECKED = re.compile(r"(fpto[su]i) (half|float|double) (\S+) to (i\d+)")
+_SHIFTED = re.compile(r"\b(shl|lshr|ashr) (i\d+) (%\S+|-?\d+), (%\S+|-?\d+)")
+
+
+def _checked_casts() -> str:
+    """Casts of a float to an integer that note the thread in which C leaves them undefined."""
+    parts = []
+    for name in _FLOATS:
+        for bits in (1, 8, 16, 32, 64):
+            for signed in (True, False):
+                low = -(2.0 ** (bits - 1)) if signed else 0.0
+                high = 2.0 ** (bits - signed)
+                op = "fptosi" if signed else "fptoui"
+                wide = "%x" if name == "double" else "%w"
+                parts.append(f"""
+define i{bits} @{op}_{name}_i{bits}({name} %x) {{
+  {"" if name == "double" else f"%w = fpext {name} %x to double"}
+  %t = call double @llvm.trunc.f64(double {wide})
+  %a = fcmp oge double %t, {_hexed(low)}
+  %b = fcmp olt double %t, {_hexed(high)}
+  %ok = and i1 %a, %b
+  br i1 %ok, label %good, label %bad
+bad:
+  call void @note_undefined()
+  ret i{bits} 0
+good:
+  %r = {op} {name} %x to i{bits}
+  ret i{bits} %r
+}}""")
+    return "\n".join(parts)
+
+
+def _hexed(value: float) -> str:
+    return "0x" + struct.pack(">d", value).hex().upper()
+
+
+def _checked_shifts() -> str:
+    parts = []
+    for bits in (8, 16, 32, 64):
+        for op in ("shl", "lshr", "ashr"):
+            parts.append(f"""
+define i{bits} @{op}_i{bits}(i{bits} %x, i{bits} %n) {{
+  %ok = icmp ult i{bits} %n, {bits}
+  br i1 %ok, label %good, label %bad
+bad:
+  call void @note_undefined()
+  ret i{bits} 0
+good:
+  %r = {op} i{bits} %x, %n
+  ret i{bits} %r
+}}""")
+    return "\n".join(parts)
+
+
+_NOTE = """
+@undefined = global [4096 x i8] zeroinitializer
+declare double @llvm.trunc.f64(double)
+define void @note_undefined() {
+  %t = load i32, ptr @thread
+  %p = getelementptr [4096 x i8], ptr @undefined, i32 0, i32 %t
+  store i8 1, ptr %p
+  ret void
+}
+"""
+SUPPORT = _PREDICATES + _registers() + _NOTE + _checked_casts() + _checked_shifts()
+OWN = set(re.findall(r"define \S+ @(\w+)\(", SUPPORT))
+_DECLARED = "\n".join(
+    f"declare {kind} @{name}({given})"
+    for kind, name, given in re.findall(r"define (\S+) @(\w+)\((.*?)\)", SUPPORT)
+    if re.match("(fpto|shl_|lshr_|ashr_)", name)
+)
+
+_REGISTER = re.compile(r'"?llvm\.nvvm\.read\.ptx\.sreg\.(\w+)\.(\w)"?')
+
+
+def for_host(text: str) -> str:
+    """The IR of one module with the target taken out and registers made functions."""
+    text = re.sub(r"^target .*$", "", text, flags=re.M)
+    text = re.sub(r"^!nvvm.*$", "", text, flags=re.M)
+    text = _CHECKED.sub(r"call \4 @\1_\2_\4(\2 \3)", text)
+    text = _SHIFTED.sub(r"call \2 @\1_\2(\2 \3, \2 \4)", text)
+    return _REGISTER.sub(r"ptx_\1_\2", text) + _DECLARED
+
+
+def unknown_names(modules: list[Any]) -> set[str]:
+    """Functions that are declared and that neither these modules nor the host has."""
+    defined = {f.name for m in modules for f in m.functions if not f.is_declaration}
+    asked = {f.name for m in modules for f in m.functions if f.is_declaration}
+    have = OWN | KNOWN
+    missing = asked - defined - have
+    return {name for name in missing if not name.startswith("llvm.") or "nvvm" in name}
+
+
+def machine() -> Any:
+    """A compiler for this processor, without optimisation; an engine takes it over."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    target = llvm.Target.from_default_triple()
+    return target.create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=0
+    )

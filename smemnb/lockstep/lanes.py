@@ -20,6 +20,7 @@ __all__ = [
     "WARP",
     "LaneValue",
     "Mask",
+    "Selectable",
     "both",
     "cast",
     "chosen",
@@ -39,6 +40,14 @@ EVERY_LANE: Mask = np.ones((1, 1, 1), dtype=bool)
 EVERY_LANE.setflags(write=False)
 NO_LANE: Mask = np.zeros((1, 1, 1), dtype=bool)
 NO_LANE.setflags(write=False)
+
+
+class Selectable:
+    """What is no number and yet differs between lanes: an array, or a part of one."""
+
+    def selected(self, mask: Mask, old: Any) -> Any:
+        """This where the mask holds, `old` elsewhere."""
+        raise NotImplementedError
 
 
 def constant(value: object) -> LaneValue:
@@ -112,7 +121,8 @@ def chosen(mask: LaneValue, new: LaneValue, old: LaneValue) -> LaneValue:
     if new is old:
         return new
     if isinstance(new, tuple) and isinstance(old, tuple) and len(new) == len(old):
-        return tuple(chosen(mask, a, b) for a, b in zip(new, old, strict=True))
+        parts = [chosen(mask, a, b) for a, b in zip(new, old, strict=True)]
+        return type(new)(*parts) if hasattr(new, "_fields") else tuple(parts)
     if new.dtype != old.dtype:
         dtype = UNIFY[old.dtype.num][new.dtype.num]
         new, old = cast(new, dtype), cast(old, dtype)

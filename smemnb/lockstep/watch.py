@@ -8,7 +8,7 @@ none. Events carry lane values: arrays that broadcast to (blocks, warps, 32). Ev
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -40,8 +40,11 @@ class Site:
 class ArrayInfo(Protocol):
     """What is known of an array that a kernel touches.
 
-    `strides` are in elements; `base` is the virtual byte address of element 0 (256-byte aligned
-    allocations for global memory, the offset inside the block's shared memory otherwise).
+    `space` is "shared", "global", "local" or "const". `strides` count `unit` bytes, which is
+    `itemsize` but for records and for strides that are no whole elements. `base` is the virtual
+    byte address of the lowest element (256-byte aligned allocations for global memory, the offset
+    inside the block's shared memory otherwise). `memory` is the same for all arrays that share
+    bytes by being the dynamic shared memory of a block, the array itself otherwise.
     """
 
     name: str
@@ -50,18 +53,26 @@ class ArrayInfo(Protocol):
     strides: tuple[int, ...]
     dtype: np.dtype[Any]
     itemsize: int
+    unit: int
     base: int
+
+    @property
+    def memory(self) -> ArrayInfo:
+        """What all arrays over the same bytes have in common."""
 
 
 @dataclass(slots=True, eq=False)
 class Access:
     """One access executed by all active lanes of a batch.
 
-    `offset` counts elements from the array's base; it means nothing in lanes that are not
-    `active`. `value` is what was stored (lane value or NumPy scalar), None for loads. `elements`
-    is how many neighbours each lane touches at once: 4 for a float4 in a float32 array. `turn` is
-    None where events come in the order in which they happened (lanes of one in order of number);
-    otherwise it tells the true order: a number per lane that grows from one access to the next.
+    `array` is the array that was declared or passed, whatever view of it the kernel used. `offset`
+    counts pieces of `unit` bytes from its base; it means nothing in lanes that are not `active`.
+    `unit` (0 stands for the array's itemsize) is the width of a view's element, of a field, of half
+    a complex number, or 1 where a GPU moves single bytes. `value` is what was stored (lane value or
+    NumPy scalar), None for loads. `elements` is how many neighbours each lane touches at once: 4
+    for a float4 in a float32 array. `turn` is None where events come in the order in which they
+    happened (lanes of one in order of number); otherwise it tells the true order: a number per lane
+    that grows from one access to the next.
     """
 
     site: Site
@@ -72,22 +83,58 @@ class Access:
     value: Any = None
     elements: int = 1
     turn: Lanes | None = None
+    unit: int = 0
+
+    def __post_init__(self) -> None:
+        """Fill in the usual unit."""
+        if not self.unit:
+            self.unit = self.array.itemsize
 
     @property
     def width(self) -> int:
         """Bytes per lane."""
-        return self.elements * self.array.itemsize
+        return self.elements * self.unit
 
-    def cells(self) -> Iterator[Access]:
-        """The access element by element, for watchers that look at single cells."""
-        if self.elements == 1:
+    @property
+    def address(self) -> Lanes:
+        """The virtual byte address of each lane's first byte."""
+        return self.offset * self.unit + self.array.base
+
+    def cells(self, granule: int = 0) -> Iterator[Access]:
+        """The access piece by piece, for watchers that look at single cells.
+
+        A piece has `unit` bytes, or `granule` if that is given; it must divide `unit`.
+        """
+        granule = granule or self.unit
+        if self.elements == 1 and granule == self.unit:
             yield self
             return
+        per_element = self.unit // granule
         for at in range(self.elements):
             value = self.value[at] if isinstance(self.value, tuple) else self.value
-            yield Access(
-                self.site, self.array, self.kind, self.offset + at, self.active, value, 1, self.turn
-            )
+            parts = [value] * per_element
+            if value is not None and per_element > 1:
+                parts = pieces_of(value, granule)
+            for number, part in enumerate(parts):
+                yield replace(
+                    self,
+                    offset=self.offset * per_element + at * per_element + number,
+                    value=part,
+                    elements=1,
+                    unit=granule,
+                )
+
+
+def pieces_of(value: Any, width: int) -> list[Any]:
+    """A lane value cut into unsigned integers of `width` bytes each, lowest address first.
+
+    >>> pieces_of(np.float32(1.0), 2)
+    [np.uint16(0), np.uint16(16256)]
+    """
+    whole = np.ascontiguousarray(np.asarray(value)[..., None])
+    count = whole.itemsize // width
+    cut = whole.view(f"u{width}").reshape(*np.shape(value), count)
+    return [cut[..., at][()] for at in range(count)]
 
 
 @dataclass(slots=True, eq=False)
@@ -152,6 +199,22 @@ class Fence:
     turn: Lanes | None = None
 
 
+@dataclass(slots=True, eq=False)
+class Exchange:
+    """A shuffle, vote or match of a warp in which the lanes do not fit together.
+
+    `strays` read a lane (`source`) that takes no part: it is not active here, or its own mask does
+    not name it. `unnamed` are active lanes that their own mask leaves out; `missing` are living
+    lanes that a mask names and that are somewhere else. Told only where one of them is not empty.
+    """
+
+    site: Site
+    strays: Lanes
+    source: Any
+    unnamed: Lanes
+    missing: Lanes
+
+
 class Watcher:
     """Base of all watchers: every method is a no-op."""
 
@@ -175,6 +238,9 @@ class Watcher:
 
     def overflow(self, event: Overflow) -> None:
         """At lanes in which a part of an index wraps or is cut off."""
+
+    def exchange(self, event: Exchange) -> None:
+        """At a shuffle, vote or match whose lanes do not fit together."""
 
     def end_batch(self) -> None:
         """After the blocks of a batch have run."""

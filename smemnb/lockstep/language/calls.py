@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from ..lanes import LaneValue, Mask, cast
-from ..meanings import intrinsics
+from ..meanings import printing
 from ..meanings.names import MEANINGS, REFUSED, meaning_of_call, qualified
 from ..memory import KernelArray
 from ..numbers.math_functions import FUNCTIONS, to_bool, to_float, to_int
@@ -92,7 +92,7 @@ def _plain_call(scope: Scope, node: ast.Call, target: Any) -> Expression:
     if target is builtins.len:
         return _length(scope, node)
     if target is builtins.print:
-        return _intrinsic(scope, node, intrinsics.print_lanes, "print", "")
+        return _intrinsic(scope, node, printing.print_lanes, "print", "")
     if _is_known(target):
         function, (arguments, _) = FUNCTIONS[target], _arguments(scope, node)
         return lambda frame, mask: function(*(argument(frame, mask) for argument in arguments))

@@ -49,9 +49,14 @@ def _placed(
         kind = "atomic_retry"
     if batch.watched and array.space != "local":
         batch.tell_access(Access(site, array.root, kind, offset, active, value))
-    batch.writes += 1
     flat, place = array.store.cells(batch, offset)
     return flat, _of_lanes(batch, place, active), active
+
+
+def _count_write(batch: Batch, flat: Array, cells: Array, old: Array) -> None:
+    """Count the update if it changed a cell: a loop of attempts in vain is a loop that waits."""
+    if len(cells) and (flat[cells[0]] != old[0] or bool((flat[cells] != old).any())):
+        batch.writes += 1
 
 
 def _of_lanes(batch: Batch, value: LaneValue, active: Mask) -> Array:
@@ -77,7 +82,9 @@ def _old_values(
     value = cast(value, array.dtype)
     flat, cells, active = _placed(batch, mask, site, array, index, value)
     operands = _of_lanes(batch, value, active)
-    return _by_lane(batch, in_order(flat, cells, operands, OPERATIONS[name]), active)
+    old = in_order(flat, cells, operands, OPERATIONS[name])
+    _count_write(batch, flat, cells, old)
+    return _by_lane(batch, old, active)
 
 
 _AT: dict[str, np.ufunc] = {
@@ -100,6 +107,7 @@ def _no_result(
     value = cast(value, array.dtype)
     flat, cells, active = _placed(batch, mask, site, array, index, value)
     operands = _of_lanes(batch, value, active)
+    batch.writes += 1
     if name in ("max", "min") and operands.dtype.kind == "f":
         numbers = ~np.isnan(operands)
         cells, operands = cells[numbers], operands[numbers]
@@ -114,7 +122,9 @@ def cas(
     both = cast(old, array.dtype), cast(value, array.dtype)
     flat, cells, active = _placed(batch, mask, site, array, index, both)
     operands = swaps(*(_of_lanes(batch, part, active) for part in both))
-    return _by_lane(batch, in_order(flat, cells, operands, CAS), active)
+    found = in_order(flat, cells, operands, CAS)
+    _count_write(batch, flat, cells, found)
+    return _by_lane(batch, found, active)
 
 
 def compare_and_swap(

@@ -1,4 +1,4 @@
-"""What numba.cuda's own names mean: coordinates, arrays of a block or thread, barriers, bits.
+"""What numba.cuda's own names mean: coordinates, bits, fences, the group of all blocks.
 
 Each meaning follows the protocol of `protocol.py`: `(batch, mask, site, *arguments)`. The tables
 at the end map qualified names below `numba.cuda` to them.
@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..lanes import LaneValue, Mask, cast, chosen, spread
-from ..memory import KernelArray, LocalStore
+from ..lanes import LaneValue, Mask, cast, chosen
 from ..numbers.typing_rules import brev_dtype
 from ..watch import Site
 
@@ -23,42 +22,13 @@ if TYPE_CHECKING:
 Meaning = Callable[..., Any]
 
 
-def _shape(value: Any) -> tuple[int, ...]:
-    return tuple(int(n) for n in value) if isinstance(value, tuple) else (int(value),)
-
-
-def _dtype(value: Any) -> np.dtype[Any]:
-    if isinstance(value, np.dtype):
-        return value
-    return np.dtype(value if isinstance(value, type) else str(value))
-
-
-def shared_array(
-    batch: Batch, mask: Mask, site: Site, shape: Any, dtype: Any, alignment: Any = None
-) -> KernelArray:
-    """cuda.shared.array(shape, dtype): one array per block; shape 0 is the dynamic memory."""
-    extents, kind = _shape(shape), _dtype(dtype)
-    if extents == (0,):
-        return batch.share_dynamic(site.text, kind)
-    return batch.share(site, site.text, extents, kind, int(alignment or kind.itemsize))
-
-
-def local_array(
-    batch: Batch, mask: Mask, site: Site, shape: Any, dtype: Any, alignment: Any = None
-) -> KernelArray:
-    """cuda.local.array(shape, dtype): one array per thread."""
-    extents, kind = _shape(shape), _dtype(dtype)
-    size = int(np.prod(extents))
-    return KernelArray(site.text, "local", LocalStore(size, kind), extents, kind)
-
-
 def grid(batch: Batch, mask: Mask, site: Site, ndim: Any) -> LaneValue:
     """cuda.grid(n): the thread's place in the grid, x first."""
     launch = batch.launch
     places = tuple(
         np.int64(size) * block + thread
         for size, block, thread in zip(
-            launch.block, batch.block_index, launch.thread_index, strict=True
+            launch.block, batch.block_index, batch.thread_index, strict=True
         )
     )
     return places[0] if int(ndim) == 1 else places[: int(ndim)]
@@ -73,21 +43,6 @@ def gridsize(batch: Batch, mask: Mask, site: Site, ndim: Any) -> LaneValue:
 
 def _nothing(batch: Batch, mask: Mask, site: Site, *arguments: LaneValue) -> None:
     """A fence or a pause: lockstep order already has its effect."""
-
-
-def print_lanes(batch: Batch, mask: Mask, site: Site, *values: LaneValue) -> None:
-    """print(...) in a kernel: one line per active thread, in order of thread number."""
-    active = spread(mask, batch.shape)
-    rows = [
-        spread(value, batch.shape)[active] if isinstance(value, (np.ndarray, np.generic)) else None
-        for value in values
-    ]
-    for at in range(int(active.sum())):
-        words = [
-            str(value) if row is None else str(row[at])
-            for value, row in zip(values, rows, strict=True)
-        ]
-        print(*words)
 
 
 def popc(batch: Batch, mask: Mask, site: Site, value: LaneValue) -> LaneValue:
@@ -149,8 +104,6 @@ def cbrt(batch: Batch, mask: Mask, site: Site, value: LaneValue) -> LaneValue:
 
 
 MEANINGS: dict[str, tuple[Meaning, str]] = {
-    "shared.array": (shared_array, "shared array"),
-    "local.array": (local_array, "local array"),
     "grid": (grid, "grid"),
     "gridsize": (gridsize, "gridsize"),
     "threadfence": (_nothing, "fence"),
@@ -176,7 +129,7 @@ def _warp_size(batch: Batch) -> LaneValue:
 
 
 COORDINATES: dict[str, Callable[[Batch], Any]] = {
-    "threadIdx": attrgetter("launch.thread_index"),
+    "threadIdx": attrgetter("thread_index"),
     "blockIdx": attrgetter("block_index"),
     "blockDim": attrgetter("launch.block_dim"),
     "gridDim": attrgetter("launch.grid_dim"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 
-from . import atomics, barriers, intrinsics, shuffles
+from . import atomics, barriers, intrinsics, shuffles, storage, vectors
 from .intrinsics import Meaning
 
 _SPACES = {
@@ -34,9 +34,11 @@ def qualified(target: object) -> str:
 
 MEANINGS: dict[str, tuple[Meaning, str]] = {
     **intrinsics.MEANINGS,
+    **storage.MEANINGS,
     **barriers.MEANINGS,
     **shuffles.MEANINGS,
     **atomics.MEANINGS,
+    **vectors.MEANINGS,
 }
 """Qualified name -> (meaning, kind of its site)."""
 

@@ -114,7 +114,7 @@ def _update_group(
     flat[here] = current
 
 
-def _running(ufunc: np.ufunc) -> Cumulate:
+def _running(ufunc: np.ufunc) -> Callable[[Array, Array], Array]:
     """The cumulative form of a NumPy operation, in the cells' own type."""
 
     def cumulate(first: Array, operands: Array) -> Array:
@@ -197,7 +197,8 @@ def _swapping(first: Array, operands: Array) -> Array | None:
     changes = operands["new"] != guess
     decided = np.maximum.accumulate(changes, axis=0)
     winner = np.take_along_axis(operands["new"], changes.argmax(axis=0)[None], axis=0)
-    return np.where(decided & (first == guess), winner, first)
+    result: Array = np.where(decided & (first == guess), winner, first)
+    return result
 
 
 def swaps(guess: Array, new: Array) -> Array:

@@ -1,0 +1,62 @@
+"""print(...) in a kernel: one line per active thread, as Numba's printf formats it.
+
+Integers in decimal, floats with six decimals (`%f`), True and False, strings, tuples in brackets,
+`threadIdx` and its kind as (x, y, z). More than 32 things at once print their formats instead, as
+on the device.
+
+**Limits**: lines come in order of thread number; a GPU prints them in any order.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..lanes import LaneValue, Mask, spread
+from ..watch import Site
+
+if TYPE_CHECKING:
+    from ..batch import Batch
+
+MOST = 32  # things that one print can show
+
+_FORMATS = {"i": "%lld", "u": "%llu", "f": "%f", "b": "%s"}
+
+
+def _format(value: Any) -> str:
+    """The printf format of a value, for prints that are too long."""
+    if isinstance(value, tuple):
+        inner = ", ".join(_format(item) for item in value)
+        return f"({inner},)" if len(value) == 1 else f"({inner})"
+    dtype = getattr(value, "dtype", None)
+    return "%s" if dtype is None else _FORMATS.get(dtype.kind, "%s")
+
+
+def _number(value: Any) -> str:
+    return f"{float(value):f}" if isinstance(value, (float, np.floating)) else str(value)
+
+
+def _words(value: Any, active: Mask) -> list[str]:
+    """What each active lane prints for one value."""
+    count = int(active.sum())
+    if isinstance(value, tuple):
+        items = [_words(item, active) for item in value]
+        end = ",)" if len(value) == 1 else ")"
+        return ["(" + ", ".join(item[at] for item in items) + end for at in range(count)]
+    if not isinstance(value, np.ndarray):
+        return [_number(value)] * count
+    return [_number(item) for item in spread(value, active.shape)[active]]
+
+
+def print_lanes(batch: Batch, mask: Mask, site: Site, *values: LaneValue) -> None:
+    """print(...) in a kernel."""
+    active = spread(mask, batch.shape)
+    if len(values) > MOST:
+        columns = [[_format(value)] * int(active.sum()) for value in values]
+    else:
+        columns = [_words(value, active) for value in values]
+    if not columns:
+        columns = [[""] * int(active.sum())]
+    for line in zip(*columns, strict=True):
+        print(*line)

@@ -9,6 +9,8 @@ from typing import Any
 
 from ..errors import LaunchRefused, SmemnbError
 from ..tracing import Trace, trace
+from ..tracing.report.places import told
+from ..tracing.report.sarif import sarif
 from .arguments import argument, extent
 from .kernel_file import KernelFile, functions, where
 
@@ -56,7 +58,13 @@ def traces(
     return [configured(*values)]
 
 
-def write(found: Sequence[Trace], *, json_file: str | None, html_file: str | None) -> None:
+def write(
+    found: Sequence[Trace],
+    *,
+    json_file: str | None,
+    html_file: str | None,
+    sarif_file: str | None = None,
+) -> None:
     """Print the reports, and store them where asked; JSON to the screen replaces the text."""
     lines = "".join(trace.to_json() + "\n" for trace in found)
     print(lines.rstrip("\n") if json_file == "-" else "\n\n".join(map(repr, found)))
@@ -66,6 +74,9 @@ def write(found: Sequence[Trace], *, json_file: str | None, html_file: str | Non
         body = "\n".join(trace._repr_html_() for trace in found)
         title = f"Trace of {found[0].launch.kernel}"
         Path(html_file).write_text(PAGE.format(title=title, body=body), encoding="utf-8")
+    if sarif_file is not None:
+        said = [one for trace in found for one in told(trace)]
+        Path(sarif_file).write_text(sarif(said, Path.cwd()), encoding="utf-8")
 
 
 def _count(source: KernelFile, given: int) -> None:

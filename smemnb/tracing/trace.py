@@ -12,7 +12,8 @@ may merge or drop accesses.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..errors import SmemnbError
@@ -31,12 +32,14 @@ class Trace:
     """The report of one watched launch, in the model's numbers.
 
     `lines` has one `AccessRow` per access expression and array, kernel first, then by line and
-    column; `findings` are sorted by severity, line and other line.
+    column; `findings` are sorted by severity, line and other line. `files` are the source files of
+    the functions, for tools that point into them; they are no part of the report and of equality.
     """
 
     launch: LaunchInfo
     lines: tuple[AccessRow, ...]
     findings: tuple[Finding, ...] = ()
+    files: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def line(self, number: int, function: str | None = None) -> tuple[AccessRow, ...]:
         """Rows of one source line; `function` tells apart lines of different files or cells."""
@@ -122,9 +125,10 @@ class Trace:
         """The trace as JSON text, schema `smemnb.trace/1`.
 
         Keys: `schema`; `numbers`, always "model"; `launch` (kernel, grid, block, dynamic and
-        static shared bytes per block, counted, checked, watched_blocks); `shared` and `global`, the
-        totals; `lines`, one object per `AccessRow` with its worst request (32 byte addresses, active
-        lanes, block, warp); `findings`, one object per `Finding`. Byte-identical for equal traces.
+        static shared bytes per block, counted, checked, watched_blocks); `shared` and `global`,
+        the totals; `lines`, one object per `AccessRow` with its worst request (32 byte addresses,
+        active lanes, block, warp); `findings`, one object per `Finding`. Byte-identical for equal
+        traces.
         """
         whole = {
             "schema": SCHEMA,

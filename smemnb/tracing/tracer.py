@@ -208,6 +208,8 @@ def trace_of(
     labels = _Labels(kernel)
     found = sorted(counts or (), key=lambda one: _order(one, labels))
     seen = _worth_saying(observations or ())
+    rows = tuple(_row(one, labels) for one in found)
+    said = findings_of(kernel.__name__, block, labels.of, _source, seen)
     return Trace(
         launch=LaunchInfo(
             kernel=kernel.__name__,
@@ -219,8 +221,9 @@ def trace_of(
             checked=observations is not None,
             watched_blocks=math.prod(grid) if watched_blocks is None else watched_blocks,
         ),
-        lines=tuple(_row(one, labels) for one in found),
-        findings=findings_of(kernel.__name__, block, labels.of, _source, seen),
+        lines=rows,
+        findings=said,
+        files=labels.files,
     )
 
 
@@ -252,6 +255,11 @@ class _Labels:
             same = sum(name == site.function for name, _ in self._given)
             self._given[key] = f"{site.function} ({same + 1})" if same else site.function
         return self._given[key]
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The file of each function, by its name in the report."""
+        return {label: file for (_, file), label in self._given.items()}
 
     def is_kernel(self, site: Site) -> bool:
         return self.of(site) == self._kernel

@@ -25,6 +25,7 @@ FLOORS = {
     "operations": 4,
     "exercises": 5,
     "measure": 5,
+    "testing": 5,
     "cli": 6,
 }
 # rooms of one floor do not know each other, but for these (who, whom)

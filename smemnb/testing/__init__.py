@@ -1,0 +1,40 @@
+"""A pytest plugin: kernels traced in tests, held to budgets, findings shown where CI shows them.
+
+Switch it on in `conftest.py` (or with `-p smemnb.testing`):
+
+    pytest_plugins = ["smemnb.testing"]
+
+and trace a kernel with the fixture `kernel_trace`; the test fails where the launch goes over its
+budget, or where the trace has a finding that is an error or a warning:
+
+    def test_transpose(kernel_trace):
+        inp = np.random.rand(40, 35).astype(np.float32)
+        out = np.zeros((35, 40), np.float32)
+        kernel_trace(transpose_padded, extra=0, ways=1)[(2, 2), (32, 32)](out, inp)
+        assert (out == inp.T).all()
+
+`pytest --smemnb` watches every launch of a suite that knows nothing of smemnb, and fails the tests
+whose launches have such findings. `--smemnb-sarif FILE` stores all findings as SARIF; under
+GitHub Actions they are shown at their lines. No GPU is needed.
+
+It is not loaded by itself, because to import smemnb plugs numba.cuda where there is no GPU: that
+is a choice for a project's own `conftest.py`.
+"""
+
+from .plugin import (
+    kernel_trace,
+    pytest_addoption,
+    pytest_configure,
+    pytest_runtest_call,
+    pytest_runtest_makereport,
+    pytest_runtest_setup,
+)
+
+__all__ = [
+    "kernel_trace",
+    "pytest_addoption",
+    "pytest_configure",
+    "pytest_runtest_call",
+    "pytest_runtest_makereport",
+    "pytest_runtest_setup",
+]

@@ -1,0 +1,246 @@
+"""The hooks and the fixture of the pytest plugin.
+
+What a test traced travels to the end of the session on its report (`report.smemnb`, plain
+strings), so that it survives worker processes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ..errors import SmemnbError
+from ..tracing import Trace, trace
+from ..tracing.report import github, sarif
+from ..tracing.report.places import Told, told
+from .budget import Budget, failing
+
+_SEEN = pytest.StashKey[list[Told]]()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """The plugin's options."""
+    group = parser.getgroup("smemnb", "traces of numba.cuda kernels")
+    group.addoption(
+        "--smemnb",
+        action="store_true",
+        help="trace every kernel launch; errors and warnings fail the test that launched it",
+    )
+    group.addoption(
+        "--smemnb-allow",
+        metavar="KIND",
+        action="append",
+        default=[],
+        help="a kind of finding that --smemnb lets pass (may be given several times)",
+    )
+    group.addoption("--smemnb-sarif", metavar="FILE", help="store all findings as SARIF 2.1.0")
+    group.addoption(
+        "--smemnb-annotations",
+        choices=["auto", "always", "never"],
+        default="auto",
+        help="print findings as GitHub annotations (auto: under GitHub Actions)",
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Gather findings; refuse --smemnb where launches go to a GPU."""
+    config.pluginmanager.register(Gathered(), "smemnb-gathered")
+    if config.getoption("smemnb"):
+        from ..simulator import devices
+
+        if devices.device() != "lockstep":
+            raise pytest.UsageError(
+                f"--smemnb watches launches in the lockstep engine; here they go to"
+                f" {devices.device()}. Set SMEMNB_DEVICE=lockstep"
+            )
+
+
+class KernelTrace:
+    """`kernel_trace(kernel, **budget)[grid, block](*args)`: a trace that has to keep a budget."""
+
+    def __init__(self, seen: Callable[[Trace], None]) -> None:
+        self._seen = seen
+
+    def __call__(
+        self,
+        kernel: Any,
+        *,
+        allow: Iterable[str] = (),
+        severity: str | None = "warning",
+        watching: dict[str, Any] | None = None,
+        **budget: int | None,
+    ) -> Budgeted:
+        """The kernel, to be launched with `[grid, block](*args)`.
+
+        Args:
+            kernel: what `@cuda.jit` returns, or the plain function.
+            allow: kinds of findings that may be there.
+            severity: findings of this severity or worse fail the test; None for none.
+            watching: more for `smemnb.trace`, such as {"blocks": "edges"}.
+            budget: the most of `wavefronts`, `extra`, `ways`, `sectors`, `extra_sectors`,
+                `shared_bytes` (see `Budget`).
+
+        Raises:
+            SmemnbError: an unknown budget or severity, or `kernel` is none.
+        """
+        unknown = sorted(set(budget) - set(Budget.__dataclass_fields__))
+        if unknown:
+            known = ", ".join(Budget.__dataclass_fields__)
+            raise SmemnbError(f"there is no budget for {unknown[0]!r}; there are: {known}")
+        failing((), severity, allow)
+        tracer = trace(kernel, **(watching or {}))
+        return Budgeted(tracer, Budget(**budget), severity, tuple(allow), self._seen)
+
+
+class Budgeted:
+    """A kernel that waits for its launch, and what the launch may cost."""
+
+    def __init__(
+        self,
+        tracer: Any,
+        budget: Budget,
+        severity: str | None,
+        allow: tuple[str, ...],
+        seen: Callable[[Trace], None],
+    ) -> None:
+        self._tracer, self._budget = tracer, budget
+        self._severity, self._allow, self._seen = severity, allow, seen
+
+    def __getitem__(self, configuration: Any) -> Callable[..., Trace]:
+        """The launch: call it with the kernel's arguments and get its trace."""
+        configured = self._tracer[configuration]
+
+        def launch(*args: Any) -> Trace:
+            __tracebackhide__ = True
+            report: Trace = configured(*args)
+            self._seen(report)
+            said = complaint(report, self._budget, self._severity, self._allow)
+            if said:
+                pytest.fail(said, pytrace=False)
+            return report
+
+        return launch
+
+
+def complaint(
+    report: Trace, budget: Budget, severity: str | None, allow: Iterable[str] = ()
+) -> str:
+    """Why a trace does not pass, with source lines and the whole report; "" if it does."""
+    over = list(budget.excess(report))
+    bad = failing(report.findings, severity, allow) if report.launch.checked else []
+    if not over and not bad:
+        return ""
+    head = "over its budget" if over else "findings that fail the test"
+    file = report.files.get(report.launch.kernel, "")
+    parts = [f"{report.launch}: {head} (model)", *([f"in {file}"] if file else [])]
+    parts += [f"  {line}" for line in over]
+    for found in bad:
+        parts += [f"  {line}" for line in str(found).splitlines()]
+        lines = {found.line: found.source, found.other_line: found.other_source}
+        parts += [f"    line {line}: {source}" for line, source in lines.items() if line]
+    return "\n".join([*parts, "", repr(report)])
+
+
+@pytest.fixture
+def kernel_trace(request: pytest.FixtureRequest) -> KernelTrace:
+    """Trace a kernel and hold it to a budget: `kernel_trace(kernel, extra=0)[grid, block](...)`."""
+    return KernelTrace(_collector(request.node))
+
+
+def _collector(item: Any) -> Callable[[Trace], None]:
+    kept: list[Told] = item.stash.setdefault(_SEEN, [])
+
+    def seen(report: Trace) -> None:
+        kept.extend(one for one in told(report) if one not in kept)
+
+    return seen
+
+
+@contextmanager
+def watched_launches(seen: Callable[[Trace], None]) -> Iterator[None]:
+    """Every launch of this process is traced while this holds, and its trace handed over."""
+    from ..simulator import plug
+
+    plain = plug.Launch.__call__
+
+    def traced(self: Any, *args: Any) -> None:
+        seen(
+            trace(self.dispatcher)[self.griddim, self.blockdim, self.stream, self.sharedmem](*args)
+        )
+
+    plug.Launch.__call__ = traced  # type: ignore[method-assign]
+    try:
+        yield
+    finally:
+        plug.Launch.__call__ = plain  # type: ignore[method-assign]
+
+
+def _watched(item: pytest.Item) -> Generator[None, Any, Any]:
+    """A phase of a test with its launches watched; it fails for their findings."""
+    if not item.config.getoption("smemnb"):
+        return (yield)
+    reports: list[Trace] = []
+    with watched_launches(reports.append):
+        try:
+            result = yield
+        finally:
+            collect = _collector(item)
+            for report in reports:
+                collect(report)
+    allow = item.config.getoption("smemnb_allow")
+    said = [complaint(report, Budget(), "warning", allow) for report in reports]
+    if any(said):
+        pytest.fail("\n\n".join(dict.fromkeys(filter(None, said))), pytrace=False)
+    return result
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
+    """With --smemnb: fixtures run with their launches watched."""
+    return (yield from _watched(item))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
+    """With --smemnb: the test runs with its launches watched."""
+    return (yield from _watched(item))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, Any, Any]:
+    """Put what the test traced on its report."""
+    report = yield
+    if call.when == "teardown":
+        report.smemnb = [one.to_json() for one in item.stash.get(_SEEN, [])]
+    return report
+
+
+class Gathered:
+    """The findings of all tests, those of worker processes too, until the session ends."""
+
+    def __init__(self) -> None:
+        self._told: dict[str, Told] = {}
+
+    def pytest_runtest_logreport(self, report: Any) -> None:
+        """Keep what a test's report carries."""
+        for stored in getattr(report, "smemnb", ()):
+            self._told.setdefault(stored, Told.from_json(stored))
+
+    def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
+        """Store the SARIF file, print the annotations."""
+        found, root = list(self._told.values()), Path(config.rootpath)
+        target = config.getoption("smemnb_sarif")
+        if target:
+            Path(target).write_text(sarif.sarif(found, root), encoding="utf-8")
+            terminalreporter.write_line(f"smemnb: {len(found)} findings in {target}")
+        asked = config.getoption("smemnb_annotations")
+        if asked == "always" or (asked == "auto" and os.environ.get("GITHUB_ACTIONS") == "true"):
+            for line in github.commands(found, root):
+                terminalreporter.write_line(line)

@@ -1,0 +1,3 @@
+"""Switches the plugin on for this project."""
+
+pytest_plugins = ["smemnb.testing"]

@@ -1,0 +1,164 @@
+"""The pytest plugin, tried on the example project as its user would, and on broken copies of it."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from smemnb.errors import SmemnbError
+from smemnb.kernels.transpose import transpose_padded
+from smemnb.testing.budget import failing
+from smemnb.testing.plugin import KernelTrace
+from tests.tracing.records import race, turned
+
+EXAMPLE = Path(__file__).parent / "example_project"
+ROOT = Path(__file__).parents[2]
+BARRIER = "    cuda.syncthreads()\n    out[i]"
+
+
+@pytest.fixture
+def project(tmp_path):
+    """A copy of the example project; `change(old, new)` edits its kernels, `run` runs pytest."""
+    return Project(Path(shutil.copytree(EXAMPLE, tmp_path / "project")))
+
+
+class Project:
+    def __init__(self, folder):
+        self.folder = folder
+
+    def change(self, old, new, file="kernels.py"):
+        path = self.folder / file
+        before = path.read_text()
+        assert before.count(old) == 1
+        path.write_text(before.replace(old, new))
+
+    def line_of(self, text):
+        lines = (self.folder / "kernels.py").read_text().splitlines()
+        return 1 + next(at for at, line in enumerate(lines) if text in line)
+
+    def run(self, *options, **environment):
+        clean = {k: v for k, v in os.environ.items() if not k.startswith(("GITHUB", "PYTEST"))}
+        clean |= {"PYTHONPATH": str(ROOT), "SMEMNB_DEVICE": "lockstep", "COLUMNS": "120"}
+        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-q", *options]
+        done = subprocess.run(
+            command,
+            cwd=self.folder,
+            env=clean | environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        return done.returncode, done.stdout + done.stderr
+
+
+def test_the_example_passes(project):
+    """Budgets hold, watched and not, and a SARIF file without results is written."""
+    code, said = project.run()
+    assert (code, said.strip().splitlines()[-1][:8]) == (0, "2 passed")
+    code, said = project.run("--smemnb", "--smemnb-sarif", "out.sarif", GITHUB_ACTIONS="true")
+    assert code == 0 and "smemnb: 0 findings in out.sarif" in said and "::" not in said
+    assert json.loads((project.folder / "out.sarif").read_text())["runs"][0]["results"] == []
+
+
+def test_over_budget(project):
+    """Without the pad: which budget, by how much, at which source line, and the whole report."""
+    project.change("PITCH = TILE + 1", "PITCH = TILE")
+    code, said = project.run()
+    assert code == 1 and "1 failed, 1 passed" in said
+    line = project.line_of("= tile[tx, ty]")
+    for expected in (
+        "turned[(3, 2), (32, 32)]: over its budget (model)",
+        f"in {project.folder / 'kernels.py'}",
+        "  extra wavefronts: 5,952, the budget is 0",  # 6 blocks, 32 warps, 31 extra each
+        "  n-way of the worst request: 32, the budget is 1",
+        f"      line {line}: out[out_row, out_col] = tile[tx, ty]",
+        "          load tile[tx, ty]: 5,952 in 192 requests",
+        "findings: none",
+    ):
+        assert expected in said
+    assert "sectors: " not in said
+
+
+def test_a_race_in_a_test_of_values(project):
+    """Without its barrier the value is right by luck; only a watched launch fails the test."""
+    project.change(BARRIER, "    out[i]")
+    assert project.run()[0] == 0
+    code, said = project.run(
+        "--smemnb", "--smemnb-sarif", "out.sarif", "--smemnb-annotations", "always"
+    )
+    assert code == 1 and "1 failed, 1 passed" in said
+    store, load = project.line_of("part[tx] ="), project.line_of("part[127 - tx]")
+    assert "reversed_in_blocks[4, 128]: findings that fail the test (model)" in said
+    assert f"line {store}: part[tx] = inp[i]" in said and f"line {load}: out[i] =" in said
+    (command,) = [one for one in said.splitlines() if one.startswith("::")]
+    title = "title=race in reversed_in_blocks::reversed_in_blocks[4, 128]: "
+    assert command.startswith(f"::error file=kernels.py,line={store},{title}")
+    (run,) = json.loads((project.folder / "out.sarif").read_text())["runs"]
+    (result,) = run["results"]
+    assert (result["ruleId"], result["level"]) == ("smemnb/race", "error")
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["smemnb/race"]
+    (place,) = result["locations"]
+    physical = place["physicalLocation"]
+    assert physical["artifactLocation"] == {"uri": "kernels.py", "uriBaseId": "%SRCROOT%"}
+    assert physical["region"] == {"startLine": store, "snippet": {"text": "part[tx] = inp[i]"}}
+    (other,) = result["relatedLocations"]
+    assert other["physicalLocation"]["region"]["startLine"] == load
+    root = run["originalUriBaseIds"]["%SRCROOT%"]["uri"]
+    assert root == project.folder.resolve().as_uri() + "/"
+
+
+def test_allowed(project):
+    """A kind that was allowed passes, and is still in the SARIF file."""
+    project.change(BARRIER, "    out[i]")
+    code, said = project.run("--smemnb", "--smemnb-allow", "race", "--smemnb-sarif", "out.sarif")
+    assert code == 0 and "smemnb: 1 findings" in said
+
+
+def test_a_race_in_a_fixture(project):
+    """A launch in a fixture is watched as well: the test is an error, not a pass."""
+    project.change(BARRIER, "    out[i]")
+    project.change(
+        "def test_reversed_in_blocks():",
+        "import pytest\n\n\n@pytest.fixture\ndef done():\n"
+        "    reversed_in_blocks[1, 128](np.zeros(128, np.float32), np.ones(128, np.float32))\n\n\n"
+        "def test_done(done):\n    pass\n\n\ndef later():",
+        "test_kernels.py",
+    )
+    code, said = project.run("--smemnb")
+    assert code == 1 and "1 passed, 1 error" in said
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"extra": -1}, "the budget extra=-1 is no number of extra wavefronts"),
+        ({"ways": 1.5}, "the budget ways=1.5 is no number of n-way"),
+        (
+            {"conflicts": 0},
+            "there is no budget for 'conflicts'; there are: wavefronts, extra, ways",
+        ),
+        ({"severity": "bad"}, "severity='bad': write one of error, warning, note, or None"),
+        ({"allow": "race"}, "allow='race': write a tuple of kinds, such as ('race',)"),
+        ({"watching": {"blocks": "some"}}, "blocks='some': write 'all'"),
+    ],
+)
+def test_refused(given, said):
+    """What is no budget is refused before the launch."""
+    with pytest.raises(SmemnbError) as refused:
+        KernelTrace(print)(transpose_padded, **given)
+    assert str(refused.value).startswith(said)
+
+
+def test_severity():
+    """What fails a test: errors and warnings by default, notes if asked, nothing with None."""
+    kinds = ("race_same_value", "race", "race_in_warp")
+    found = [one for kind in kinds for one in turned([race(kind)]).findings]
+    assert [one.severity for one in failing(found, "warning", ())] == ["error", "warning"]
+    assert [one.severity for one in failing(found, "note", ())] == ["note", "error", "warning"]
+    assert failing(found, None, ()) == []
+    assert [one.kind for one in failing(found, "error", ("race",))] == []

@@ -1,0 +1,44 @@
+"""The command: `python -m tests.numba_suites intree|numba_cuda [-k PATTERN]`."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+from .comparison import compare, report
+from .runner import FOLDERS, run_suite
+
+
+def main() -> int:
+    """Run both halves, write the table; 1 if a test fails that is no accepted exception."""
+    ask = argparse.ArgumentParser(prog="python -m tests.numba_suites", description=__doc__)
+    ask.add_argument("suite", choices=sorted(FOLDERS))
+    ask.add_argument("-k", dest="pattern", default="", help="part of a test's name, or a pattern")
+    ask.add_argument("-j", dest="jobs", type=int, default=2, help="processes at a time")
+    ask.add_argument("--table", type=Path, help="write every test to this file (tab-separated)")
+    ask.add_argument("--log", type=Path, help="write what the tests print to this file")
+    given = ask.parse_args()
+    pattern = given.pattern if set("*?[") & set(given.pattern) else f"*{given.pattern}*"
+    pattern = pattern.replace("**", "*")
+    began = time.monotonic()
+    both = [
+        run_suite(
+            given.suite,
+            simulator=simulator,
+            pattern=pattern,
+            jobs=given.jobs,
+            log=None if simulator else given.log,
+        )
+        for simulator in (True, False)
+    ]
+    compared = compare(given.suite, *both, whole=not given.pattern)
+    if given.table:
+        given.table.write_text(compared.table())
+    print(report(compared))
+    print(f"{time.monotonic() - began:.0f} s")
+    return 1 if compared.problems else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

@@ -1,0 +1,107 @@
+"""Baseline and plug side by side, against the accepted exceptions."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from .runner import Result
+
+GOOD = ("ok", "expected failure")
+EXCEPTIONS = Path(__file__).parent / "exceptions"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One test in both halves, and the reason if it need not pass."""
+
+    test: str
+    baseline: str
+    plug: Result
+    reason: str
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A whole run: rows by name, and what is wrong with it, in words."""
+
+    suite: str
+    rows: tuple[Row, ...]
+    problems: tuple[str, ...]
+
+    def table(self) -> str:
+        """Every test: name, baseline, plug, launches, seconds, reason; tab-separated."""
+        lines = ["test\tbaseline\tplug\tlaunches\tseconds\treason"]
+        for row in self.rows:
+            plug = row.plug
+            cells = (row.test, row.baseline, plug.outcome, plug.launches, plug.seconds)
+            lines.append("\t".join(map(str, cells)) + f"\t{row.reason or _said(plug.why)}")
+        return "\n".join(lines) + "\n"
+
+
+def _said(why: str) -> str:
+    """The line of a traceback that names the error; else its last line."""
+    lines = [line for line in why.splitlines() if line.strip()]
+    named = [
+        line
+        for line in lines
+        if re.match(r"[\w.]*(Error|Refused|Syntax|Stopped|Iteration)\b", line)
+    ]
+    return (named or lines or [""])[-1].strip()
+
+
+def exceptions(suite: str) -> dict[str, str]:
+    """Pattern of test names -> reason, from `exceptions/SUITE.txt`.
+
+    A line that begins with `#` is a reason; the indented names below it are the tests it is for,
+    without the leading `numba.cuda.tests.`.
+    """
+    found: dict[str, str] = {}
+    reason = ""
+    path = EXCEPTIONS / f"{suite}.txt"
+    for line in path.read_text().splitlines() if path.exists() else []:
+        if line.startswith("#"):
+            reason = line.lstrip("# ")
+        elif line.strip():
+            found[f"numba.cuda.tests.{line.strip()}"] = reason
+    return found
+
+
+def compare(
+    suite: str, baseline: Mapping[str, Result], plug: Mapping[str, Result], *, whole: bool = True
+) -> Comparison:
+    """Rows and problems; with `whole`, exceptions that nothing needs are problems, too."""
+    accepted = exceptions(suite)
+    rows, problems, used = [], [], set()
+    for test in sorted({*baseline, *plug}):
+        before = baseline[test].outcome if test in baseline else "absent"
+        after = plug.get(test, Result(test, "absent"))
+        matching = [pattern for pattern in accepted if fnmatchcase(test, pattern)]
+        reason = accepted[matching[0]] if matching else ""
+        rows.append(Row(test, before, after, reason))
+        fine = after.outcome in GOOD or (after.outcome == "skip" and before not in GOOD)
+        if not fine:
+            used.update(matching)
+        if not fine and not matching:
+            problems.append(f"{test}: {before} under Numba's simulator, {after.outcome} here")
+    if whole:
+        problems += [f"stale exception: {pattern}" for pattern in accepted if pattern not in used]
+    return Comparison(suite, tuple(rows), tuple(problems))
+
+
+def report(compared: Comparison) -> str:
+    """Counts, launches and problems, as text."""
+    counts = Counter((row.baseline, row.plug.outcome) for row in compared.rows)
+    lines = [f"{compared.suite}: {len(compared.rows)} tests"]
+    lines += [
+        f"{number:6} {before} under Numba's simulator, {after} through the plug"
+        for (before, after), number in sorted(counts.items())
+    ]
+    lines.append(f"{sum(row.plug.launches for row in compared.rows)} launches reached the engine")
+    lines.append(f"{sum(bool(row.reason) for row in compared.rows)} tests are accepted exceptions")
+    lines += [f"  {problem}" for problem in compared.problems]
+    return "\n".join(lines)

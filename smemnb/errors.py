@@ -8,6 +8,7 @@ package are cut off (`shortened`), so that a traceback ends at the caller's own 
 from __future__ import annotations
 
 import os
+from typing import Any
 
 
 class SmemnbError(Exception):
@@ -47,7 +48,21 @@ class UnsupportedSyntax(SmemnbError, NotImplementedError):
 
 
 class KernelStopped(SmemnbError, RuntimeError):
-    """A kernel stopped while it ran: an endless wait or an exception of its own."""
+    """A kernel stopped while it ran: an endless wait or an exception of its own.
+
+    Attributes:
+        trace: under `trace`, what was counted and found until then; None otherwise.
+    """
+
+    trace: Any = None
+
+    def tell(self, trace: Any) -> None:
+        """Keep the trace so far, and add its errors to the text: they may be the reason."""
+        self.trace = trace
+        found = [one for one in trace.findings if one.severity == "error"]
+        if found:
+            said = "\n".join(f"  {one.cause} {one.cure}" for one in found[:3])
+            self.args = (f"{self}\nFound until then:\n{said}", *self.args[1:])
 
 
 def shortened(error: BaseException) -> BaseException:

@@ -45,6 +45,7 @@ class _Function:
     reads: Mapping[tuple[str, int], frozenset[Any]]
     casts: frozenset[str]
     calls: frozenset[tuple[CodeType, Types]]
+    typed: tuple[Any, Any] = field(repr=False)  # Numba's IR and typemap
 
     def local(self, name: str, line: int) -> _DType | None:
         """dtype of `name` where it is read at `line`; None where nothing is to be enforced."""
@@ -87,6 +88,11 @@ class Inferred:
             for name, kinds in record.kinds.items():
                 shown[name] |= {str(kind) for kind in kinds}
         return dict(shown)
+
+    def typed(self) -> Iterator[tuple[CodeType, Any, Any]]:
+        """Code, Numba's IR and typemap of the kernel and of what it calls."""
+        for record in self._functions:
+            yield (record.code, *record.typed)
 
     def _of(self, function: Any) -> list[_Function]:
         code = getattr(function, "py_func", function).__code__
@@ -167,6 +173,7 @@ def _record(function: Callable[..., Any], types: Types, parts: Any, casts: bool)
         {place: frozenset(kind) for place, kind in reads.items()},
         frozenset(ir.arg_names) if casts else frozenset(),
         frozenset(_device_calls(typemap, calltypes)),
+        (ir, typemap),
     )
 
 

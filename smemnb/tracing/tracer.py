@@ -18,15 +18,15 @@ from dataclasses import dataclass
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, cast
 
-from ..errors import LaunchRefused, SmemnbError, shortened
-from ..lockstep.watch import Site, Watcher
+from ..errors import KernelStopped, LaunchRefused, SmemnbError, shortened
+from ..lockstep.watch import Site
 from .findings import findings_of
 from .model import AccessRow, Dim3, LaunchInfo, Observation, SiteCounts
 from .sample import Blocks, Others, check_choice, segments
 from .trace import Trace
 
 if TYPE_CHECKING:
-    from ..lockstep.batch import Batch, Launch
+    from .watching import Watched
 
 
 def trace(
@@ -117,37 +117,38 @@ class Tracer:
     ) -> Trace:
         """The trace of one launch."""
         from ..simulator import launch
-        from .watchers.barriers import Barriers
-        from .watchers.bounds import Bounds
-        from .watchers.counting import Counting
-        from .watchers.initialisation import Initialisation
-        from .watchers.races import Races
+        from .watching import Watched
 
-        seen, how = _Launched(), self._watching
-        counting = [Counting()] if how.counts else []
-        checking: list[Races | Initialisation | Barriers | Bounds] = []
-        if how.checks:
-            checking = [Races(), Initialisation(), Barriers(), Bounds()]
-        launch.run(
-            self._kernel,
-            grid,
-            block,
-            stream,
-            shared_bytes,
-            args,
-            watchers=(seen, *counting, *checking),
-            patience_s=how.patience_s,
-            segments=lambda grid: segments(grid, how.blocks, how.others),
-        )
-        counts = [one for watcher in counting for one in watcher.counts()]
-        observations = [one for watcher in checking for one in watcher.observations()]
+        how = self._watching
+        seen = Watched(how.counts, how.checks)
+        try:
+            launch.run(
+                self._kernel,
+                grid,
+                block,
+                stream,
+                shared_bytes,
+                args,
+                watchers=seen.all,
+                patience_s=how.patience_s,
+                segments=lambda grid: segments(grid, how.blocks, how.others),
+            )
+        except KernelStopped as error:
+            seen.stopped()
+            error.tell(self._traced(seen))
+            raise
+        return self._traced(seen)
+
+    def _traced(self, seen: Watched) -> Trace:
+        """The trace of what the watchers have seen."""
+        counts = seen.counts()
         return trace_of(
             self._function,
             seen.launch.grid,
             seen.launch.block,
             (seen.launch.static_shared_bytes, seen.launch.shared_bytes),
-            counts=counts if how.counts else None,
-            observations=observations if how.checks else None,
+            counts=counts,
+            observations=seen.observations(counts),
             watched_blocks=seen.watched_blocks,
         )
 
@@ -173,21 +174,6 @@ class Configured:
         name, parameters = self._tracer.kernel
         grid, block, *_ = self._launch
         return f"{name}[{grid}, {block}], waiting for its arguments: ({', '.join(parameters)})"
-
-
-class _Launched(Watcher):
-    """What the engine was asked to launch, after all defaults were filled in."""
-
-    launch: Launch
-    watched_blocks = 0
-
-    def start(self, launch: Launch) -> None:
-        """Keeps the launch, which goes on to learn its shared memory."""
-        self.launch = launch
-
-    def begin_batch(self, batch: Batch) -> None:
-        """Counts the blocks that are watched."""
-        self.watched_blocks += batch.count
 
 
 def trace_of(

@@ -3,7 +3,7 @@
 A watcher hands over an `Observation` (sites, threads, a cell); a `Finding` says it in a sentence
 that names the lines as they are written, the threads with their warps, and the cell, and in a
 second sentence what to change. Words stand in one file per family: `races`, `barriers`, `memory`,
-`indices`; `dispatch` knows them all.
+`indices`, `prices`; `dispatch` knows them all.
 
 Taught in `01_shared_memory`. **Limits**: a finding is about the launch that was watched; another
 grid or other data may show more.

@@ -37,7 +37,18 @@ def _some_at_a_barrier(words: Words, seen: Observation, others: str) -> str:
     )
 
 
+def _syncwarp(words: Words, seen: Observation) -> tuple[str, str]:
+    arrived, missing = seen.detail["arrived"], seen.detail["missing"]
+    return (
+        f"{arrived} lanes of a warp reach {seen.site.text} in {words.line(seen.site)} (first "
+        f"{words.thread(seen)}), which waits for {missing} more that are elsewhere (first "
+        f"{words.thread(seen, other=True)}).",
+        "Move cuda.syncwarp() to where every lane passes, or name the lanes that come in its mask.",
+    )
+
+
 SAID: dict[str, Say] = {
+    "divergent_syncwarp": _syncwarp,
     "divergent_barrier": _divergent,
     "exited_before_barrier": _exited,
 }

@@ -22,9 +22,23 @@ SEVERITY = {
     "stale": "error",
     "out_of_range": "error",
     "wrapped_index": "warning",
+    "index_overflow": "error",
+    "divergent_syncwarp": "error",
+    "uncoalesced": "warning",
+    "phantom_padding": "warning",
+    "float64_arithmetic": "warning",
+    "scattered": "note",
+    "misaligned": "note",
+    "shared_occupancy": "note",
+    "unused_shared": "note",
+    "unused_barrier": "note",
 }
 _RANK = {"error": 0, "warning": 1, "note": 2}
 _UNIT = {"uninitialised": "time", "stale": "time", "out_of_range": "time", "wrapped_index": "time"}
+_UNIT |= {"index_overflow": "time", "unused_barrier": "time", "float64_arithmetic": "operation"}
+_UNIT |= {"uncoalesced": "extra sector", "scattered": "extra sector", "misaligned": "extra sector"}
+_UNIT |= {"phantom_padding": "extra wavefront", "unused_shared": "byte", "shared_occupancy": "byte"}
+_UNIT |= {"divergent_syncwarp": "thread"}
 _UNIT |= {"divergent_barrier": "thread", "exited_before_barrier": "thread"}
 
 

@@ -74,7 +74,23 @@ def _said(written: ast.expr | None) -> str:
     return "index" if written is None else ast.unparse(written)
 
 
+def _overflow(words: Words, seen: Observation) -> tuple[str, str]:
+    wide, got = seen.detail["wide"], seen.detail["result"]
+    where = f"{words.line(seen.site)} computes {seen.site.text} for an index"
+    if seen.detail["cast"]:
+        return (
+            f"{where}: {wide} does not fit and becomes {got} ({words.thread(seen)}).",
+            "Leave the cast away: Numba indexes with 64 bits, and computes int32 in int64.",
+        )
+    return (
+        f"{where}: about {wide} does not fit into 64 bits and becomes {got} "
+        f"({words.thread(seen)}).",
+        "Keep the factors small: reduce them with % first, or test them before the product.",
+    )
+
+
 SAID: dict[str, Say] = {
+    "index_overflow": _overflow,
     "out_of_range": _out_of_range,
     "wrapped_index": _wrapped_index,
 }

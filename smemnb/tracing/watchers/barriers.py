@@ -37,7 +37,8 @@ class Barriers(Watcher):
 
     def barrier(self, event: Barrier) -> None:
         """Compare who arrived with who should."""
-        if event.scope != "block":
+        if event.scope == "warp":
+            self._warp(event)
             return
         if event.arrived is event.live and event.live is self._launch.live:
             return
@@ -49,6 +50,22 @@ class Barriers(Watcher):
         here = arrived.any(axis=1, keepdims=True)
         self._note("divergent_barrier", event.site, arrived, live & ~arrived & here)
         self._note("exited_before_barrier", event.site, arrived, began & ~live & here)
+
+    def _warp(self, event: Barrier) -> None:
+        """Lanes that a syncwarp waits for, have not returned, and are elsewhere."""
+        if event.arrived is event.live:
+            return
+        shape = (self._batch.count * self._launch.warps, 32)
+        arrived, live, named = (
+            np.broadcast_to(lanes, self._batch.shape).reshape(shape)
+            for lanes in (
+                event.arrived,
+                event.live & self._launch.live,
+                True if event.members is None else event.members,
+            )
+        )
+        missing = live & named & ~arrived & arrived.any(axis=1, keepdims=True)
+        self._note("divergent_syncwarp", event.site, arrived, missing)
 
     def observations(self) -> list[Observation]:
         """One observation per barrier and kind."""
@@ -62,8 +79,12 @@ class Barriers(Watcher):
         if seen is not None:
             self._found[kind, site] = replace(seen, count=seen.count + count)
             return
-        block, absent = (int(n) for n in np.argwhere(missing)[0])
-        present = int(arrived[block].argmax())
+        row, absent = (int(n) for n in np.argwhere(missing)[0])
+        present = int(arrived[row].argmax())
+        of_warps = kind == "divergent_syncwarp"  # a row is a warp there, else a block
+        block, warp = divmod(row, self._launch.warps) if of_warps else (row, 0)
+        here, absent = (int(arrived[row].sum()), int(missing[row].sum())), warp * 32 + absent
+        present += warp * 32
         self._found[kind, site] = Observation(
             kind=kind,
             site=site,
@@ -74,8 +95,8 @@ class Barriers(Watcher):
             other_warp=absent // 32,
             count=count,
             detail={
-                "arrived": int(arrived[block].sum()),
-                "missing": int(missing[block].sum()),
+                "arrived": here[0],
+                "missing": here[1],
                 "threads": self._launch.threads,
             },
         )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...lockstep.watch import OutOfRange, Watcher
+from ...lockstep.watch import OutOfRange, Overflow, Watcher
 from ..model import Observation
 from ..subscript import counts_from_the_end, subscript
 
@@ -68,6 +68,35 @@ class Bounds(Watcher):
             axis=event.axis,
             count=int(lost.sum()),
             detail={"index": here(event.index), "size": event.size, "furthest": furthest},
+        )
+
+    def overflow(self, event: Overflow) -> None:
+        """Keep the first lane in which a part of an index does not fit; count all."""
+        shape = self._batch.shape
+        lanes = np.broadcast_to(event.lanes & self._launch.live, shape)
+        if not lanes.any():
+            return
+        seen = self._found.get(event.site)
+        if seen is not None:
+            self._found[event.site] = replace(seen, count=seen.count + int(lanes.sum()))
+            return
+        block, warp, lane = (int(n) for n in np.argwhere(lanes)[0])
+        wide, result = (
+            np.broadcast_to(value, shape)[block, warp, lane] for value in (event.wide, event.result)
+        )
+        cast = wide.dtype.kind in "iu"
+        self._found[event.site] = Observation(
+            kind="index_overflow",
+            site=event.site,
+            block=self._launch.block_of(self._batch.first + block),
+            thread=self._launch.thread_of(warp, lane),
+            warp=warp,
+            count=int(lanes.sum()),
+            detail={
+                "wide": int(wide) if cast else f"{float(wide):.3g}",
+                "result": int(result),
+                "cast": int(cast),
+            },
         )
 
     def observations(self) -> list[Observation]:

@@ -98,6 +98,11 @@ class Initialisation(Watcher):
         """One observation per site that reads too early."""
         return [self._observed(early) for early in self._early.values()]
 
+    def stored(self, array: ArrayInfo) -> Array | None:
+        """Per cell, whether some block stored it; None if no block touched the array."""
+        writer = self._writer.get(_place(array))
+        return None if writer is None else writer != NOBODY
+
     def _cells(self, written: _Written, event: Access) -> tuple[Array, Array | None]:
         """Cells touched as (blocks or 1, lanes), and the active lanes (None: all)."""
         offset, active = event.offset, event.active

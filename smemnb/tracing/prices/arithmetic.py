@@ -1,0 +1,297 @@
+"""Float64 arithmetic in a kernel whose arrays are float32 or smaller.
+
+Read from Numba's typed program: every operator and function of math that takes or gives a float64,
+with the reason on its own line: a literal, an integer, a variable that began as one, an argument.
+What the compiler computes in float32 anyway is left out: a sum, difference, product or quotient of
+float32 values and constants that float32 holds exactly, if nothing but a float32 array takes the
+result, and a comparison of such values (checked in PTX).
+
+A kernel that names float64 means it and is left alone. **Limits**: `count` is the operations of
+the line as it is written, not how often they run.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...lockstep.watch import Site
+from ..model import Observation
+
+_NARROWED = {operator.add, operator.sub, operator.mul, operator.truediv}
+_COMPARED = {operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne}
+_INPLACE: dict[Any, str] = {
+    operator.iadd: "+",
+    operator.isub: "-",
+    operator.imul: "*",
+    operator.itruediv: "/",
+}
+_SYMBOLS: dict[Any, str] = {
+    operator.add: "+",
+    operator.sub: "-",
+    operator.mul: "*",
+    operator.truediv: "/",
+}
+_SYMBOLS |= {operator.pow: "**", operator.ipow: "**", operator.mod: "%", operator.floordiv: "//"}
+_SYMBOLS |= {operator.lt: "<", operator.le: "<=", operator.gt: ">", operator.ge: ">="}
+_SYMBOLS |= {operator.eq: "==", operator.ne: "!=", operator.neg: "-"} | _INPLACE
+_MODULES = ("math", "numpy", "builtins")
+
+
+@dataclass(frozen=True)
+class _Operation:
+    """One operation in float64: its line, how it is said, and what makes it float64."""
+
+    line: int
+    said: str
+    reasons: tuple[tuple[str, str], ...]  # (what is float64, what to write instead)
+
+
+def double_arithmetic(types: Any) -> list[Observation]:
+    """The lines that compute in float64 without need; none unless the kernel is a float32 one."""
+    if types is None or not _single(types.argument_types):
+        return []
+    functions = [_Function(*parts) for parts in types.typed()]
+    if any(function.names_double() for function in functions):
+        return []
+    return [seen for function in functions for seen in _observed(function)]
+
+
+def _observed(function: _Function) -> Iterator[Observation]:
+    lines: dict[int, list[_Operation]] = defaultdict(list)
+    for operation in function.operations():
+        lines[operation.line].append(operation)
+    for line, operations in sorted(lines.items()):
+        reasons = dict(reason for one in operations for reason in one.reasons)
+        if not reasons:
+            continue  # it only goes on with what another line made float64
+        first = next(one for one in operations if one.reasons)
+        code = function.code
+        yield Observation(
+            kind="float64_arithmetic",
+            site=Site(code.co_name, code.co_filename, line, 0, first.said, "arithmetic"),
+            block=(0, 0, 0),
+            thread=(0, 0, 0),
+            warp=0,
+            count=len(operations),
+            detail={"why": _listed(list(reasons)), "instead": _listed(list(reasons.values()))},
+        )
+
+
+def _listed(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else ", ".join(parts[:-1]) + " and " + parts[-1]
+
+
+def _single(arguments: Any) -> bool:
+    """Whether the arrays among the arguments have floats, and none of more than 32 bits."""
+    found = [_dtype(kind) for kind in _flat(arguments) if hasattr(kind, "dtype")]
+    floats = [kind for kind in found if kind is not None and kind.kind in "fc"]
+    return bool(floats) and all(kind.itemsize <= (4 if kind.kind == "f" else 8) for kind in floats)
+
+
+def _flat(kinds: Any) -> Iterator[Any]:
+    for kind in kinds:
+        yield from _flat(kind) if hasattr(kind, "__iter__") else [kind]
+
+
+def _dtype(kind: Any) -> np.dtype[Any] | None:
+    """NumPy dtype of a scalar type, or of an array's elements."""
+    from ...simulator.inference import scalar_dtype
+
+    return scalar_dtype(getattr(kind, "dtype", kind))
+
+
+class _Function:
+    """The typed program of one function."""
+
+    def __init__(self, code: Any, ir: Any, typemap: Any) -> None:
+        self.code, self._typemap = code, typemap
+        self._statements = [s for block in ir.blocks.values() for s in block.body]
+        self._made: dict[str, Any] = {}
+        self._versions: dict[str, list[Any]] = defaultdict(list)
+        self._uses: dict[str, list[Any]] = defaultdict(list)
+        for statement in self._statements:
+            kind = type(statement).__name__
+            if kind == "Assign":
+                self._made[statement.target.name] = statement.value
+                self._versions[statement.target.unversioned_name].append(statement.value)
+                value = statement.value
+                used = [value] if type(value).__name__ == "Var" else _variables(value)
+            else:
+                used = [] if kind == "Del" else statement.list_vars()
+            for variable in used:
+                self._uses[variable.name].append(statement)
+
+    def names_double(self) -> bool:
+        """Whether the function asks for float64 by name, or has an array of it."""
+        for kind in self._typemap.values():
+            named = getattr(kind, "instance_type", None) or (
+                getattr(kind, "dtype", None) if type(kind).__name__ == "DType" else None
+            )
+            if str(named) == "float64" or (hasattr(kind, "ndim") and str(kind.dtype) == "float64"):
+                return True
+        return False
+
+    def operations(self) -> Iterator[_Operation]:
+        """Its operations in float64."""
+        for statement in self._statements:
+            if type(statement).__name__ != "Assign":
+                continue
+            expression = statement.value
+            if _op(expression) not in _READ:
+                continue
+            operands = self._operands(expression)
+            kinds = [self._typemap[one.name] for one in operands]
+            result = self._typemap[statement.target.name]
+            doubled = any(_is(kind, "float64") for kind in [*kinds, result])
+            if not doubled or self._kept_short(statement, expression, operands):
+                continue
+            yield _Operation(
+                statement.loc.line,
+                self._said(expression, operands),
+                tuple(self._reasons(expression, operands, kinds)),
+            )
+
+    def _operands(self, expression: Any) -> list[Any]:
+        if expression.op == "unary":
+            return [expression.value]
+        if expression.op == "call":
+            key = getattr(self._typemap[expression.func.name], "typing_key", None)
+            known = getattr(key, "__module__", "") in _MODULES and not isinstance(key, type)
+            return list(expression.args) if known else []
+        return [expression.lhs, expression.rhs]
+
+    def _kept_short(self, statement: Any, expression: Any, operands: list[Any]) -> bool:
+        """Whether the compiler computes it in float32, as nobody could tell the difference."""
+        if not operands:
+            return True
+        if expression.op == "call":
+            return False
+        exact = all(self._fits_short(one) for one in operands)
+        inplace = expression.op == "inplace_binop"
+        function = expression.immutable_fn if inplace else expression.fn
+        if function in _COMPARED or expression.op == "unary":
+            return exact
+        return exact and function in _NARROWED and self._only_stored_short(statement.target.name)
+
+    def _fits_short(self, operand: Any) -> bool:
+        kind = self._typemap[operand.name]
+        if _is(kind, "float32") or _is(kind, "float16"):
+            return True
+        value = self._constant(operand)
+        return value is not None and float(np.float32(value)) == value
+
+    def _constant(self, operand: Any) -> Any:
+        """The number that a variable always holds, None if it is none."""
+        made: Any = self._made.get(operand.name)
+        if type(made).__name__ == "Var":
+            return self._constant(made)
+        if type(made).__name__ not in _CONSTANT:
+            return None
+        return made.value if isinstance(made.value, int | float) else None
+
+    def _only_stored_short(self, name: str) -> bool:
+        uses = self._uses[name]
+        if len(uses) != 1:
+            return False
+        (use,) = uses
+        if type(use).__name__ in ("SetItem", "StaticSetItem"):
+            element = getattr(self._typemap[use.target.name], "dtype", None)
+            return use.value.name == name and (_is(element, "float32") or _is(element, "float16"))
+        if type(use).__name__ != "Assign":
+            return False
+        if type(use.value).__name__ == "Var":
+            return self._only_stored_short(use.target.name)
+        if _op(use.value) == "call":
+            cast = getattr(self._typemap[use.value.func.name], "instance_type", None)
+            return _is(cast, "float32") or _is(cast, "float16")
+        return False
+
+    def _said(self, expression: Any, operands: list[Any]) -> str:
+        words = [self._word(one) for one in operands]
+        if expression.op == "call":
+            key = self._typemap[expression.func.name].typing_key
+            module = "math." if key.__module__ == "math" else ""
+            return f"{module}{key.__name__}({', '.join(words)})"
+        symbol = _SYMBOLS.get(expression.fn, expression.fn.__name__)
+        return f"{symbol}{words[0]}" if len(words) == 1 else f"{words[0]} {symbol} {words[1]}"
+
+    def _word(self, operand: Any) -> str:
+        """How an operand is said: a literal, a variable, an element, or its type."""
+        value = self._constant(operand)
+        if value is not None and operand.name.startswith("$"):
+            return repr(value)
+        if not operand.name.startswith("$"):
+            return str(operand.unversioned_name)
+        made: Any = self._made.get(operand.name)
+        if type(made).__name__ == "Var":
+            return self._word(made)
+        if _op(made) in ("getitem", "static_getitem", "typed_getitem"):
+            return f"{self._word(made.value)}[...]"
+        if _op(made) == "getattr":
+            return f"{self._word(made.value)}.{made.attr}"
+        if type(made).__name__ in ("Global", "FreeVar"):
+            return str(made.name)
+        return f"({_plain(self._typemap[operand.name])})"
+
+    def _reasons(
+        self, expression: Any, operands: list[Any], kinds: list[Any]
+    ) -> Iterator[tuple[str, str]]:
+        """What makes an operation float64, operand by operand."""
+        for operand, kind in zip(operands, kinds, strict=True):
+            word = self._word(operand)
+            if _is(kind, "float64"):
+                yield from self._origin(operand, word)
+            elif str(_plain(kind)).startswith(("int", "uint")) and self._constant(operand) is None:
+                yield f"{word} is {_plain(kind)}", f"float32({word}) for {word}"
+
+    def _origin(self, operand: Any, word: str) -> Iterator[tuple[str, str]]:
+        if self._constant(operand) is not None and operand.name.startswith("$"):
+            yield f"the literal {word} is float64", f"float32({word}) for {word}"
+            return
+        made: Any = self._made.get(operand.name)
+        if type(made).__name__ == "Var" and operand.name.startswith("$"):
+            yield from self._origin(made, word)
+            return
+        if operand.name.startswith("$"):
+            return
+        for value in self._versions[operand.unversioned_name]:
+            if type(value).__name__ == "Arg":
+                said = operand.unversioned_name
+                yield f"the argument {said} is float64", f"np.float32({said}) in the launch"
+                return
+            constant = self._constant(value) if type(value).__name__ == "Var" else None
+            if type(value).__name__ in _CONSTANT:
+                constant = value.value
+            if isinstance(constant, float):
+                said = f"{operand.unversioned_name} = {constant!r}"
+                cure = f"{operand.unversioned_name} = float32({constant!r})"
+                yield f"{said} makes {word} float64", f"{cure} for {said}"
+                return
+
+
+_READ = ("binop", "inplace_binop", "unary", "call")
+_CONSTANT = ("Const", "Global", "FreeVar")
+
+
+def _op(value: Any) -> str:
+    return str(value.op) if type(value).__name__ == "Expr" else ""
+
+
+def _variables(value: Any) -> list[Any]:
+    return list(value.list_vars()) if hasattr(value, "list_vars") else []
+
+
+def _plain(kind: Any) -> Any:
+    from ...simulator import seam
+
+    return seam.types.unliteral(kind)
+
+
+def _is(kind: Any, name: str) -> bool:
+    return kind is not None and str(_plain(kind)) == name

@@ -1,0 +1,77 @@
+"""Global accesses whose lanes move more sectors than their bytes need.
+
+Judged per expression over the whole launch, from the counts of `watchers/counting.py`: at least
+`FACTOR` times the fewest sectors and `EXTRA` sectors too many in each request. How lanes walk is
+read off the worst request: by one constant step ("uncoalesced"), from place to place as the data
+say ("scattered"), or cell by cell but off the sectors' edges ("misaligned").
+
+**Limits**: sectors that a cache keeps for a neighbouring line are counted all the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from ..model import Observation, SiteCounts
+
+FACTOR = 2
+EXTRA = 4
+
+
+def dear_accesses(counts: Iterable[SiteCounts]) -> Iterator[Observation]:
+    """One observation per expression that moves far more than it needs, or lies off the edges."""
+    counts = [one for one in counts if one.array.space == "global" and one.worst is not None]
+    in_step = {one.array.name for one in counts if one.sectors == one.ideal_sectors}
+    for one in counts:
+        step, walk = _walk(one)
+        extra = one.sectors - one.ideal_sectors
+        if walk == "contiguous":
+            if extra * 2 >= one.requests and one.array.name not in in_step and extra:
+                yield _seen(one, "misaligned", step)
+        elif one.sectors >= FACTOR * one.ideal_sectors and extra >= EXTRA * one.requests:
+            yield _seen(one, "uncoalesced" if walk == "strided" else "scattered", step)
+
+
+def _walk(one: SiteCounts) -> tuple[int, str]:
+    """Bytes from lane to lane in the worst request, and what kind of walk that is."""
+    assert one.worst is not None
+    address = np.array(one.worst.address)[np.array(one.worst.active)]
+    steps = np.diff(address)
+    if not len(steps):
+        return 0, "contiguous"
+    values, often = np.unique(steps, return_counts=True)
+    step, most = int(values[often.argmax()]), int(often.max())
+    if (np.abs(steps) <= one.width).sum() * 2 > len(steps):
+        return step, "contiguous"
+    return step, "strided" if most * 2 > len(steps) else "scattered"
+
+
+def _seen(one: SiteCounts, kind: str, step: int) -> Observation:
+    assert one.worst is not None
+    return Observation(
+        kind=kind,
+        site=one.site,
+        block=one.worst.block,
+        thread=(0, 0, 0),
+        warp=one.worst.warp,
+        count=one.sectors - one.ideal_sectors,
+        array=one.array,
+        axis=_axis(one, step),
+        detail={
+            "sectors": one.sectors,
+            "least": one.ideal_sectors,
+            "requests": one.requests,
+            "step": step,
+        },
+    )
+
+
+def _axis(one: SiteCounts, step: int) -> int | None:
+    """The axis along which lanes walk, None if it is no step of one axis."""
+    cells = abs(step) // one.array.itemsize
+    for axis, stride in enumerate(one.array.strides):
+        if stride == cells and one.array.shape[axis] > 1 and stride > 1:
+            return axis
+    return None

@@ -1,0 +1,111 @@
+"""Padding of shared arrays that does not do what it is for.
+
+Three forms. The pad stands on the wrong axis: the last rows of a (33, 32) tile are never stored
+and columns still conflict. The array is flat, as large as with a pad, and indexed without it: the
+cells that a pad would have used up are left over at the end. The pad stands right but nothing gains
+by it: the worst request of every expression takes as many wavefronts with the pad as without.
+
+In all three the array's requests must have extra wavefronts: a pad that frees them is none of
+this, nor is a halo, whose cells are stored.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...lockstep.watch import ArrayInfo
+from ...rules import bank
+from ..model import Observation, SiteCounts
+
+MOST_PAD = 8
+Cells = np.ndarray[Any, np.dtype[np.bool_]]
+
+
+def phantom_padding(
+    array: ArrayInfo, counts: Sequence[SiteCounts], stored: Cells
+) -> Iterator[Observation]:
+    """What is wrong with the pad of an array, if it has one; `stored` marks the cells in use.
+
+    `counts` are those of this array alone.
+    """
+    conflicting = [one for one in counts if one.extra and one.kind in ("load", "store")]
+    if not conflicting:
+        return
+    form = _form(array, counts, stored.reshape(array.shape))
+    if form is None:
+        return
+    why, pad, used = form
+    worst = max(conflicting, key=lambda one: (one.extra, one.ways))
+    yield Observation(
+        kind="phantom_padding",
+        site=worst.site,
+        block=(0, 0, 0) if worst.worst is None else worst.worst.block,
+        thread=(0, 0, 0),
+        warp=0 if worst.worst is None else worst.worst.warp,
+        count=sum(one.extra for one in conflicting),
+        array=array,
+        detail={"why": why, "pad": pad, "used": used, "ways": worst.ways},
+    )
+
+
+def _form(
+    array: ArrayInfo, counts: Sequence[SiteCounts], stored: Cells
+) -> tuple[str, int, int] | None:
+    """Which form of phantom padding it is, the pad, and the extent that is in use."""
+    if stored.ndim == 1:
+        return _flat(stored)
+    for axis in range(stored.ndim - 1):
+        rows: Cells = np.any(
+            stored, axis=tuple(other for other in range(stored.ndim) if other != axis)
+        )
+        used = _used(rows)
+        pad = len(rows) - used
+        if 0 < pad <= MOST_PAD and used >= 8 and used & (used - 1) == 0 and stored[..., -1].any():
+            return "axis", pad, used
+    columns: Cells = np.any(stored, axis=tuple(range(stored.ndim - 1)))
+    used = _used(columns)
+    pad = len(columns) - used
+    if 0 < pad and used >= 8 and used & (used - 1) == 0 and not _gains(array, counts, used):
+        return "useless", pad, used
+    return None
+
+
+def _used(stored: Cells) -> int:
+    """How many entries there are up to the last one that is in use."""
+    return int(np.flatnonzero(stored)[-1]) + 1 if stored.any() else 0
+
+
+def _flat(stored: Cells) -> tuple[str, int, int] | None:
+    """Rows times (pitch + pad) cells, of which only rows times pitch are used."""
+    used = _used(stored)
+    left = len(stored) - used
+    for pad in (1, 2, 4, 8):
+        rows, rest = divmod(left, pad)
+        if not rest and rows >= 8 and used % rows == 0:
+            pitch = used // rows
+            if pitch >= 8 and pitch & (pitch - 1) == 0:
+                return "flat", pad, pitch
+    return None
+
+
+def _gains(array: ArrayInfo, counts: Sequence[SiteCounts], pitch: int) -> bool:
+    """Whether the worst request of some expression takes fewer wavefronts thanks to the pad."""
+    padded = array.shape[-1]
+    for one in counts:
+        if one.worst is None or one.kind not in ("load", "store"):
+            continue
+        active = np.array(one.worst.active)
+        cell = np.where(active, (np.array(one.worst.address) - array.base) // array.itemsize, 0)
+        row, column = cell // padded, cell % padded
+        without = (row * pitch + column) * array.itemsize + array.base
+        address = np.where(active, np.array(one.worst.address), array.base)
+        now, then = (
+            int(bank.wavefronts(at, width=one.width, active=active, kind=one.kind))
+            for at in (address, without)
+        )
+        if now < then:
+            return True
+    return False

@@ -1,0 +1,68 @@
+"""The prices of one launch, as observations for the findings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...hardware import limits
+from ...lockstep.memory import KernelArray
+from ...lockstep.watch import Site, Watcher
+from ..model import Observation, SiteCounts
+from ..watchers.initialisation import Initialisation
+from .arithmetic import double_arithmetic
+from .coalescing import dear_accesses
+from .padding import phantom_padding
+from .shared_memory import few_blocks, unused_arrays
+
+if TYPE_CHECKING:
+    from ...lockstep.batch import Batch, Launch
+
+
+class Prices(Watcher):
+    """Notes which shared arrays a launch declares; the rest is worked out when it is over."""
+
+    def __init__(self) -> None:
+        self._declared: dict[Site, KernelArray] = {}
+
+    def start(self, launch: Launch) -> None:
+        """Remember the launch."""
+        self._launch = launch
+
+    def begin_batch(self, batch: Batch) -> None:
+        """Remember the blocks in flight."""
+        self._batch = batch
+
+    def end_batch(self) -> None:
+        """Note the shared arrays that these blocks came by."""
+        for site, array in self._batch.shared.items():
+            if isinstance(site, Site):
+                self._declared.setdefault(site, array)
+
+    def observations(
+        self, counts: Sequence[SiteCounts], written: Initialisation
+    ) -> list[Observation]:
+        """What the launch pays without need, by its counts and the cells it stored."""
+        return list(self._all(counts, written))
+
+    def _all(self, counts: Sequence[SiteCounts], written: Initialisation) -> Iterator[Observation]:
+        from ...simulator import devices
+
+        yield from double_arithmetic(self._launch.types)
+        yield from few_blocks(self._launch, self._declared, limits(devices.cc()))
+        if not counts:
+            return
+        yield from dear_accesses(counts)
+        yield from unused_arrays(self._declared, counts)
+        for array in self._declared.values():
+            on_it = [one for one in counts if _same(one, array)]
+            stored = written.stored(array)
+            if on_it and stored is not None:
+                yield from phantom_padding(array, on_it, np.asarray(stored))
+
+
+def _same(one: SiteCounts, array: KernelArray) -> bool:
+    found = one.array
+    return (found.name, found.base, found.shape) == (array.name, array.base, array.shape)

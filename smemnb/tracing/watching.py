@@ -1,0 +1,66 @@
+"""The watchers of one launch, and what they leave behind, also when the kernel stopped early."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+from ..lockstep.watch import Watcher
+from .model import Observation, SiteCounts
+from .prices import Prices
+from .watchers.barriers import Barriers
+from .watchers.bounds import Bounds
+from .watchers.counting import Counting
+from .watchers.initialisation import Initialisation
+from .watchers.orders import Orders
+from .watchers.races import Races
+
+if TYPE_CHECKING:
+    from ..lockstep.batch import Batch, Launch
+
+
+class Watched(Watcher):
+    """What the engine was asked to launch, after all defaults were filled in, and its watchers."""
+
+    launch: Launch
+    watched_blocks = 0
+
+    def __init__(self, counts: bool, checks: bool) -> None:
+        self._prices, self._written = Prices(), Initialisation()
+        self._counting = [Counting()] if counts else []
+        self._checking: list[Races | Initialisation | Barriers | Bounds | Orders] = []
+        if checks:
+            self._checking = [Races(), self._written, Barriers(), Bounds(), Orders()]
+
+    @property
+    def all(self) -> tuple[Watcher, ...]:
+        """Every watcher, in the order in which they are told."""
+        return (self, *self._counting, *self._checking, self._prices)
+
+    def start(self, launch: Launch) -> None:
+        """Keeps the launch, which goes on to learn its shared memory."""
+        self.launch = launch
+
+    def begin_batch(self, batch: Batch) -> None:
+        """Counts the blocks that are watched."""
+        self.watched_blocks += batch.count
+
+    def stopped(self) -> None:
+        """Let every watcher settle what it put aside: the kernel stopped in the middle."""
+        for watcher in self.all:
+            with contextlib.suppress(AttributeError):  # stopped before its first batch
+                watcher.end_batch()
+                watcher.finish()
+
+    def counts(self) -> list[SiteCounts] | None:
+        """The counts per access expression, None if nobody counted."""
+        if not self._counting:
+            return None
+        return [one for watcher in self._counting for one in watcher.counts()]
+
+    def observations(self, counts: list[SiteCounts] | None) -> list[Observation] | None:
+        """What went wrong and what is paid for nothing, None if nobody looked."""
+        if not self._checking:
+            return None
+        seen = [one for watcher in self._checking for one in watcher.observations()]
+        return seen + self._prices.observations(counts or [], self._written)

@@ -23,6 +23,8 @@ from typing import Any
 import numpy as np
 
 from . import typing_rules as rules
+from .casts import cast, to_bool, to_float, to_int
+from .powers import power
 from .typing_rules import (
     COMPLEXES,
     FLOAT16,
@@ -36,110 +38,34 @@ from .typing_rules import (
     DType,
 )
 
+__all__ = ["FUNCTIONS", "Meaning", "cast", "power", "to_bool", "to_float", "to_int"]
+
 Meaning = Callable[..., Any]
 
 
-def cast(value: Any, dtype: DType) -> Any:
-    """A lane value in another dtype, as a GPU converts: the meaning of int32(x), x stored, etc.
-
-    Integers wrap. float32 and float64 are cut towards zero, float16 is rounded to even (PTX
-    `cvt.rzi` and `cvt.rni`, which is what Numba compiles to). A float beyond the integer type's
-    range gives the nearest end; 8-bit targets go through 16 bits first. NaN gives 0, or the bit
-    pattern 100...0 if either side has 64 bits.
-
-    >>> cast(np.float32(-1.5), np.dtype("uint32")), cast(np.int64(300), np.dtype("uint8"))
-    (np.uint32(0), np.uint8(44))
-    """
-    if value.dtype == dtype:
-        return value
-    if value.dtype.kind == "f" and dtype.kind in "iu":
-        return _cut(value, dtype)
-    return value.astype(dtype)
-
-
-def _cut(value: Any, dtype: DType) -> Any:
-    half = value.dtype == FLOAT16
-    via = np.dtype(f"{dtype.kind}2") if dtype.itemsize == 1 and not half else dtype
-    info = np.iinfo(via)
-    number = np.rint(value.astype(FLOAT32)) if half else value
-    past = 2.0 ** (info.bits - (dtype.kind == "i"))
-    inside = (number >= info.min) & (number < past)
-    if bool(np.all(inside)):
-        return number.astype(via).astype(dtype)
-    nan = 0 if value.dtype.itemsize < 8 and dtype.itemsize < 8 else 1 << (8 * dtype.itemsize - 1)
-    kept = np.where(inside, number, 0).astype(via)
-    ends = np.where(number >= past, via.type(info.max), via.type(info.min))
-    ends = np.where(np.isnan(value), np.array(nan, f"u{via.itemsize}").astype(via), ends)
-    whole = np.where(inside, kept, ends).astype(dtype)
-    return whole if isinstance(value, np.ndarray) else whole[()]
-
-
-def to_int(value: Any) -> Any:
-    """int(x): an integer keeps its type, bool and floats give int64."""
-    return cast(value, rules.int_dtype(value.dtype))
-
-
-def to_float(value: Any) -> Any:
-    """float(x): a float keeps its type, an integer gives float64."""
-    return cast(value, rules.float_dtype(value.dtype))
-
-
-def to_bool(value: Any) -> Any:
-    """bool(x): True where x is not 0."""
-    return value.astype(bool)
-
-
-def power(base: Any, exponent: Any) -> Any:
-    """`base ** exponent`, with an integer exponent by squaring in the result's type, as Numba.
-
-    >>> power(np.int32(3), np.int64(4)), power(np.int64(2), np.int64(-1))
-    (np.int64(81), np.int64(0))
-    >>> power(np.float32(1.1), np.int64(2)).dtype
-    dtype('float32')
-    """
-    rule = rules.binary("**", base.dtype, exponent.dtype)
-    if exponent.dtype.kind in "biu" and rule.result.kind in "iuf":
-        return _repeated_product(cast(base, rule.result), exponent)
-    with np.errstate(all="ignore"):
-        return np.power(cast(base, rule.cast), cast(exponent, rule.cast))
-
-
-def _repeated_product(base: Any, exponent: Any) -> Any:
-    wide = exponent.astype(INT64 if exponent.dtype.kind in "bi" else UINT64)
-    negative, left = wide < 0, np.abs(wide).astype(UINT64)
-    one = base.dtype.type(1)
-    with np.errstate(all="ignore"):
-        if bool(np.any(left > 0x10000)):
-            return cast(np.power(base.astype(FLOAT64), wide.astype(FLOAT64)), base.dtype)
-        product, square = one + 0 * base * left.astype(base.dtype), base
-        while bool(np.any(left)):
-            product = np.where(left & UINT64.type(1), product * square, product)
-            left, square = left >> UINT64.type(1), square * square
-        if bool(np.any(negative)):
-            product = np.where(negative, _inverted(product, base), product)
-    return product if isinstance(product, np.ndarray) and product.ndim else product[()]
-
-
-def _inverted(product: Any, base: Any) -> Any:
-    if base.dtype.kind == "f":
-        return base.dtype.type(1) / product
-    lowest = np.array(1 << 63, UINT64).astype(base.dtype)
-    unit = (base == 1) | ((base == -1) if base.dtype.kind == "i" else False)
-    return np.where(base == 0, lowest, np.where(unit, product, 0)).astype(base.dtype)
-
-
 def _round(value: Any, digits: Any = None) -> Any:
-    """round(x): int64, halves to even; round(x, digits): a float."""
+    """round(x): int64, halves to even; round(x, digits): a float, by way of such an int64."""
     number = value.astype(rules._float_for(value.dtype, value.dtype, 4))
-    if digits is None:
-        return cast(np.rint(number.astype(FLOAT64)), INT64)
-    scale = np.power(10.0, np.abs(digits).astype(FLOAT64))
     with np.errstate(all="ignore"):
+        if digits is None:
+            return cast(np.rint(number.astype(FLOAT64)), INT64)
+        scale = np.power(10.0, np.abs(digits).astype(FLOAT64))
         scaled = np.where(digits >= 0, number * scale, number / scale)
-        whole = np.rint(scaled)
+        whole = cast(np.rint(scaled), INT64)
         result = np.where(digits >= 0, whole / scale, whole * scale)
         result = np.where(np.isfinite(scaled), result, number).astype(number.dtype)
     return result if isinstance(value, np.ndarray) or isinstance(digits, np.ndarray) else result[()]
+
+
+def _complex(real: Any, imag: Any = None) -> Any:
+    """complex(x), complex(x, y): complex64 only if all parts are float32."""
+    small = all(part.dtype == FLOAT32 for part in (real, imag) if part is not None)
+    dtype = COMPLEXES[not small]
+    if imag is None:
+        return real.astype(dtype)
+    made = np.zeros(np.broadcast_shapes(np.shape(real), np.shape(imag)), dtype)
+    made.real, made.imag = real, imag
+    return made if made.ndim else made[()]
 
 
 def _extreme(better: np.ufunc, float_pair: np.ufunc) -> Meaning:
@@ -325,11 +251,12 @@ def _registry() -> dict[object, Meaning]:
         int: to_int,
         float: to_float,
         bool: to_bool,
-        complex: lambda v: v.astype(COMPLEXES[v.dtype == FLOAT32]),
+        complex: _complex,
         math.atan2: _two_floats(np.arctan2, integers_wide=True),
         math.hypot: _two_floats(np.hypot, integers_wide=True),
         math.fmod: _two_floats(np.fmod),
         math.copysign: _two_floats(np.copysign),
+        math.nextafter: _two_floats(np.nextafter),
         math.remainder: _two_floats(_by_element(math.remainder, lambda x, y: math.nan)),
         math.pow: _math_pow,
         math.ldexp: _ldexp,

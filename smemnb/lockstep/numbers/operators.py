@@ -15,13 +15,17 @@ import numpy as np
 
 from ..lanes import LaneValue, cast
 from . import typing_rules
-from .math_functions import power
+from .powers import divide, multiply, power
 
 Binary = Callable[[LaneValue, LaneValue], LaneValue]
 Unary = Callable[[LaneValue], LaneValue]
 
 
-def _binary(symbol: str, compute: Callable[..., Any]) -> Binary:
+def _binary(
+    symbol: str, compute: Callable[..., Any], exact: Callable[..., Any] | None = None
+) -> Binary:
+    """An operator: `compute` where the table says None, `exact` (or the same) on cast operands."""
+    after_casts = exact or compute
     table = typing_rules.TABLE[symbol]
 
     def apply(left: LaneValue, right: LaneValue) -> LaneValue:
@@ -32,7 +36,7 @@ def _binary(symbol: str, compute: Callable[..., Any]) -> Binary:
         if rule is None:
             return compute(left, right)
         operand, result = rule
-        return cast(compute(cast(left, operand), cast(right, operand)), result)
+        return cast(after_casts(cast(left, operand), cast(right, operand)), result)
 
     return apply
 
@@ -53,8 +57,8 @@ def _unary(symbol: str, compute: Callable[..., Any]) -> Unary:
 BINARY: dict[type[ast.operator], Binary] = {
     ast.Add: _binary("+", np.add),
     ast.Sub: _binary("-", np.subtract),
-    ast.Mult: _binary("*", np.multiply),
-    ast.Div: _binary("/", np.true_divide),
+    ast.Mult: _binary("*", np.multiply, multiply),
+    ast.Div: _binary("/", np.true_divide, divide),
     ast.FloorDiv: _binary("//", np.floor_divide),
     ast.Mod: _binary("%", np.remainder),
     ast.Pow: power,
@@ -105,15 +109,8 @@ def _of_tuples(symbol: str, left: LaneValue, right: LaneValue) -> LaneValue:
 
 
 def static_power(base: LaneValue, exponent: int) -> LaneValue:
-    """`base ** exponent` with a literal exponent: multiplications in the result's type."""
-    value = cast(base, typing_rules.static_power(base.dtype, exponent).result)
-    result, left = value.dtype.type(1), abs(exponent)
-    while left:
-        if left & 1:
-            result = result * value
-        value = value * value
-        left >>= 1
-    return value.dtype.type(1) / result if exponent < 0 else result
+    """`base ** exponent` with a literal exponent: that of an int64."""
+    return power(base, typing_rules.literal_dtype(exponent).type(exponent))
 
 
 @functools.cache

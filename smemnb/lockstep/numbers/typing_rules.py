@@ -159,8 +159,8 @@ _NUMPY: dict[str, np.ufunc] = {
 def _entry(op: str, a: DType, b: DType) -> Entry:
     """The rule, or None where NumPy casts so by itself (int32 + int64, float32 * float64)."""
     rule = _rule(op, a, b)
-    if isinstance(rule, Refused):
-        return rule
+    if isinstance(rule, Refused) or ("c" in (a.kind, b.kind) and op in ("*", "/")):
+        return rule  # NumPy may round a product of complex numbers otherwise
     try:
         natural = _NUMPY[op].resolve_dtypes((a, b, None))
     except TypeError:

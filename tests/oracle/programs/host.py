@@ -97,7 +97,7 @@ def _types(function: Any, blocks: Any, typemap: Any) -> tuple[Any, Any]:
             said = str(seam.types.unliteral(kind))
             temporary = _TEMPORARY.match(name)
             if temporary:
-                at = int(temporary[1] or temporary[2]) // 2
+                at = int(temporary[1] or temporary[2]) // 2 - 1  # Numba counts from 2
                 if at < len(positions) and None not in positions[at]:
                     expressions.setdefault(positions[at], set()).add(said)
             elif not name.startswith("$") and getattr(statement.value, "op", "") != "phi":

@@ -16,7 +16,7 @@ import llvmlite.binding as llvm
 
 _SAME = """
 acos acosh asin asinh atan atan2 atanh ceil copysign cos cosh erf erfc exp exp2 expm1 fabs floor
-fma fmax fmin fmod hypot ldexp lgamma llrint llround log log10 log1p log2 nearbyint nextafter pow
+fma fmax fmin fmod hypot ldexp lgamma log log10 log1p log2 nearbyint nextafter pow
 remainder rint round sin sinh sqrt tan tanh tgamma trunc frexp modf cbrt
 """.split()
 """Functions of libdevice that the C library has under the same name."""
@@ -34,14 +34,39 @@ define i32 @__nv_isfinited(double %x) { %a = call double @llvm.fabs.f64(double %
   %c = fcmp olt double %a, 0x7FF0000000000000 %r = zext i1 %c to i32 ret i32 %r }
 define i32 @__nv_finitef(float %x) { %a = call float @llvm.fabs.f32(float %x)
   %c = fcmp olt float %a, 0x7FF0000000000000 %r = zext i1 %c to i32 ret i32 %r }
-define double @__nv_powi(double %x, i32 %n) { %e = sitofp i32 %n to double
-  %r = call double @__nv_pow(double %x, double %e) ret double %r }
-define float @__nv_powif(float %x, i32 %n) { %a = fpext float %x to double
-  %e = sitofp i32 %n to double %p = call double @__nv_pow(double %a, double %e)
-  %r = fptrunc double %p to float ret float %r }
 declare double @llvm.fabs.f64(double)
 declare float @llvm.fabs.f32(float)
-declare double @__nv_pow(double, double)
+"""
+
+
+def _powers(kind: str, name: str) -> str:
+    """libdevice's power with an int exponent: squaring, and one division at the end."""
+    return f"""
+define {kind} @{name}({kind} %x, i32 %n) {{
+start:
+  %minus = sub i32 0, %n
+  %negative = icmp slt i32 %n, 0
+  %e0 = select i1 %negative, i32 %minus, i32 %n
+  br label %loop
+loop:
+  %a = phi {kind} [%x, %start], [%aa, %more]
+  %e = phi i32 [%e0, %start], [%half, %more]
+  %r = phi {kind} [1.0, %start], [%next, %more]
+  %bit = and i32 %e, 1
+  %odd = icmp ne i32 %bit, 0
+  %ra = fmul {kind} %r, %a
+  %next = select i1 %odd, {kind} %ra, {kind} %r
+  %half = lshr i32 %e, 1
+  %done = icmp eq i32 %half, 0
+  br i1 %done, label %end, label %more
+more:
+  %aa = fmul {kind} %a, %a
+  br label %loop
+end:
+  %inverse = fdiv {kind} 1.0, %next
+  %result = select i1 %negative, {kind} %inverse, {kind} %next
+  ret {kind} %result
+}}
 """
 
 
@@ -118,6 +143,12 @@ good:
 
 
 _NOTE = """
+declare double @llvm.rint.f64(double)
+define i64 @__nv_llrint(double %x) {
+  %r = call double @llvm.rint.f64(double %x)
+  %i = call i64 @fptosi_double_i64(double %r)
+  ret i64 %i
+}
 @undefined = global [4096 x i8] zeroinitializer
 declare double @llvm.trunc.f64(double)
 define void @note_undefined() {
@@ -127,7 +158,8 @@ define void @note_undefined() {
   ret void
 }
 """
-SUPPORT = _PREDICATES + _registers() + _NOTE + _checked_casts() + _checked_shifts()
+_POWERS = _powers("float", "__nv_powif") + _powers("double", "__nv_powi")
+SUPPORT = _PREDICATES + _POWERS + _registers() + _NOTE + _checked_casts() + _checked_shifts()
 OWN = set(re.findall(r"define \S+ @(\w+)\(", SUPPORT))
 _DECLARED = "\n".join(
     f"declare {kind} @{name}({given})"

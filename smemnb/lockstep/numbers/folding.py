@@ -1,0 +1,37 @@
+"""Operators between literals, computed as CPython does while it compiles.
+
+Numba reads bytecode, and there `2**70 >> 60`, `7 // 2` or `3 ** -1` are already constants, with
+Python's numbers and not with 64-bit ones. What CPython folds differs between its versions, so it
+is asked: an expression of literals is compiled, and if one constant is left, that is its value.
+"""
+
+from __future__ import annotations
+
+import ast
+import dis
+from typing import Any
+
+_QUIET = {"RESUME", "NOP", "CACHE", "LOAD_CONST", "LOAD_SMALL_INT", "RETURN_VALUE", "RETURN_CONST"}
+
+
+def folded(node: ast.expr) -> Any:
+    """The number CPython puts in place of an operator between literals; None where it puts none.
+
+    >>> folded(ast.parse("3 ** -1 * 6", mode="eval").body), folded(ast.parse("x + 1").body[0].value)
+    (2.0, None)
+    """
+    if not _of_literals(node):
+        return None
+    code = compile(ast.Expression(node), "<constant>", "eval")
+    if any(step.opname not in _QUIET for step in dis.get_instructions(code)):
+        return None
+    value = eval(code, {"__builtins__": {}})
+    return value if isinstance(value, bool | int | float | complex) else None
+
+
+def _of_literals(node: ast.expr) -> bool:
+    if isinstance(node, ast.BinOp):
+        return _of_literals(node.left) and _of_literals(node.right)
+    if isinstance(node, ast.UnaryOp):
+        return _of_literals(node.operand)
+    return isinstance(node, ast.Constant) and isinstance(node.value, int | float | complex)

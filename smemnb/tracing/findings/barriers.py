@@ -47,7 +47,37 @@ def _syncwarp(words: Words, seen: Observation) -> tuple[str, str]:
     )
 
 
+def _stray(words: Words, seen: Observation) -> tuple[str, str]:
+    return (
+        f"{words.line(seen.site)} runs {seen.site.text}: {words.thread(seen)}, reads lane "
+        f"{seen.detail['source']}, which takes no part in it, so the value is undefined.",
+        "Let every lane that is read run the same line: move the shuffle out of the if, or out of "
+        "a loop that lanes leave at different times, and keep or drop its result inside.",
+    )
+
+
+def _unnamed(words: Words, seen: Observation) -> tuple[str, str]:
+    return (
+        f"{words.line(seen.site)} runs {seen.site.text} in {words.thread(seen)}, lane "
+        f"{seen.detail['lane']}, which its own mask does not name: what comes back is undefined.",
+        "Name every lane that runs the line: 0xffffffff where all do.",
+    )
+
+
+def _missing(words: Words, seen: Observation) -> tuple[str, str]:
+    return (
+        f"{words.line(seen.site)} runs {seen.site.text}, whose mask names lane "
+        f"{seen.detail['lane']} ({words.thread(seen)}), which is elsewhere: a GPU waits for it, or "
+        "what comes back is undefined.",
+        "Move the line to where all named lanes pass, or name only those that come: "
+        "cuda.ballot_sync(0xffffffff, condition) before the if gives that mask.",
+    )
+
+
 SAID: dict[str, Say] = {
+    "stray_shuffle": _stray,
+    "unnamed_lane": _unnamed,
+    "missing_lane": _missing,
     "divergent_syncwarp": _syncwarp,
     "divergent_barrier": _divergent,
     "exited_before_barrier": _exited,

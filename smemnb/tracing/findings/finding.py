@@ -24,6 +24,9 @@ SEVERITY = {
     "wrapped_index": "warning",
     "index_overflow": "error",
     "divergent_syncwarp": "error",
+    "stray_shuffle": "error",
+    "unnamed_lane": "error",
+    "missing_lane": "error",
     "uncoalesced": "warning",
     "phantom_padding": "warning",
     "float64_arithmetic": "warning",
@@ -38,7 +41,8 @@ _UNIT = {"uninitialised": "time", "stale": "time", "out_of_range": "time", "wrap
 _UNIT |= {"index_overflow": "time", "unused_barrier": "time", "float64_arithmetic": "operation"}
 _UNIT |= {"uncoalesced": "extra sector", "scattered": "extra sector", "misaligned": "extra sector"}
 _UNIT |= {"phantom_padding": "extra wavefront", "unused_shared": "byte", "shared_occupancy": "byte"}
-_UNIT |= {"divergent_syncwarp": "thread"}
+_UNIT |= {"divergent_syncwarp": "thread", "missing_lane": "time"}
+_UNIT |= {"stray_shuffle": "time", "unnamed_lane": "time"}
 _UNIT |= {"divergent_barrier": "thread", "exited_before_barrier": "thread"}
 
 

@@ -18,6 +18,7 @@ from ..model import Observation, SiteCounts
 
 FACTOR = 2
 EXTRA = 4
+MANY = 32  # requests, before a sector too many in each is worth a note
 
 
 def dear_accesses(counts: Iterable[SiteCounts]) -> Iterator[Observation]:
@@ -28,7 +29,8 @@ def dear_accesses(counts: Iterable[SiteCounts]) -> Iterator[Observation]:
         step, walk = _walk(one)
         extra = one.sectors - one.ideal_sectors
         if walk == "contiguous":
-            if extra * 2 >= one.requests and one.array.name not in in_step and extra:
+            often = one.requests >= MANY and extra * 2 >= one.requests
+            if often and one.array.name not in in_step:
                 yield _seen(one, "misaligned", step)
         elif one.sectors >= FACTOR * one.ideal_sectors and extra >= EXTRA * one.requests:
             yield _seen(one, "uncoalesced" if walk == "strided" else "scattered", step)

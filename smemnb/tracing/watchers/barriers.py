@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...lockstep.watch import Barrier, Site, Watcher
+from ...lockstep.watch import Barrier, Exchange, Site, Watcher
 from ..model import Observation
 
 if TYPE_CHECKING:
@@ -50,6 +50,41 @@ class Barriers(Watcher):
         here = arrived.any(axis=1, keepdims=True)
         self._note("divergent_barrier", event.site, arrived, live & ~arrived & here)
         self._note("exited_before_barrier", event.site, arrived, began & ~live & here)
+
+    def exchange(self, event: Exchange) -> None:
+        """Keep lanes of a shuffle, vote or match that do not fit together."""
+        shape = (self._batch.count * self._launch.warps, 32)
+        for kind, lanes in (
+            ("stray_shuffle", event.strays),
+            ("unnamed_lane", event.unnamed),
+            ("missing_lane", event.missing),
+        ):
+            found = np.broadcast_to(lanes & self._launch.live, self._batch.shape)
+            if not found.any():
+                continue
+            source = found
+            if kind == "stray_shuffle":
+                source = np.broadcast_to(event.source, self._batch.shape)
+            self._note_lanes(kind, event.site, found.reshape(shape), source.reshape(shape))
+
+    def _note_lanes(self, kind: str, site: Site, lanes: Array, source: Array) -> None:
+        """Keep the first of these lanes, and the lane that it reads; count all."""
+        count = int(lanes.sum())
+        seen = self._found.get((kind, site))
+        if seen is not None:
+            self._found[kind, site] = replace(seen, count=seen.count + count)
+            return
+        row, lane = (int(n) for n in np.argwhere(lanes)[0])
+        block, warp = divmod(row, self._launch.warps)
+        self._found[kind, site] = Observation(
+            kind=kind,
+            site=site,
+            block=self._launch.block_of(self._batch.first + block),
+            thread=self._launch.thread_of(warp, lane),
+            warp=warp,
+            count=count,
+            detail={"lane": lane, "source": int(source[row, lane])},
+        )
 
     def _warp(self, event: Barrier) -> None:
         """Lanes that a syncwarp waits for, have not returned, and are elsewhere."""

@@ -1,0 +1,128 @@
+"""Words of prices: sectors, wavefronts, float64 and shared memory that are paid for nothing."""
+
+from __future__ import annotations
+
+from ..model import Observation
+from .words import Say, Words, act
+
+
+def _uncoalesced(words: Words, seen: Observation) -> tuple[str, str]:
+    step = abs(int(seen.detail["step"]))
+    cause = f"{_moved(words, seen)}: from lane to lane it goes on by {step} bytes"
+    axis = "" if seen.axis is None else f", along axis {seen.axis} of {_name(seen)}"
+    if seen.axis is None:
+        return f"{cause}.", (
+            "Let neighbouring lanes take neighbouring cells: one array per field, or load the "
+            "cells in order into a shared tile and pick from there."
+        )
+    last = 0 if seen.array is None else len(seen.array.shape) - 1
+    return f"{cause}{axis}.", (
+        f"Let threadIdx.x walk along axis {last}: exchange the roles of x and y, or stage the "
+        "cells in a shared tile and exchange them there."
+    )
+
+
+def _scattered(words: Words, seen: Observation) -> tuple[str, str]:
+    return f"{_moved(words, seen)}: its lanes go where the data send them.", (
+        "That is the price of a gather; sorting the indices, or a tile of the cells in shared "
+        "memory, lowers it."
+    )
+
+
+def _misaligned(words: Words, seen: Observation) -> tuple[str, str]:
+    return f"{_moved(words, seen)}: its lanes go from cell to cell, but begin inside a sector.", (
+        "Let the first lane of a warp begin at a multiple of 32 bytes: pad the rows of "
+        f"{_name(seen)}, or shift the work by the odd cells."
+    )
+
+
+def _moved(words: Words, seen: Observation) -> str:
+    sectors, least = int(seen.detail["sectors"]), int(seen.detail["least"])
+    return (
+        f"{words.line(seen.site)} {act(seen.site)} and moves {sectors:,} sectors where "
+        f"{least:,} would hold the bytes"
+    )
+
+
+def _phantom(words: Words, seen: Observation) -> tuple[str, str]:
+    name, shape = _name(seen), () if seen.array is None else seen.array.shape
+    pad, used = int(seen.detail["pad"]), int(seen.detail["used"])
+    still = f"{words.line(seen.site)} {act(seen.site)} still {seen.detail['ways']}-way"
+    if seen.detail["why"] == "axis":
+        swapped = ", ".join(map(str, (*shape[:-2], used, shape[-1] + pad)))
+        return (
+            f"{name} of shape {shape} is padded on the wrong axis: its last {_rows(pad)} never "
+            f"stored, and {still}.",
+            f"Pad the last axis: shape ({swapped}), so that the rows begin in different banks.",
+        )
+    if seen.detail["why"] == "flat":
+        pitch = used + pad
+        return (
+            f"{name} has room for rows of {pitch}, but is indexed with rows of {used}: the pad is "
+            f"never between two rows, and {still}.",
+            f"Multiply the row by {pitch} in every index of {name}.",
+        )
+    return (
+        f"the pad of {name}, shape {shape}, frees nothing: with rows of {used} the requests take "
+        f"as many wavefronts, and {still}.",
+        "Choose the pad by the access that conflicts (an odd number of words per row for a "
+        "column), or leave it away where a swizzle does its work.",
+    )
+
+
+def _rows(pad: int) -> str:
+    return "row is" if pad == 1 else f"{pad} rows are"
+
+
+def _float64(words: Words, seen: Observation) -> tuple[str, str]:
+    more = "" if seen.count == 1 else f", {seen.count} operations in all"
+    return (
+        f"{words.line(seen.site)} computes {seen.site.text} in float64{more}, as "
+        f"{seen.detail['why']}; the arrays are float32.",
+        f"Write {seen.detail['instead']}: a GPU does float64 at a fraction of the speed.",
+    )
+
+
+def _occupancy(words: Words, seen: Observation) -> tuple[str, str]:
+    at = seen.detail
+    allowed = int(at["allowed"])
+    blocks = "1 block fits" if allowed == 1 else f"{allowed} blocks fit"
+    return (
+        f"{seen.count:,} bytes of shared memory per block, most of them {_name(seen)} in "
+        f"{words.line(seen.site)}: {blocks} into an SM of cc {at['cc']} ({int(at['per_sm']):,} "
+        f"bytes), with {at['warps']} of its {at['most']} warps.",
+        f"A smaller tile lets up to {at['possible']} blocks in; few warps are enough only if each "
+        "has much to do between two loads.",
+    )
+
+
+def _unused_shared(words: Words, seen: Observation) -> tuple[str, str]:
+    return (
+        f"{words.line(seen.site)} declares {_name(seen)}, {seen.count:,} bytes, and no thread "
+        "loads or stores it.",
+        "Take the array out: its bytes count towards the limit of the block and the SM.",
+    )
+
+
+def _unused_barrier(words: Words, seen: Observation) -> tuple[str, str]:
+    return (
+        f"the barrier of {words.line(seen.site)} orders nothing in this launch: no thread comes "
+        "to what another one touched before it.",
+        "Take it out, if that holds for every launch; it costs time only.",
+    )
+
+
+def _name(seen: Observation) -> str:
+    return "the array" if seen.array is None else seen.array.name
+
+
+SAID: dict[str, Say] = {
+    "uncoalesced": _uncoalesced,
+    "scattered": _scattered,
+    "misaligned": _misaligned,
+    "phantom_padding": _phantom,
+    "float64_arithmetic": _float64,
+    "shared_occupancy": _occupancy,
+    "unused_shared": _unused_shared,
+    "unused_barrier": _unused_barrier,
+}

@@ -1,32 +1,61 @@
-"""Elements of arrays: an index, a load, a store, a store that begins with a load."""
+"""Elements of arrays, views and fields: what stands in a subscript, read, stored, updated.
+
+What an index holds is seen while compiling: numbers alone take the short way to
+`KernelArray.load` and `save`; slices, `...`, `None` and names of fields the longer one.
+"""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
-from ..lanes import LaneValue, Mask
+import numpy as np
+
+from ..lanes import LaneValue, Mask, chosen
 from ..memory import KernelArray
+from ..memory.attributes import MISSING, attribute, field, field_array
+from ..memory.sequences import Flat
+from ..memory.views import LaneSlice, indexed, is_view
+from ..memory.whole import store_whole
 from ..numbers.operators import BINARY
+from ..watch import Site
 from .scope import EXPRESSIONS, Expression, Frame, Scope, Statement
 
-Index = Callable[[Frame, Mask], tuple[LaneValue, ...]]
+Index = Callable[[Frame, Mask], tuple[Any, ...]]
 Setter = Any  # (frame, mask, value) -> None
 
 
-def index_of(scope: Scope, node: ast.Subscript) -> Index:
-    """The closure of a subscript's index, always a tuple of lane values."""
-    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
-    for part in parts:
-        if isinstance(part, ast.Slice):
-            scope.refuse(
-                node, f"the engine does not run the slice {ast.unparse(node)}", "Index one element."
-            )
-    items = [scope.expression(part) for part in parts]
+def _bound(scope: Scope, node: ast.expr | None) -> Expression:
+    return (lambda frame, mask: None) if node is None else scope.expression(node)
 
-    def run(frame: Frame, mask: Mask) -> tuple[LaneValue, ...]:
-        flat: list[LaneValue] = []
+
+def _slice(scope: Scope, node: ast.Slice) -> Expression:
+    parts = [_bound(scope, part) for part in (node.lower, node.upper, node.step)]
+    return lambda frame, mask: LaneSlice(*(part(frame, mask) for part in parts))
+
+
+def _item(scope: Scope, node: ast.expr) -> tuple[Expression, bool]:
+    """The closure of one part of an index, and whether it may be more than a number."""
+    if isinstance(node, ast.Slice):
+        return _slice(scope, node), True
+    if isinstance(node, ast.Constant) and (node.value is None or node.value is Ellipsis):
+        value = node.value
+        return lambda frame, mask: value, True
+    if isinstance(node, ast.Attribute) and scope.static(node) is np.newaxis:
+        return lambda frame, mask: None, True
+    return scope.expression(node), False
+
+
+def index_of(scope: Scope, node: ast.Subscript) -> tuple[Index, bool]:
+    """The closure of a subscript's index, always a tuple, and whether it may give a view."""
+    parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+    compiled = [_item(scope, part) for part in parts]
+    items, views = [item for item, _ in compiled], any(view for _, view in compiled)
+    views = views or _names_slice(scope)
+
+    def run(frame: Frame, mask: Mask) -> tuple[Any, ...]:
+        flat: list[Any] = []
         for item in items:
             value = item(frame, mask)
             flat.extend(value) if isinstance(value, tuple) else flat.append(value)
@@ -35,71 +64,273 @@ def index_of(scope: Scope, node: ast.Subscript) -> Index:
     if len(items) == 1:
         only = items[0]
 
-        def run_one(frame: Frame, mask: Mask) -> tuple[LaneValue, ...]:
+        def run_one(frame: Frame, mask: Mask) -> tuple[Any, ...]:
             value = only(frame, mask)
             return value if isinstance(value, tuple) else (value,)
 
-        return run_one
-    return run
+        return run_one, views
+    return run, views
+
+
+def _names_slice(scope: Scope) -> bool:
+    """Whether the function makes slices by name, so that any variable may hold one."""
+    return any(isinstance(n, ast.Name) and n.id == "slice" for n in ast.walk(scope.tree))
 
 
 def _subscript(scope: Scope, node: ast.Subscript) -> Expression:
-    owner, index, site = (
+    owner, (index, views), site = (
         scope.expression(node.value),
         index_of(scope, node),
         scope.site(node, "load"),
     )
+    tell = _Refusals(scope, node, site)
 
     def run(frame: Frame, mask: Mask) -> LaneValue:
         target, at = owner(frame, mask), index(frame, mask)
-        if isinstance(target, tuple):
-            return target[int(at[0])]
-        if not isinstance(target, KernelArray) or len(at) > len(target.shape):
-            scope.refuse(
-                node, f"{site.text} has too many indices", "Give one index per axis of the array."
-            )
-        return target.load(frame.batch, at, mask, site)
+        if isinstance(target, KernelArray) and not target.special and len(at) <= len(target.shape):
+            return target.load(frame.batch, at, mask, site)
+        return _read(target, at, frame, mask, site, tell)
 
-    return run
+    def run_views(frame: Frame, mask: Mask) -> LaneValue:
+        return _read(owner(frame, mask), index(frame, mask), frame, mask, site, tell)
+
+    return run_views if views else run
+
+
+class _Refusals:
+    """What a subscript says when it cannot be run."""
+
+    def __init__(self, scope: Scope, node: ast.expr, site: Site) -> None:
+        self.scope, self.node, self.site = scope, node, site
+
+    def no_array(self) -> NoReturn:
+        self.scope.refuse(
+            self.node,
+            f"{self.site.text} takes an element of what has none",
+            "Index an array or a tuple.",
+        )
+
+    def too_many(self) -> NoReturn:
+        self.scope.refuse(
+            self.node,
+            f"{self.site.text} has too many indices",
+            "Give one index per axis of the array.",
+        )
+
+    def read_only(self, name: str) -> NoReturn:
+        self.scope.refuse(
+            self.node,
+            f"{self.site.text} stores into {name!r}, a constant of the compiled kernel",
+            "Pass the array as an argument.",
+        )
+
+    def whole_update(self) -> NoReturn:
+        self.scope.refuse(
+            self.node,
+            f"{self.site.text} is a part of an array, which Numba cannot update at once",
+            "Write the loop out: for i in range(...): a[i] += ...",
+        )
+
+
+def _read(
+    target: Any, at: tuple[Any, ...], frame: Frame, mask: Mask, site: Site, tell: _Refusals
+) -> LaneValue:
+    """What a subscript reads: a view, a field, an item of a tuple, an element."""
+    batch = frame.batch
+    if isinstance(target, KernelArray):
+        if target.is_record and at:
+            if isinstance(at[0], str) and target.shape:
+                return field_array(target, at[0])
+            if not target.shape:
+                return field(target, _name_of(at[0]), batch, mask, site)
+        if _counted(at) > len(target.shape):
+            tell.too_many()
+        if is_view(at):
+            return indexed(target, batch, at, mask, site)
+        return target.load(batch, at, mask, site)
+    if isinstance(target, tuple):
+        return _tuple_item(target, at[0])
+    if isinstance(target, Flat):
+        return target.load(batch, at[0], mask, site)
+    if hasattr(target, "each"):  # lanes differ in what they index
+        return target.each(lambda option, lanes: _read(option, at, frame, mask & lanes, site, tell))
+    return tell.no_array()
+
+
+def _name_of(at: Any) -> str | int:
+    return at if isinstance(at, str) else int(at)
+
+
+def _counted(at: tuple[Any, ...]) -> int:
+    return sum(item is not None and item is not Ellipsis for item in at)
+
+
+def _tuple_item(target: tuple[Any, ...], at: Any) -> LaneValue:
+    """An item of a tuple; where lanes ask for different ones, each lane its own."""
+    if isinstance(at, LaneSlice):
+        bounds = (at.start, at.stop, at.step)
+        return tuple(target)[slice(*(None if b is None else int(b) for b in bounds))]
+    if not isinstance(at, np.ndarray):
+        return target[int(at)]
+    result = target[0]
+    for number, item in enumerate(target[1:], 1):
+        result = chosen((at == number) | (at == number - len(target)), item, result)
+    return result
 
 
 def assign_element(scope: Scope, node: ast.Subscript) -> Setter:
-    """The closure that stores a value into an element."""
-    array, index, site = (
+    """The closure that stores a value into an element, a field, or all of a view."""
+    array, (index, views), site = (
         scope.expression(node.value),
         index_of(scope, node),
         scope.site(node, "store"),
     )
+    tell = _Refusals(scope, node, site)
 
     def put(frame: Frame, mask: Mask, value: LaneValue) -> None:
-        target = array(frame, mask)
-        if not isinstance(target, KernelArray):
-            scope.refuse(node, f"{site.text} is not an element of an array", "Assign to an array.")
-        at = index(frame, mask)
-        if len(at) != len(target.shape):
-            scope.refuse(
-                node,
-                f"{site.text} has {len(at)} of {len(target.shape)} indices",
-                "Assign one element at a time.",
-            )
-        target.save(frame.batch, at, mask, site, value)
+        target, at = array(frame, mask), index(frame, mask)
+        if (
+            not views
+            and isinstance(target, KernelArray)
+            and not target.special
+            and len(at) == len(target.shape)
+        ):
+            target.save(frame.batch, at, mask, site, value)
+        else:
+            _store(target, at, frame, mask, site, value, tell)
 
     return put
+
+
+def _store(
+    target: Any,
+    at: tuple[Any, ...],
+    frame: Frame,
+    mask: Mask,
+    site: Site,
+    value: LaneValue,
+    tell: _Refusals,
+) -> None:
+    batch = frame.batch
+    if isinstance(target, Flat):
+        target.save(batch, at[0], mask, site, value)
+        return
+    if hasattr(target, "each"):
+        for number, option in enumerate(target.options):
+            lanes = mask & target.lanes_of(number)
+            if lanes.any():
+                _store(option, at, frame, lanes, site, value, tell)
+        return
+    if not isinstance(target, KernelArray):
+        tell.no_array()
+    if target.space == "const":
+        tell.read_only(target.name)
+    if target.is_record and not target.shape and at:
+        put_field(target, _name_of(at[0]), frame, mask, site, value)
+        return
+    if _counted(at) > len(target.shape):
+        tell.too_many()
+    if len(at) == len(target.shape) and not is_view(at):
+        target.save(batch, at, mask, site, value)
+        return
+    part = indexed(target, batch, at, mask, site)
+    store_whole(part, value, batch, mask, site, f"line {site.line}: {site.text}")
+
+
+def put_field(
+    record: KernelArray, name: str | int, frame: Frame, mask: Mask, site: Site, value: LaneValue
+) -> None:
+    """Store into a field of a record; an array inside it takes a whole array."""
+    part = field_array(record, name)
+    if part.shape:
+        store_whole(part, value, frame.batch, mask, site, f"line {site.line}: {site.text}")
+    else:
+        part.save(frame.batch, (), mask, site, value)
+
+
+def assign_field(scope: Scope, node: ast.Attribute) -> Setter:
+    """The closure of `record.field = value`."""
+    owner, name, site = scope.expression(node.value), node.attr, scope.site(node, "store")
+    tell = _Refusals(scope, node, site)
+
+    def put(frame: Frame, mask: Mask, value: LaneValue) -> None:
+        record = owner(frame, mask)
+        if not isinstance(record, KernelArray) or not _has_field(record, name):
+            scope.refuse(
+                node, f"{site.text} is no field of a record", "Assign to a name or an element."
+            )
+        if record.space == "const":
+            tell.read_only(record.name)
+        put_field(record, name, frame, mask, site, value)
+
+    return put
+
+
+def _has_field(record: KernelArray, name: str) -> bool:
+    return name in (record.dtype.names or ())
+
+
+def array_attribute(
+    array: KernelArray, name: str, frame: Frame, mask: Mask, site: Site
+) -> LaneValue:
+    """An attribute of an array, or a field; MISSING if it has none of that name."""
+    if array.is_record and not array.shape and _has_field(array, name):
+        return field(array, name, frame.batch, mask, site)
+    return attribute(array, name)
 
 
 def augmented_element(scope: Scope, node: ast.AugAssign, target: ast.Subscript) -> Statement:
     """The closure of `array[index] += value`: a load, then a store."""
     combine, value = BINARY[type(node.op)], scope.expression(node.value)
-    array, index = scope.expression(target.value), index_of(scope, target)
+    array, (index, views) = scope.expression(target.value), index_of(scope, target)
     load, store = scope.site(target, "load"), scope.site(target, "store")
+    tell = _Refusals(scope, target, load)
 
     def run(frame: Frame, mask: Mask) -> Mask:
         owner, at = array(frame, mask), index(frame, mask)
-        old = owner.load(frame.batch, at, mask, load)
-        owner.save(frame.batch, at, mask, store, combine(old, value(frame, mask)))
+        if (
+            not views
+            and isinstance(owner, KernelArray)
+            and not owner.special
+            and len(at) == len(owner.shape)
+        ):
+            old = owner.load(frame.batch, at, mask, load)
+            owner.save(frame.batch, at, mask, store, combine(old, value(frame, mask)))
+            return mask
+        old = _read(owner, at, frame, mask, load, tell)
+        if isinstance(old, KernelArray):
+            tell.whole_update()
+        _store(owner, at, frame, mask, store, combine(old, value(frame, mask)), tell)
         return mask
 
     return run
 
 
+def augmented_field(scope: Scope, node: ast.AugAssign, target: ast.Attribute) -> Statement:
+    """The closure of `record.field += value`."""
+    combine, value = BINARY[type(node.op)], scope.expression(node.value)
+    read = scope.expression(ast.copy_location(_loaded(target), target))
+    put = assign_field(scope, target)
+
+    def run(frame: Frame, mask: Mask) -> Mask:
+        old = read(frame, mask)
+        put(frame, mask, combine(old, value(frame, mask)))
+        return mask
+
+    return run
+
+
+def _loaded(target: ast.Attribute) -> ast.Attribute:
+    return ast.Attribute(target.value, target.attr, ast.Load())
+
+
 EXPRESSIONS[ast.Subscript] = _subscript
+
+__all__ = [
+    "MISSING",
+    "array_attribute",
+    "assign_element",
+    "assign_field",
+    "augmented_element",
+    "augmented_field",
+]

@@ -1,14 +1,31 @@
-"""Arrays as a kernel sees them (`arrays`) over the cells that hold their values (`stores`)."""
+"""Arrays as a kernel sees them, over the cells that hold their values.
 
+stores       where cells live: one flat array, a row per block, a row per thread
+unaligned    elements put together from bytes
+arrays       from index to cell, with bounds and watchers
+views        slices, new axes, transposed, reshaped, other dtypes, fields
+choices      an array that is another one in some lanes
+records      one record by reference, and its copy
+whole        arrays stored and searched whole
+reductions   sums and their like
+sequences    what a loop goes over
+attributes   attributes, methods, NumPy's functions of arrays
+arguments    host arrays as arguments and as constants
+"""
+
+from .arguments import Arguments, frozen, global_arrays
 from .arrays import KernelArray, c_strides
 from .stores import GlobalStore, LocalStore, SharedStore, Store, poison
 
 __all__ = [
+    "Arguments",
     "GlobalStore",
     "KernelArray",
     "LocalStore",
     "SharedStore",
     "Store",
     "c_strides",
+    "frozen",
+    "global_arrays",
     "poison",
 ]

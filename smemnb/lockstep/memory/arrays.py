@@ -1,7 +1,8 @@
 """The arrays a kernel indexes: from index to cell, for all lanes at once.
 
-`KernelArray` turns an index into element offsets, checks every axis, tells the watchers, and
-reads or writes its store.
+`KernelArray` turns an index into offsets, checks every axis, tells the watchers, and reads or
+writes its store. Views (`views.py`) are `KernelArray`s over the store of their root; the watchers
+are always told of the root and its addresses.
 
 As on the device, a negative signed index counts from the end, and an index beyond the axis is an
 error; the engine drops such an access (a load gives 0) and reports it.
@@ -14,15 +15,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..lanes import LaneValue, Mask, cast
-from ..watch import Access, OutOfRange, Site
+from ..lanes import LaneValue, Mask, Selectable, cast
+from ..watch import Access, OutOfRange, Site, pieces_of
+from .records import copy_record
 from .stores import Store
+from .unaligned import ByteStore
 
 if TYPE_CHECKING:
     from ..batch import Batch
 
+Extent = Any
+"""An int, or a lane value where a view has another shape in each lane."""
+Shape = tuple[Extent, ...]
 
-def c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
+GRID = (1, 2, 4, 8, 16)  # bytes of the dtypes that a store can hold as elements
+
+
+def c_strides(shape: Shape) -> tuple[Extent, ...]:
     """Strides in elements of a row-major array.
 
     >>> c_strides((4, 32, 33))
@@ -31,12 +40,15 @@ def c_strides(shape: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
 
 
-class KernelArray:
+class KernelArray(Selectable):
     """An array as a kernel sees it: shape, strides, and the store behind it.
 
-    `strides` count elements; `start` is the offset of element 0 (None: 0). A partial index
-    (`tile[ty]` of a 2-D tile) gives a `KernelArray` of fewer axes whose `start` differs between
-    lanes.
+    `strides` and `start`, the offset of element 0 (None: 0), count `unit` bytes: elements, or
+    bytes where elements do not lie on the grid of their size (records, odd strides). Views and
+    partial indices (`tile[ty]` of a 2-D tile) give `KernelArray`s whose `start`, and sometimes
+    shape and strides, differ between lanes; `valid` (None: all) are the lanes whose view lies
+    inside. `root` is the array that was declared or passed, `memory` what all that share its
+    bytes have in common, `used` how many axes of the root an index has used up.
     """
 
     def __init__(
@@ -44,25 +56,51 @@ class KernelArray:
         name: str,
         space: str,
         store: Store,
-        shape: tuple[int, ...],
+        shape: Shape,
         dtype: np.dtype[Any],
         *,
-        strides: tuple[int, ...] | None = None,
+        strides: tuple[Extent, ...] | None = None,
         base: int = 0,
         start: LaneValue = None,
+        unit: int = 0,
     ) -> None:
-        self.name, self.space, self.store, self.shape = name, space, store, shape
+        self.name, self.space, self.shape = name, space, shape
         self.dtype, self.itemsize, self.base = dtype, dtype.itemsize, base
-        self.strides = c_strides(shape) if strides is None else strides
-        self.start = start
+        self.is_record = dtype.names is not None
+        self.special = self.is_record or dtype.kind in "SUV"
+        if not unit:
+            unit = 1 if self.is_record or dtype.itemsize not in GRID else dtype.itemsize
+            if unit != dtype.itemsize and not self.is_record:
+                store = ByteStore(store, dtype)
+        if strides is None:
+            strides = tuple(step * dtype.itemsize // unit for step in c_strides(shape))
+        self.store, self.strides, self.unit, self.start = store, strides, unit, start
+        self.valid: Mask | None = None
+        self.uniform = not any(isinstance(n, np.ndarray) for n in (*shape, *strides))
+        self.told = space in ("shared", "global")
         self.root: KernelArray = self
+        self.memory: KernelArray = self
+        self.used = 0
+        self.whole = unit == dtype.itemsize and dtype.kind not in "cSU"
 
     @property
-    def size(self) -> int:
+    def size(self) -> Extent:
         """Number of elements."""
         return math.prod(self.shape)
 
-    def part(self, offset: LaneValue, axes: int) -> KernelArray:
+    def selected(self, mask: Mask, old: Any) -> Any:
+        """This array where the mask holds, `old` elsewhere."""
+        from .choices import choose
+
+        return choose(mask, self, old)
+
+    def derived(self, root: KernelArray, valid: Mask | None, used: int = 0) -> KernelArray:
+        """This array, as a view of `root`."""
+        self.root, self.memory, self.valid, self.used = root.root, root.memory, valid, used
+        self.told = root.told
+        return self
+
+    def part(self, offset: LaneValue, axes: int, valid: Mask | None = None) -> KernelArray:
         """The array that is left after indexing the first `axes` axes."""
         rest = KernelArray(
             self.name,
@@ -73,76 +111,101 @@ class KernelArray:
             strides=self.strides[axes:],
             base=self.base,
             start=offset,
+            unit=self.unit,
         )
-        rest.root = self.root
-        return rest
+        return rest.derived(self, valid, self.used + axes)
 
     def place(
         self, batch: Batch, index: tuple[LaneValue, ...], mask: Mask, site: Site
     ) -> tuple[LaneValue, Mask]:
         """Offset of each lane's element and the lanes whose index is inside on every axis."""
-        offset, inside = self.start, None
+        offset, inside = self.start, self.valid
+        if not self.uniform:
+            return self._placed(batch, index, mask, site)
         for axis, (at, extent, stride) in enumerate(
             zip(index, self.shape, self.strides, strict=False)
         ):
             if isinstance(at, np.ndarray):
                 if (at.view(f"u{at.itemsize}") >= extent).any():
-                    at, ok = self._wrapped(batch, index, axis, mask, site)
+                    at, ok = self.inside(batch, index, axis, mask, site)
                     inside = ok if inside is None else inside & ok
                 elif at.dtype != np.int64:
                     at = at.astype(np.int64)
             elif not 0 <= (at := int(at)) < extent:
-                at, ok = self._wrapped(batch, index, axis, mask, site)
+                at, ok = self.inside(batch, index, axis, mask, site)
                 inside = ok if inside is None else inside & ok
             step = at if stride == 1 else at * stride
             offset = step if offset is None else offset + step
+        if offset is None:
+            offset = 0
         if inside is None:
             return offset, mask
         return np.where(inside, offset, 0), mask & inside
 
-    def _wrapped(
+    def _placed(
+        self, batch: Batch, index: tuple[LaneValue, ...], mask: Mask, site: Site
+    ) -> tuple[LaneValue, Mask]:
+        """`place` where shape or strides differ between lanes."""
+        offset, inside = 0 if self.start is None else self.start, self.valid
+        for axis, stride in zip(range(len(index)), self.strides, strict=False):
+            at, ok = self.inside(batch, index, axis, mask, site)
+            inside = ok if inside is None else inside & ok
+            offset = offset + at * stride
+        if inside is None or inside.all():
+            return offset, mask
+        return np.where(inside, offset, 0), mask & inside
+
+    def inside(
+        self, batch: Batch, index: tuple[LaneValue, ...], axis: int, mask: Mask, site: Site
+    ) -> tuple[LaneValue, Mask]:
+        """The index on one axis counted from the end where negative, and where it is inside."""
+        extent, given = self.shape[axis], np.asarray(index[axis])
+        at = given.astype(np.int64).reshape(np.shape(index[axis]) or (1, 1, 1))
+        beyond: Any = at < 0
+        negative = beyond if given.dtype.kind == "i" else np.False_
+        at = np.where(negative, at + extent, at)
+        outside = (at < 0) | (at >= extent)
+        if batch.watched:
+            for wrapped, lanes in ((False, outside & mask), (True, negative & ~outside & mask)):
+                if lanes.any():
+                    self._tell_outside(batch, index, axis, site, lanes, wrapped)
+        return np.where(outside, 0, at), ~outside
+
+    def _tell_outside(
         self,
         batch: Batch,
         index: tuple[LaneValue, ...],
         axis: int,
-        mask: Mask,
         site: Site,
-    ) -> tuple[LaneValue, Mask]:
-        """The index on one axis counted from the end where negative, and where it is inside."""
+        lanes: Mask,
+        wrapped: bool,
+    ) -> None:
         extent = self.shape[axis]
-        at = np.asarray(index[axis]).astype(np.int64).reshape(np.shape(index[axis]) or (1, 1, 1))
-        negative = at < 0
-        at = np.where(negative, at + extent, at)
-        outside = (at < 0) | (at >= extent)
-        if batch.watched:
-            before = len(self.root.shape) - len(self.shape)  # axes that a view has used up
-            for wrapped, lanes in ((False, outside & mask), (True, negative & ~outside & mask)):
-                if lanes.any():
-                    batch.tell_out_of_range(
-                        OutOfRange(
-                            site,
-                            self.root,
-                            before + axis,
-                            index[axis],
-                            extent,
-                            index,
-                            lanes,
-                            wrapped,
-                        )
-                    )
-        return np.where(outside, 0, at), ~outside
+        if isinstance(extent, np.ndarray):  # one number must do: that of the first such lane
+            shape = np.broadcast_shapes(extent.shape, lanes.shape)
+            first = int(np.broadcast_to(lanes, shape).argmax())
+            extent = int(np.broadcast_to(extent, shape).reshape(-1)[first])
+        shown = self.root if self.root.dtype == self.dtype and self._leads_to_root() else self
+        batch.tell_out_of_range(
+            OutOfRange(site, shown, self.used + axis, index[axis], extent, index, lanes, wrapped)
+        )
+
+    def _leads_to_root(self) -> bool:
+        """Whether this is the root, or what is left of it after whole indices."""
+        return self.used + len(self.shape) == len(self.root.shape) and self.uniform
 
     def load(
         self, batch: Batch, index: tuple[LaneValue, ...], mask: Mask, site: Site
     ) -> LaneValue | KernelArray:
         """The elements at this index, or the remaining array if the index is partial."""
         offset, active = self.place(batch, index, mask, site)
-        if len(index) < len(self.shape):
-            return self.part(offset, len(index))
-        if batch.watched and self.space != "local":
-            batch.tell_access(Access(site, self.root, "load", offset, active))
+        if len(index) < len(self.shape) or self.is_record:
+            valid = None if active is mask else active | ~mask
+            return self.part(offset, len(index), valid)
+        if batch.watched and self.told:
+            self.tell(batch, site, "load", offset, active)
         value = self.store.read(batch, offset)
-        return value if active is mask else np.where(active, value, self.dtype.type(0))
+        return value if active is mask else np.where(active, value, np.zeros((), self.dtype))
 
     def save(
         self,
@@ -154,8 +217,45 @@ class KernelArray:
     ) -> None:
         """Write the values to the elements at this index, in active lanes."""
         offset, active = self.place(batch, index, mask, site)
-        value = cast(value, self.dtype)
-        if batch.watched and self.space != "local":
-            batch.tell_access(Access(site, self.root, "store", offset, active, value))
+        if self.is_record:
+            copy_record(self.part(offset, len(index)), value, batch, active, site)
+            return
+        if self.special:
+            value = np.asarray(value).astype(self.dtype)
+        else:
+            value = cast(value, self.dtype)
+        if batch.watched and self.told:
+            self.tell(batch, site, "store", offset, active, value)
         batch.writes += 1
         self.store.write(batch, offset, active, value)
+
+    def tell(
+        self,
+        batch: Batch,
+        site: Site,
+        kind: str,
+        offset: LaneValue,
+        active: Mask,
+        value: LaneValue = None,
+    ) -> None:
+        """Tell the watchers of an access at these offsets, in the pieces a GPU moves.
+
+        A complex number is moved as two numbers, a text character by character, what is not
+        aligned byte by byte.
+        """
+        if self.whole:
+            batch.tell_access(Access(site, self.root, kind, offset, active, value, unit=self.unit))
+            return
+        width = self.piece_bytes()
+        parts: list[Any] = [None] * (self.itemsize // width)
+        if value is not None:
+            parts = pieces_of(value, width)
+        for at, part in enumerate(parts):
+            there = offset * (self.unit // width) + at
+            batch.tell_access(Access(site, self.root, kind, there, active, part, unit=width))
+
+    def piece_bytes(self) -> int:
+        """The bytes that a GPU moves at a time to read or write one element."""
+        if self.dtype.kind == "c" and self.unit == self.itemsize:
+            return self.itemsize // 2
+        return 4 if self.dtype.kind == "U" and self.root.base % 4 == 0 else 1

@@ -1,5 +1,9 @@
 """Where the cells of arrays live: one flat array, a row per block, or a cell per thread.
 
+A store holds elements of one dtype; `typed` gives the same bytes as elements of another. Where a
+dtype cannot lie on the grid of its own size (fields of packed records, odd strides), `unaligned.py`
+puts its elements together from bytes.
+
 Shared memory is poisoned when a batch of blocks begins, so that a kernel which reads what nobody
 stored does not get a zero by luck.
 """
@@ -17,17 +21,33 @@ if TYPE_CHECKING:
     from ..batch import Batch
 
 Flat = np.ndarray[Any, np.dtype[Any]]
+DType = np.dtype[Any]
+
+ROW_BYTES = 16  # rows are whole multiples: every plain dtype then lies on a grid of its own size
+UINT8 = np.dtype(np.uint8)
 
 
-def poison(dtype: np.dtype[Any]) -> Any:
+def poison(dtype: DType) -> Any:
     """What memory holds before anyone wrote it: NaN, or a number no index survives.
 
     >>> poison(np.dtype("int32"))
     np.int32(-1431655766)
     """
+    if dtype.names is not None or dtype.subdtype is not None:
+        return _poisoned_record(dtype)
     if dtype.kind in "fc":
         return dtype.type(np.nan)
+    if dtype.kind == "U":
+        return np.str_("")
     return np.frombuffer(b"\xaa" * dtype.itemsize, dtype)[0] if dtype.kind != "b" else np.True_
+
+
+def _poisoned_record(dtype: DType) -> Any:
+    record = np.zeros((), dtype)
+    for name in dtype.names or ():
+        part = dtype[name]
+        record[name] = poison(part.subdtype[0] if part.subdtype else part)
+    return record[()]
 
 
 class Store(Protocol):
@@ -41,6 +61,9 @@ class Store(Protocol):
 
     def cells(self, batch: Batch, offset: LaneValue) -> tuple[Flat, LaneValue]:
         """A flat array and the place in it of each lane's cell."""
+
+    def typed(self, dtype: DType) -> Store:
+        """The same bytes as elements of another dtype of 1, 2, 4, 8 or 16 bytes."""
 
 
 def _scatter(flat: Flat, place: LaneValue, mask: Mask, value: LaneValue) -> None:
@@ -58,6 +81,7 @@ class GlobalStore:
 
     def __init__(self, flat: Flat) -> None:
         self.flat = flat
+        self._typed: dict[DType, GlobalStore] = {}
 
     def read(self, batch: Batch, offset: LaneValue) -> LaneValue:
         """The cells at these offsets."""
@@ -71,17 +95,25 @@ class GlobalStore:
         """The flat array and the offsets themselves."""
         return self.flat, offset
 
+    def typed(self, dtype: DType) -> GlobalStore:
+        """The same memory as elements of another dtype."""
+        if dtype not in self._typed:
+            whole = self.flat.nbytes // dtype.itemsize * dtype.itemsize
+            self._typed[dtype] = GlobalStore(self.flat.view(UINT8)[:whole].view(dtype))
+        return self._typed[dtype]
+
 
 class SharedStore:
     """One row of cells per block of the batch."""
 
     def __init__(self, rows: Flat) -> None:
         self.rows = rows
+        self._typed: dict[DType, SharedStore] = {}
 
     @classmethod
-    def poisoned(cls, blocks: int, size: int, dtype: np.dtype[Any]) -> SharedStore:
+    def poisoned(cls, blocks: int, size: int, dtype: DType) -> SharedStore:
         """Fresh memory of this many blocks, `size` elements each."""
-        return cls(np.full((blocks, size), poison(dtype), dtype))
+        return cls(_fresh_rows(blocks, size, dtype))
 
     def cells(self, batch: Batch, offset: LaneValue) -> tuple[Flat, LaneValue]:
         """All rows as one flat array, and each lane's place in it."""
@@ -102,22 +134,57 @@ class SharedStore:
         flat, place = self.cells(batch, offset)
         _scatter(flat, place, mask, value)
 
+    def typed(self, dtype: DType) -> SharedStore:
+        """The same rows as elements of another dtype."""
+        if dtype not in self._typed:
+            self._typed[dtype] = SharedStore(self.rows.view(UINT8).view(dtype))
+        return self._typed[dtype]
+
+
+def _fresh_rows(rows: int, size: int, dtype: DType) -> Flat:
+    """Poisoned rows of `size` elements, each a whole number of ROW_BYTES; records as bytes."""
+    row_bytes = -(-max(size * dtype.itemsize, 1) // ROW_BYTES) * ROW_BYTES
+    if row_bytes % dtype.itemsize == 0 and dtype.names is None:
+        return np.full((rows, row_bytes // dtype.itemsize), poison(dtype), dtype)
+    one = np.full(size, poison(dtype), dtype).view(UINT8)
+    whole = np.zeros((rows, row_bytes), UINT8)
+    whole[:, : one.size] = one
+    return whole
+
 
 class LocalStore:
-    """One cell per element and thread: a list of lane values while indices are uniform."""
+    """One cell per element and thread: a list of lane values while indices are uniform.
 
-    def __init__(self, size: int, dtype: np.dtype[Any]) -> None:
-        self.items: list[LaneValue] = [poison(dtype)] * size
+    Once it is seen as another dtype, and for records from the start, it is a row of bytes per
+    thread.
+    """
+
+    def __init__(self, size: int, dtype: DType) -> None:
+        self.size, self.dtype = size, dtype
+        self.items: list[LaneValue] = [] if dtype.names else [poison(dtype)] * size
         self.dense: Flat | None = None
+        self.rows: Flat | None = None
 
     def _as_dense(self, batch: Batch) -> Flat:
         if self.dense is None:
             self.dense = np.stack([spread(item, batch.shape) for item in self.items])
         return self.dense
 
+    def as_rows(self, batch: Batch) -> Flat:
+        """A row of bytes for each lane of the batch."""
+        if self.rows is None:
+            lanes = math.prod(batch.shape)
+            fresh = _fresh_rows(1, self.size, self.dtype)
+            rows = np.repeat(fresh.view(UINT8), lanes, axis=0)
+            if self.items:
+                cells = np.ascontiguousarray(self._as_dense(batch).reshape(self.size, lanes).T)
+                rows[:, : cells.itemsize * self.size] = cells.view(UINT8)
+            self.rows, self.dense, self.items = rows, None, []
+        return self.rows
+
     def read(self, batch: Batch, offset: LaneValue) -> LaneValue:
         """The cell of each lane."""
-        if not isinstance(offset, np.ndarray):
+        if not isinstance(offset, np.ndarray) and self.rows is None:
             at = int(offset)
             return self.items[at] if self.dense is None else self.dense[at].copy()
         flat, place = self.cells(batch, offset)
@@ -125,7 +192,7 @@ class LocalStore:
 
     def write(self, batch: Batch, offset: LaneValue, mask: Mask, value: LaneValue) -> None:
         """Put the values into the cells of the active lanes."""
-        if self.dense is None and not isinstance(offset, np.ndarray):
+        if self.dense is None and not isinstance(offset, np.ndarray) and self.rows is None:
             at = int(offset)
             self.items[at] = value if mask is batch.live else chosen(mask, value, self.items[at])
         else:
@@ -134,5 +201,43 @@ class LocalStore:
 
     def cells(self, batch: Batch, offset: LaneValue) -> tuple[Flat, LaneValue]:
         """All threads' cells as one flat array, and each lane's place in it."""
+        if self.rows is not None:
+            return _cell_of_row(batch, self.rows, self.dtype, offset)
         dense = self._as_dense(batch)
         return dense.reshape(-1), offset * math.prod(batch.shape) + batch.lane_number
+
+    def typed(self, dtype: DType) -> LocalPart:
+        """The same memory as elements of another dtype."""
+        return LocalPart(self, dtype)
+
+
+def _cell_of_row(
+    batch: Batch, rows: Flat, dtype: DType, offset: LaneValue
+) -> tuple[Flat, LaneValue]:
+    flat = rows.reshape(-1).view(dtype)
+    return flat, offset + batch.lane_number * (rows.shape[1] // dtype.itemsize)
+
+
+class LocalPart:
+    """The bytes of a local array as elements of another dtype."""
+
+    def __init__(self, owner: LocalStore, dtype: DType) -> None:
+        self.owner, self.dtype = owner, dtype
+
+    def cells(self, batch: Batch, offset: LaneValue) -> tuple[Flat, LaneValue]:
+        """All threads' cells as one flat array, and each lane's place in it."""
+        return _cell_of_row(batch, self.owner.as_rows(batch), self.dtype, offset)
+
+    def read(self, batch: Batch, offset: LaneValue) -> LaneValue:
+        """The cell of each lane."""
+        flat, place = self.cells(batch, offset)
+        return flat.take(place)
+
+    def write(self, batch: Batch, offset: LaneValue, mask: Mask, value: LaneValue) -> None:
+        """Put the values into the cells of the active lanes."""
+        flat, place = self.cells(batch, offset)
+        _scatter(flat, place, mask, value)
+
+    def typed(self, dtype: DType) -> LocalPart:
+        """The same memory as elements of another dtype."""
+        return LocalPart(self.owner, dtype)

@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import KernelStopped, LaunchRefused
-from .lanes import EVERY_LANE, WARP, LaneValue, Mask, narrowed
+from .lanes import EVERY_LANE, WARP, LaneValue, Mask, narrowed, spread
 from .memory import KernelArray, SharedStore
-from .watch import Access, Barrier, Fence, OutOfRange, Watcher
+from .watch import Access, Barrier, Fence, OutOfRange, Overflow, Site, Watcher
 
+Array = np.ndarray[Any, np.dtype[Any]]
 Dim3 = tuple[int, int, int]
+Residents = Callable[[int], int]
+"""How many blocks a device holds at once, by their bytes of shared memory."""
 
 
 class Xyz(NamedTuple):
@@ -40,7 +43,13 @@ class Segment(NamedTuple):
     weight: int = 1
 
 
+class Stuck(KernelStopped):
+    """What waits can never go on in this order of running; another order may get further."""
+
+
 ROUNDS_BETWEEN_LOOKS = 16  # of any loop, between two looks at the clock
+LOOK_EVERY = 1024  # rounds of a while loop between two looks for progress
+LONG_WAIT = 1 << 16  # rounds without a store, after which another order is tried
 DYNAMIC_BASE = 1 << 20  # virtual address of dynamic shared memory, past any static array
 
 
@@ -61,6 +70,7 @@ class Launch:
         shared_limit: int | None = None,
         watchers: Sequence[Watcher] = (),
         patience_s: float | None = None,
+        residents: Residents | None = None,
     ) -> None:
         self.function, self.grid, self.block = function, grid, block
         self.patience_s, self._rounds, self._began = patience_s, 0, time.monotonic()
@@ -68,6 +78,8 @@ class Launch:
         self.static_shared_bytes = 0
         self.types: Any = None  # what Numba's inference said, where it was asked
         self.last_loop = ""  # the loop that went round last, as messages name it
+        self.may_begin_anew = False  # in another order, if this one gets stuck
+        self.residents = residents
         self.watchers = tuple(watchers)
         self.threads = math.prod(block)
         self.warps = -(-self.threads // WARP)
@@ -97,6 +109,26 @@ class Launch:
                 "the kernel does far more work than it has to: look at what ends each loop."
             )
 
+    def resident_blocks(self) -> int:
+        """How many blocks of this launch are in flight at once; all where no limit was given."""
+        if self.residents is None:
+            return self.blocks
+        return max(1, self.residents(self.static_shared_bytes + self.shared_bytes))
+
+    def check_resident(self, site: Site) -> None:
+        """Nothing, if all blocks are in flight at once.
+
+        Raises:
+            LaunchRefused: they are more, so that a barrier of the whole grid cannot be met.
+        """
+        most = self.resident_blocks()
+        if self.blocks > most:
+            raise LaunchRefused(
+                f"{site.text} in line {site.line} of {self.function.__name__} waits for all "
+                f"{self.blocks:,} blocks of the grid; this device holds {most:,} of them at once. "
+                f"Launch at most {most:,} blocks and let each go over several pieces of the data."
+            )
+
     def thread_of(self, warp: int, lane: int) -> Dim3:
         """threadIdx of a lane."""
         number, (x, y, _) = warp * WARP + lane, self.block
@@ -113,14 +145,19 @@ class Batch:
 
     `shape` is (blocks, warps, 32); `live` are the lanes that have not returned from the kernel;
     `writes` counts stores, so that a loop can tell whether anything still happens; `weight` is how
-    many blocks of the launch each of these stands for, 0 if nobody watches them.
+    many blocks of the launch each of these stands for, 0 if nobody watches them; `look_every` is
+    how many rounds a while loop makes between two calls of `look`.
     """
+
+    look_every = LOOK_EVERY
 
     def __init__(self, launch: Launch, first: int, count: int, weight: int = 1) -> None:
         self.launch, self.first, self.count = launch, first, count
         self.shape = (count, launch.warps, WARP)
         self.live: Mask = launch.live
+        self.thread_index = launch.thread_index
         self.weight, self.watched = weight, bool(launch.watchers) and weight > 0
+        self.watchers: Sequence[Watcher] = launch.watchers
         self.writes = 0
         self.block_axis = np.arange(count, dtype=np.int64).reshape(count, 1, 1)
         number = (first + self.block_axis).astype(np.int32)
@@ -176,25 +213,84 @@ class Batch:
                 f"{launch.shared_limit:,}. Make the tile smaller."
             )
 
+    def pass_round(self, where: str) -> None:
+        """Note that a loop goes round once more."""
+        self.launch.pass_round(where)
+
+    def look(self, where: str, inside: Mask, count: int, still: bool, quiet: bool) -> None:
+        """Note what a while loop left behind since the last look.
+
+        Args:
+            where: the loop, as messages name it.
+            inside: the lanes that go round in it.
+            count: its rounds so far.
+            still: no variable and no memory has changed.
+            quiet: its end depends on memory, and no memory has changed.
+
+        Raises:
+            Stuck: it can never end while the other lanes wait for these.
+        """
+        waiting = int(spread(inside, self.shape).sum())
+        if still:
+            raise Stuck(
+                f"{where} never ends: {waiting} threads go round and nothing changes any more. "
+                "Either no statement in the loop changes the condition, or threads wait for a "
+                "value that only other waiting threads would write."
+            )
+        if quiet and count >= LONG_WAIT and self.launch.may_begin_anew:
+            everyone = int(spread(self.live, self.shape).sum())
+            if waiting < everyone or self.count < self.launch.blocks:
+                raise Stuck(f"{where} waits for threads that wait for it.")
+
+    def meet(
+        self, mask: Mask, site: Site, predicate: LaneValue = None
+    ) -> tuple[Array, Array] | None:
+        """The barrier of a block; (predicate, arrived) as (blocks, threads) if one is given."""
+        if self.watched:
+            self.tell_barrier(Barrier(site, "block", mask, self.live))
+        if predicate is None:
+            return None
+        true = spread(np.not_equal(predicate, 0), self.shape)
+        arrived = spread(mask, self.shape)
+        return true.reshape(self.count, -1), arrived.reshape(self.count, -1)
+
+    def sync_grid(self, mask: Mask, site: Site) -> None:
+        """The barrier of all blocks of the grid.
+
+        Raises:
+            LaunchRefused: the grid has more blocks than the device holds at once.
+            Stuck: the grid has blocks outside this batch.
+        """
+        self.launch.check_resident(site)
+        if self.count < self.launch.blocks:
+            raise Stuck(f"{site.text} in line {site.line} waits for blocks that wait for it.")
+        if self.watched:
+            self.tell_barrier(Barrier(site, "grid", mask, self.live))
+
     def tell_access(self, event: Access) -> None:
         """Hand an access to the watchers."""
         if not isinstance(event.offset, np.ndarray):
             event.offset = np.full((1, 1, 1), event.offset, np.int64)
         if event.active is EVERY_LANE or event.active.any():
-            for watcher in self.launch.watchers:
+            for watcher in self.watchers:
                 watcher.access(event)
 
     def tell_barrier(self, event: Barrier) -> None:
         """Hand a barrier to the watchers."""
-        for watcher in self.launch.watchers:
+        for watcher in self.watchers:
             watcher.barrier(event)
 
     def tell_fence(self, event: Fence) -> None:
         """Hand a fence to the watchers."""
-        for watcher in self.launch.watchers:
+        for watcher in self.watchers:
             watcher.fence(event)
 
     def tell_out_of_range(self, event: OutOfRange) -> None:
         """Hand lost and wrapped accesses to the watchers."""
-        for watcher in self.launch.watchers:
+        for watcher in self.watchers:
             watcher.out_of_range(event)
+
+    def tell_overflow(self, event: Overflow) -> None:
+        """Hand index arithmetic that wraps to the watchers."""
+        for watcher in self.watchers:
+            watcher.overflow(event)

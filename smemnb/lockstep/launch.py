@@ -1,7 +1,8 @@
 """A launch: arguments at virtual addresses, then the blocks in batches.
 
 Blocks run in order of their linear number; how many share a batch changes no result that a kernel
-without races between blocks can see.
+without races between blocks can see. Where lockstep gets stuck, because threads wait in a loop for
+others, or where another order is asked for, warps run one after the other (`strands`).
 
 Addresses are virtual: every allocation handed in begins on a multiple of 256 bytes, so counts of
 sectors never depend on the host's allocator.
@@ -14,12 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import LaunchRefused
-from .batch import Batch, Dim3, Launch, Segment
+from ..errors import KernelStopped, LaunchRefused
+from .batch import Batch, Dim3, Launch, Residents, Segment, Stuck
 from .lanes import WARP, constant
 from .language.program import Program, library_of
 from .language.scope import InferredTypes
 from .memory import GlobalStore, KernelArray
+from .strands.plan import Beginning, Order, Plan, plans
+from .strands.scheduler import Scheduler
 from .watch import Watcher
 
 LANES_PER_BATCH = 1 << 16
@@ -98,6 +101,9 @@ def launch(
     patience_s: float | None = None,
     lanes_per_batch: int = LANES_PER_BATCH,
     segments: Sequence[Segment] | None = None,
+    order: Order | None = None,
+    seed: int = 0,
+    residents: Residents | None = None,
 ) -> Launch:
     """Run a kernel over all blocks of a grid; arrays among `args` are written in place.
 
@@ -113,15 +119,22 @@ def launch(
         patience_s: seconds after which loops are stopped, None to wait for ever.
         lanes_per_batch: how many lanes run at a time, in whole blocks.
         segments: which blocks run, and which of them are watched; None for all of them.
+        order: "reversed" or "random" to run warps one after the other between two barriers, last
+            ones first or as `seed` says; None for lockstep.
+        seed: of a random order.
+        residents: how many blocks a device holds at once, by their bytes of shared memory.
 
     Raises:
         UnsupportedSyntax: a construct the engine does not run.
-        LaunchRefused: more shared memory than `shared_limit`, or a wrong number of arguments.
-        KernelStopped: a loop that never ends, or outlasts `patience_s`.
+        LaunchRefused: more shared memory than `shared_limit`, a wrong number of arguments, an
+            unknown order, a barrier of a grid that is larger than `residents`.
+        KernelStopped: a loop that never ends, threads that wait for each other, or a launch that
+            outlasts `patience_s`.
         KeyboardInterrupt: the launch was interrupted; the text names the loop it was in.
     """
     program = library_of(function, types, watched=bool(watchers)).program(function)
     program.check_count(len(args))
+    arguments = global_arrays(program.parameters[: len(args)], args)
     state = Launch(
         function,
         grid,
@@ -130,22 +143,51 @@ def launch(
         shared_limit=shared_limit,
         watchers=watchers,
         patience_s=patience_s,
+        residents=residents,
     )
     state.types = types
-    arguments = global_arrays(program.parameters[: len(args)], args)
-    step = max(1, lanes_per_batch // (state.warps * WARP))
-    for watcher in watchers:
+    chosen = plans(state, max(1, lanes_per_batch // (state.warps * WARP)), order, seed)
+    beginning = Beginning(args, watchers) if len(chosen) > 1 else None
+    pieces = segments or (Segment(0, state.blocks),)
+    for plan in chosen:
+        state.may_begin_anew = plan is not chosen[-1]
+        if _attempt(state, program, arguments, plan, pieces) or beginning is None:
+            break
+        beginning.restore()
+    return state
+
+
+def _attempt(
+    state: Launch,
+    program: Program,
+    arguments: list[Any],
+    plan: Plan,
+    segments: Sequence[Segment],
+) -> bool:
+    """The whole launch in one order; False if it got stuck and may begin anew in another.
+
+    Raises:
+        KernelStopped: it got stuck in its last order.
+    """
+    for watcher in state.watchers:
         watcher.start(state)
     try:
-        for segment in segments or (Segment(0, state.blocks),):
-            _run_segment(state, program, arguments, segment, step)
+        if plan.strands:
+            Scheduler(state, program, arguments, plan, segments).run()
+        else:
+            for segment in segments:
+                _run_segment(state, program, arguments, segment, plan.blocks)
     except KeyboardInterrupt:
-        name = function.__name__
+        name = state.function.__name__
         where = f"; last seen in {state.last_loop}" if state.last_loop else ""
         raise KeyboardInterrupt(f"{name} was interrupted{where}") from None
-    for watcher in watchers:
+    except Stuck as error:
+        if not state.may_begin_anew:
+            raise KernelStopped(str(error)) from None
+        return False
+    for watcher in state.watchers:
         watcher.finish()
-    return state
+    return True
 
 
 def _run_segment(

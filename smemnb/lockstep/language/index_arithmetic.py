@@ -157,9 +157,7 @@ def _tell(
 ) -> None:
     lanes = mask & wrong
     if frame.batch.watched and lanes.any():
-        event = Overflow(site, wide, result, lanes)
-        for watcher in frame.batch.launch.watchers:
-            watcher.overflow(event)
+        frame.batch.tell_overflow(Overflow(site, wide, result, lanes))
 
 
 EXPRESSIONS[ast.BinOp] = _binary

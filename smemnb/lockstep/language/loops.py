@@ -19,9 +19,9 @@ import numpy as np
 from ...errors import KernelStopped
 from ..lanes import NO_LANE, LaneValue, Mask, both, cast, split, truth
 from ..numbers.operators import range_dtype
+from ..strands.waiting import waits_on_memory
 from .scope import Expression, Frame, Scope, Statement
 
-LOOK_EVERY = 1024  # rounds of a while loop between two looks for progress
 MOST_ROUNDS = 10_000_000
 
 
@@ -44,7 +44,7 @@ class _Rounds:
     def once(self, body: Statement) -> bool:
         """Run the body for the lanes inside; True while any lane is inside."""
         frame = self.frame
-        frame.batch.launch.pass_round(self.where)
+        frame.batch.pass_round(self.where)
         frame.broken.append(NO_LANE)
         frame.skipped.append(NO_LANE)
         alive = frame.alive
@@ -142,15 +142,17 @@ def while_loop(scope: Scope, node: ast.While) -> Statement:
     test: Expression = scope.expression(node.test)
     body, where = scope.block(node.body), _where(scope, node.test)
     orelse = scope.block(node.orelse) if node.orelse else None
+    reads = waits_on_memory(node)
 
     def run(frame: Frame, mask: Mask) -> Mask:
         rounds, count, before = _Rounds(frame, mask, where), 0, None
+        look_every = frame.batch.look_every
         while rounds.keep(truth(test(frame, rounds.inside))):
             if not rounds.once(body):
                 break
             count += 1
-            if count % LOOK_EVERY == 0:
-                before = _look(rounds, count, before)
+            if count % look_every == 0:
+                before = _look(rounds, count, before, reads)
         return rounds.end(orelse)
 
     return run
@@ -161,18 +163,18 @@ def _where(scope: Scope, node: ast.expr) -> str:
     return f"the loop in line {node.lineno} of {scope.tree.name} (`{ast.unparse(node)}`)"
 
 
-def _look(rounds: _Rounds, count: int, before: Any) -> tuple[int, dict[str, LaneValue]]:
-    """What the loop's last round left behind; stops a loop in which nothing changes."""
+def _look(
+    rounds: _Rounds, count: int, before: Any, reads: bool
+) -> tuple[int, dict[str, LaneValue]]:
+    """What the loop's last round left behind; the batch is told whether anything changed."""
     frame = rounds.frame
-    now = (frame.batch.writes, dict(frame.values))
-    waiting = int(np.broadcast_to(rounds.inside, frame.batch.shape).sum())
-    if before is not None and before[0] == now[0] and _same(before[1], now[1]):
-        raise KernelStopped(
-            f"{rounds.where} never ends: {waiting} threads go round and nothing changes any "
-            "more. Either no statement in the loop changes the condition, or threads wait for a "
-            "value that only other waiting threads would write."
-        )
+    batch = frame.batch
+    now = (batch.writes, dict(frame.values))
+    quiet = before is not None and before[0] == now[0]
+    still = quiet and _same(before[1], now[1])
+    batch.look(rounds.where, rounds.inside, count, still, quiet and reads)
     if count >= MOST_ROUNDS:
+        waiting = int(np.broadcast_to(rounds.inside, batch.shape).sum())
         raise KernelStopped(
             f"{rounds.where} was stopped after {count:,} rounds with {waiting} threads in it."
         )

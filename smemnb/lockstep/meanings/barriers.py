@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..lanes import LaneValue, Mask, spread
+from ..lanes import LaneValue, Mask
 from ..watch import Barrier, Fence, Site
 
 if TYPE_CHECKING:
@@ -19,17 +19,13 @@ if TYPE_CHECKING:
 
 
 def syncthreads(batch: Batch, mask: Mask, site: Site) -> None:
-    """cuda.syncthreads(): the watchers learn who arrived; lockstep order needs nothing else."""
-    if batch.watched:
-        batch.tell_barrier(Barrier(site, "block", mask, batch.live))
+    """cuda.syncthreads(): lockstep order needs nothing; strands wait for each other."""
+    batch.meet(mask, site)
 
 
 def _per_block(batch: Batch, mask: Mask, site: Site, predicate: LaneValue) -> Any:
-    """(active and predicate, active), each as (blocks, threads)."""
-    syncthreads(batch, mask, site)
-    active = spread(mask, batch.shape).reshape(batch.count, -1)
-    true = spread(np.not_equal(predicate, 0), batch.shape).reshape(batch.count, -1)
-    return true, active
+    """(predicate, active), each as (blocks, threads)."""
+    return batch.meet(mask, site, predicate)
 
 
 def syncthreads_count(batch: Batch, mask: Mask, site: Site, predicate: LaneValue) -> LaneValue:

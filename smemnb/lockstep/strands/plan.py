@@ -1,0 +1,111 @@
+"""In which orders a launch is tried, and what brings it back to its beginning in between.
+
+Lockstep order is by far the fastest and is tried first, unless another order is asked for. Where
+it gets stuck, because threads wait in a loop for threads that wait for them, the launch begins
+anew: all blocks in one batch, then a strand per warp, then a strand per thread.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from ...errors import LaunchRefused
+from ..lanes import WARP
+from ..watch import Watcher
+from .waiting import needs
+
+if TYPE_CHECKING:
+    from ..batch import Launch
+
+Order = Literal["reversed", "random"]
+
+MOST_LANES_TOGETHER = 1 << 19  # of a grid that runs in one batch
+CREWS = 8  # that a grid is cut into, so that an order of blocks shows
+
+
+class Plan(NamedTuple):
+    """One order: `blocks` at a time, in lockstep or as strands.
+
+    `sequential` crews run one after the other; `together` joins what strands tell into events of
+    whole blocks; `by_lane` gives each thread a strand.
+    """
+
+    blocks: int
+    strands: bool = False
+    order: Order | None = None
+    seed: int = 0
+    sequential: bool = False
+    together: bool = False
+    by_lane: bool = False
+
+
+def _check_order(order: Any, seed: Any) -> None:
+    """Nothing, if these can be what a launch was given.
+
+    Raises:
+        LaunchRefused: an unknown order, or a seed that is no whole number from 0.
+    """
+    if order not in (None, "reversed", "random"):
+        raise LaunchRefused(
+            f"order={order!r}: warps run in lockstep (None), the last one first ('reversed'), or"
+            " in an order drawn from `seed` ('random')"
+        )
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
+        raise LaunchRefused(f"seed={seed!r}: write a whole number, 0 or more")
+
+
+def plans(launch: Launch, step: int, order: Order | None, seed: int) -> list[Plan]:
+    """The orders to try, first the one that is asked for.
+
+    Args:
+        launch: what is launched.
+        step: blocks of a batch.
+        order: of warps and blocks, None for lockstep.
+        seed: of a random order.
+
+    Raises:
+        LaunchRefused: an unknown order, or a seed that is no whole number from 0.
+    """
+    _check_order(order, seed)
+    found, blocks = needs(launch.function), launch.blocks
+    chosen = [Plan(step)] if order is None else [_in_order(blocks, step, found, order, seed)]
+    if not found:
+        return chosen
+    together = blocks * launch.warps * WARP <= MOST_LANES_TOGETHER
+    if order is None and step < blocks <= launch.resident_blocks() and together:
+        chosen = [Plan(blocks)] if "grid" in found else [*chosen, Plan(blocks)]
+    by_warp = Plan(1, strands=True, order=order, seed=seed)
+    return [*chosen, by_warp, by_warp._replace(together=True, by_lane=True)]
+
+
+def _in_order(blocks: int, step: int, found: frozenset[str], order: Order, seed: int) -> Plan:
+    size = max(1, min(step, blocks // CREWS))
+    return Plan(size, True, order, seed, "grid" not in found, "wait" not in found)
+
+
+class Beginning:
+    """The arguments and watchers as they were before a launch, to go back to."""
+
+    def __init__(self, args: Sequence[object], watchers: Sequence[Watcher]) -> None:
+        self._arrays = [(array, array.copy()) for array in _arrays(args) if array.flags.writeable]
+        self._watchers = [(watcher, copy.deepcopy(vars(watcher))) for watcher in watchers]
+
+    def restore(self) -> None:
+        """Go back."""
+        for array, before in self._arrays:
+            array[...] = before
+        for watcher, state in self._watchers:
+            vars(watcher).clear()
+            vars(watcher).update(copy.deepcopy(state))
+
+
+def _arrays(args: Sequence[object]) -> Iterator[np.ndarray[Any, Any]]:
+    for value in args:
+        if isinstance(value, tuple):
+            yield from _arrays(value)
+        elif isinstance(value, np.ndarray):
+            yield value

@@ -1,0 +1,196 @@
+"""Who runs: one strand at a time, until it waits; blocks begin when nobody else can go on.
+
+A barrier opens when all strands of its block are there or have ended. A strand in a loop in which
+nothing changes sleeps until somebody stores something. When every strand sleeps or waits at a
+barrier and nothing was stored since, none of them can ever go on: that is a deadlock, told exactly.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...errors import LaunchRefused
+from ..batch import Launch, Segment, Stuck
+from ..language.program import Program
+from .crew import Crew
+from .journal import Tally
+from .plan import Plan
+from .strand import Strand
+
+MOST_STRANDS = 2048  # threads of Python in flight
+MOST_VAIN_TURNS = 20_000  # turns of busy loops without a store by anyone
+
+_ASLEEP = ("waiting", "busy")
+
+
+class Scheduler:
+    """One run of a launch in strands.
+
+    `writes` counts the stores of all strands; `baton` is held while the scheduler waits for a
+    strand; `error` is what a strand ended with, `abandoned` tells them all to unwind.
+    """
+
+    def __init__(
+        self,
+        launch: Launch,
+        program: Program,
+        arguments: list[Any],
+        plan: Plan,
+        segments: Iterable[Segment],
+    ) -> None:
+        self.launch, self.program, self.arguments, self.plan = launch, program, arguments, plan
+        self.writes, self.tally, self.abandoned = 0, Tally(), False
+        self.error: BaseException | None = None
+        self.baton = threading.Lock()
+        self.baton.acquire()
+        self._rng = np.random.default_rng(plan.seed)
+        pieces = [
+            Segment(at, min(plan.blocks, first + count - at), weight)
+            for first, count, weight in segments
+            for at in range(first, first + count, plan.blocks)
+        ]
+        self._pieces = self._arranged(pieces)[::-1]  # taken from the end
+        self._crews: list[Crew] = []
+        self._ready: list[Strand] = []
+        self._begun = 0  # crews since sleepers were last woken
+        self._vain, self._writes_before = 0, -1
+
+    def run(self) -> None:
+        """Run all blocks.
+
+        Raises:
+            Stuck: strands wait for each other.
+        """
+        try:
+            while self._ready or self._wake_or_begin():
+                self._run_one(self._ready.pop(self._place()))
+        except BaseException:
+            self._abandon()
+            raise
+
+    def _place(self) -> int:
+        """Which of the ready strands runs next."""
+        return int(self._rng.integers(len(self._ready))) if self.plan.order == "random" else 0
+
+    def _arranged(self, items: Sequence[Any]) -> list[Any]:
+        """Things in the order of the plan."""
+        if self.plan.order == "reversed":
+            return list(items)[::-1]
+        if self.plan.order == "random":
+            return [items[at] for at in self._rng.permutation(len(items))]
+        return list(items)
+
+    def _run_one(self, strand: Strand) -> None:
+        strand.resume()
+        if self.error is not None:
+            raise self.error
+        crew = strand.crew
+        if strand.state in ("barrier", "ended"):
+            if crew.at_barrier():
+                self._ready += self._arranged(crew.release("block"))
+            elif crew.ended:
+                crew.journal.close()
+                self._crews.remove(crew)
+
+    def _wake_or_begin(self) -> bool:
+        """Make strands ready; False once all blocks have run.
+
+        Raises:
+            Stuck: nobody can go on.
+        """
+        asleep = [s for crew in self._crews for s in crew.strands if s.state in _ASLEEP]
+        awake = [s for s in asleep if s.state == "busy" or s.seen != self.writes]
+        if awake and self._begun >= len(asleep):
+            return self._wake(awake)
+        if self._begin():
+            return True
+        if awake:
+            return self._wake(awake)
+        if not self._crews:
+            return False
+        if all(s.state in ("grid", "ended") for crew in self._crews for s in crew.strands):
+            return self._pass_grid()
+        raise Stuck(self._explanation())
+
+    def _wake(self, strands: list[Strand]) -> bool:
+        if self.writes != self._writes_before:
+            self._vain, self._writes_before = 0, self.writes
+        self._vain += 1
+        if self._vain > MOST_VAIN_TURNS:
+            raise Stuck(self._explanation())
+        self._begun = 0
+        self._ready += self._arranged(strands)
+        return True
+
+    def _begin(self) -> bool:
+        """Begin the next blocks, if they can be in flight with the others."""
+        if not self._pieces or (self._crews and (self.plan.sequential or self._full())):
+            return False
+        crew = Crew(self, self._pieces.pop(), self.plan)
+        self._crews.append(crew)
+        self._ready += self._arranged(crew.strands)
+        self._begun += 1
+        return True
+
+    def _full(self) -> bool:
+        blocks = sum(crew.batch.count for crew in self._crews) + self._pieces[-1].blocks
+        strands = sum(len(crew.strands) for crew in self._crews) + len(self._crews[0].strands)
+        return blocks > self.launch.resident_blocks() or strands > MOST_STRANDS
+
+    def _pass_grid(self) -> bool:
+        if self._pieces:
+            raise LaunchRefused(
+                f"{self.launch.function.__name__} waits for all {self.launch.blocks:,} blocks of"
+                f" the grid; the engine keeps {MOST_STRANDS:,} warps in flight. Launch fewer blocks"
+            )
+        for crew in self._crews:
+            if crew.arrivals:
+                self._ready += self._arranged(crew.release("grid"))
+        return True
+
+    def _explanation(self) -> str:
+        """Who waits for what, once nobody can go on."""
+        strands = [strand for crew in self._crews for strand in crew.strands]
+        loops: Counter[str] = Counter()
+        for strand in strands:
+            if strand.state in _ASLEEP:
+                loops[strand.doing] += strand.inside
+        told = [
+            f"{where} never ends: {count} threads go round (one is {self._first(where, strands)})"
+            for where, count in loops.items()
+        ]
+        barriers: Counter[str] = Counter()
+        for crew in self._crews:
+            for strand, (site, mask, _) in crew.arrivals.items():
+                lanes = np.broadcast_to(mask & strand.batch.live, strand.batch.shape)
+                barriers[f"{site.text} in line {site.line}"] += int(lanes.sum())
+        told += [f"{count} threads wait at {where}" for where, count in barriers.items()]
+        if self._pieces:
+            blocks = sum(piece.blocks for piece in self._pieces)
+            told.append(f"{blocks} blocks have not begun, as no more are in flight at once")
+        name = self.launch.function.__name__
+        return (
+            f"{'; '.join(told)}. Nothing changes any more: no thread of {name} is left that could "
+            "store what they wait for, or come to the barrier."
+        )
+
+    def _first(self, where: str, strands: list[Strand]) -> str:
+        """The first thread that waits in a loop, in words."""
+        strand = next(s for s in strands if s.state in _ASLEEP and s.doing == where)
+        thread = self.launch.thread_of(strand.warp, strand.first_lane)
+        block = self.launch.block_of(strand.crew.batch.first)
+        return f"thread {thread} of block {block}"
+
+    def _abandon(self) -> None:
+        """Let every strand in flight unwind."""
+        self.abandoned = True
+        for strand in [strand for crew in self._crews for strand in crew.strands]:
+            if strand.in_flight and strand.state == "running":
+                self.baton.acquire()
+            if strand.in_flight:
+                strand.let_go()

@@ -1,0 +1,172 @@
+"""A strand: some lanes of a crew's blocks in a thread of their own, used as a coroutine.
+
+It runs while it has the baton and hands it back at a barrier of the block or the grid, where a
+loop waits for what others store, and at its end. What the kernel's closures see of it is its
+`StrandBatch`: the crew's batch, narrowed to one warp, and in it to one lane if need be.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..batch import Batch, Xyz
+from ..lanes import EVERY_LANE, WARP, LaneValue, Mask, spread
+from ..watch import Site
+
+if TYPE_CHECKING:
+    from .crew import Crew
+    from .scheduler import Scheduler
+
+LOOKS_BETWEEN_PAUSES = 1024  # rounds of a busy loop between two pauses
+QUIET_LOOKS_BETWEEN_PAUSES = 64  # the same where only others can end it
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class Abandoned(BaseException):
+    """The launch has ended; the strand unwinds."""
+
+
+class Strand:
+    """Lanes that run together, and where they are.
+
+    `state` is "ready", "running", "barrier", "grid", "waiting" (in a loop in which nothing
+    changes), "busy" (in a long loop) or "ended"; `seen` is how many stores the launch had done when
+    it paused; `doing` is what it waits in, `inside` how many of its threads do.
+    """
+
+    def __init__(self, scheduler: Scheduler, crew: Crew, warp: int, lane: int | None) -> None:
+        self.scheduler, self.crew, self.warp, self.lane = scheduler, crew, warp, lane
+        self.state, self.seen, self.doing, self.inside = "ready", 0, "", 0
+        self.place = (
+            slice(None),
+            slice(warp, warp + 1),
+            slice(None) if lane is None else slice(lane, lane + 1),
+        )
+        self.batch = StrandBatch(self, crew.batch, _own_lanes(crew.batch.launch.live, warp, lane))
+        self.first_lane = int(np.argmax(spread(self.batch.live, self.batch.shape)[0, 0]))
+        self._go = threading.Lock()
+        self._go.acquire()
+        self._thread: threading.Thread | None = None
+
+    @property
+    def in_flight(self) -> bool:
+        """Whether it has begun and not ended."""
+        return self._thread is not None and self.state != "ended"
+
+    def resume(self) -> None:
+        """Give it the baton, and have it back."""
+        self.state = "running"
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, daemon=True)
+            self._thread.start()
+        else:
+            self._go.release()
+        self.scheduler.baton.acquire()
+
+    def let_go(self) -> None:
+        """Give the baton to a strand that is to unwind, and have it back."""
+        self._go.release()
+        self.scheduler.baton.acquire()
+
+    def pause(self, state: str) -> None:
+        """Hand the baton back and wait to have it again."""
+        self.state, self.seen = state, self.scheduler.writes
+        self.scheduler.baton.release()
+        self._go.acquire()
+        if self.scheduler.abandoned:
+            raise Abandoned
+
+    def _run(self) -> None:
+        scheduler = self.scheduler
+        try:
+            with np.errstate(all="ignore"):
+                scheduler.program.run(self.batch, self.batch.live, scheduler.arguments, kernel=True)
+        except Abandoned:
+            pass
+        except BaseException as error:
+            scheduler.error = error
+        self.state = "ended"
+        scheduler.baton.release()
+
+
+def _own_lanes(live: Mask, warp: int, lane: int | None) -> Mask:
+    """The lanes of a block that belong to a strand, as its own batch counts them."""
+    if lane is not None:
+        one: Mask = np.arange(WARP).reshape(1, 1, WARP) == lane
+        return one
+    own: Mask = live if live is EVERY_LANE else live[:, warp : warp + 1]
+    return EVERY_LANE if own.all() else own
+
+
+class StrandBatch(Batch):
+    """What a strand's closures take for their batch; all else is the crew's own batch."""
+
+    look_every = 1
+    _OWN = frozenset({"strand", "parent", "shape", "live", "thread_index", "watchers", "writes"})
+    _COPIED = ("launch", "first", "count", "weight", "watched", "block_axis", "block_index")
+
+    def __init__(self, strand: Strand, parent: Batch, live: Mask) -> None:
+        self.__dict__.update({name: getattr(parent, name) for name in self._COPIED})
+        self.strand, self.parent, self.live = strand, parent, live
+        self.shape = (parent.count, 1, WARP)
+        warp = slice(strand.warp, strand.warp + 1)
+        self.thread_index = Xyz(
+            *(
+                n[:, warp] if isinstance(n, np.ndarray) and n.shape[1] > 1 else n
+                for n in parent.launch.thread_index
+            )
+        )
+        self.watchers = (strand.crew.journal.scribe(strand),)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__dict__["parent"], name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if name in self._OWN:
+            object.__setattr__(self, name, value)
+        else:
+            setattr(self.parent, name, value)
+
+    @property
+    def writes(self) -> int:
+        """Stores of the whole launch, so that strands see what others did."""
+        return self.strand.scheduler.writes
+
+    @writes.setter
+    def writes(self, value: int) -> None:
+        self.strand.scheduler.writes = value
+
+    def pass_round(self, where: str) -> None:
+        """Note that a loop goes round once more; an interrupted launch ends here."""
+        if self.strand.scheduler.abandoned:
+            raise Abandoned
+        self.launch.pass_round(where)
+
+    def look(self, where: str, inside: Mask, count: int, still: bool, quiet: bool) -> None:
+        """Let others run: until they store something, if nothing changes here, else in turns."""
+        strand = self.strand
+        pauses = QUIET_LOOKS_BETWEEN_PAUSES if quiet else LOOKS_BETWEEN_PAUSES
+        if not still and count % pauses:
+            return
+        strand.doing = where
+        strand.inside = int((spread(inside, self.shape) & self.live).sum())
+        strand.pause("waiting" if still else "busy")
+
+    def meet(
+        self, mask: Mask, site: Site, predicate: LaneValue = None
+    ) -> tuple[Array, Array] | None:
+        """Wait for the other strands of the block; (predicate, arrived) of them all."""
+        crew = self.strand.crew
+        crew.arrivals[self.strand] = (site, mask, predicate)
+        self.strand.pause("barrier")
+        return None if predicate is None else crew.votes
+
+    def sync_grid(self, mask: Mask, site: Site) -> None:
+        """Wait for all strands of the grid."""
+        self.launch.check_resident(site)
+        self.strand.crew.arrivals[self.strand] = (site, mask, None)
+        self.strand.pause("grid")

@@ -50,7 +50,13 @@ def _last_line(error: Exception) -> str:
 
 
 def _compare(
-    program: Program, verdict: Verdict, function: Any, wanted: Any, types: Any, compiled: Any, use: Any
+    program: Program,
+    verdict: Verdict,
+    function: Any,
+    wanted: Any,
+    types: Any,
+    compiled: Any,
+    use: Any,
 ) -> None:
     verdict.undefined = int((~use).sum())
     by_name: dict[str, set[str]] = {}
@@ -79,5 +85,3 @@ def _compare(
         verdict.differences += comparing.value_differences(program, got, wanted, use, mode)
     verdict.rough = len(program.rough)
     verdict.exact = len(program.outputs) - verdict.rough
-
-

@@ -12,21 +12,20 @@ each instruction).
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import itertools
 import re
+from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
 import numpy as np
-from llvmlite.ir import types as ir_types
 
 from smemnb.simulator import seam
 
 from . import hostcode
-
-ir_types.ir_layer_typed_pointers_enabled = False  # before Numba builds any: LLVM reads `ptr` only
 
 Place = tuple[int, int, int, int]  # line, end line, column, end column
 _TEMPORARY = re.compile(r"\$(?:(?:inplace_)?binop_[a-z]+(\d+)|(\d+)(?:binary|unary|compare|call))")
@@ -46,18 +45,33 @@ class Compiled(NamedTuple):
     expressions: dict[Place, set[str]]
 
 
+@contextlib.contextmanager
+def a_device() -> Iterator[None]:
+    """Device functions ask for the device's architecture while they are compiled: say one."""
+    modules = [
+        module
+        for module in (seam.dispatcher_module, seam.cuda_compiler)
+        if hasattr(module, "get_current_device")
+    ]
+    kept = [module.get_current_device for module in modules]
+    device = SimpleNamespace(compute_capability=(9, 0))
+    for module in modules:
+        module.get_current_device = lambda: device
+    try:
+        yield
+    finally:
+        for module, asked in zip(modules, kept, strict=True):
+            module.get_current_device = asked
+
+
 def compile_program(function: Any, types: tuple[Any, ...]) -> Compiled:
     """Numba's IR of a kernel for these argument types, with the types it inferred.
 
     Raises:
         Refused: Numba does not compile it.
     """
-    device = SimpleNamespace(compute_capability=(9, 0))
-    for module in (seam.dispatcher_module, seam.cuda_compiler):
-        if hasattr(module, "get_current_device"):
-            module.get_current_device = lambda: device
     try:
-        with seam.compiler_lock, seam.target_override("cuda"):
+        with seam.compiler_lock, seam.target_override("cuda"), a_device():
             seam.typing_context.refresh()
             seam.target_context.refresh()
             result = seam.cuda_compiler.compile_cuda(function, seam.types.void, types, cc=(9, 0))
@@ -66,6 +80,7 @@ def compile_program(function: Any, types: tuple[Any, ...]) -> Compiled:
         raise Refused(f"{type(error).__name__}: {error}") from error
     notes = result.type_annotation
     variables, expressions = _types(function, notes.blocks, notes.typemap)
+    texts = [hostcode.for_host(text) for text in texts]
     return Compiled(*_signature(texts, function.__name__), texts, variables, expressions)
 
 
@@ -116,7 +131,7 @@ def run_programs(programs: list[tuple[Compiled, list[Any]]], threads: int) -> li
     said: list[Any] = []
     for number, (program, arguments) in enumerate(programs):
         try:
-            parts = [llvm.parse_assembly(hostcode.for_host(text)) for text in program.texts]
+            parts = [llvm.parse_assembly(text) for text in program.texts]
             parts.append(llvm.parse_assembly(_driver(number, program, arguments, threads)))
         except RuntimeError as error:
             said.append(str(error))

@@ -170,8 +170,38 @@ _DECLARED = "\n".join(
 _REGISTER = re.compile(r'"?llvm\.nvvm\.read\.ptx\.sreg\.(\w+)\.(\w)"?')
 
 
+_SIMPLE = re.compile(r'(?:\bi\d+|\bhalf|\bfloat|\bdouble|\bptr|%"[^"]*")\*')
+
+
+def _opaque(line: str) -> str:
+    """A line with its typed pointers as `ptr`, which is all that LLVM reads now."""
+    while "*" in line:
+        shorter = _SIMPLE.sub("ptr", line)
+        if shorter == line:
+            end = next((m.start() for m in re.finditer(r"[]})]\*", line)), None)
+            if end is None:
+                return line
+            start = _opening(line, end)
+            if line[end] == ")":  # a function's type begins with that of its result
+                start = re.search(r"[\w{}\[\]]+ ?$", line[:start]).start()  # type: ignore[union-attr]
+            shorter = line[:start] + "ptr" + line[end + 2 :]
+        line = shorter
+    return line
+
+
+def _opening(line: str, end: int) -> int:
+    """Where the bracket that closes at `end` opens."""
+    depth = 0
+    for at in range(end, -1, -1):
+        depth += (line[at] in "]})") - (line[at] in "[{(")
+        if depth == 0:
+            return at
+    raise ValueError(line)
+
+
 def for_host(text: str) -> str:
     """The IR of one module with the target taken out and registers made functions."""
+    text = "\n".join(map(_opaque, text.splitlines()))
     text = re.sub(r"^target .*$", "", text, flags=re.M)
     text = re.sub(r"^!nvvm.*$", "", text, flags=re.M)
     text = _CHECKED.sub(r"call \4 @\1_\2_\4(\2 \3)", text)

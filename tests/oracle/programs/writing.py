@@ -81,7 +81,9 @@ class _Writer:
         for letter in chosen.takes:
             if chosen.gives == "n" and letter == "n":
                 letter = kind  # floats in, a float out; integers in, an integer out
-            inner.append(self.number(depth - 1) if letter == "n" else self.expression(letter, depth - 1))
+            inner.append(
+                self.number(depth - 1) if letter == "n" else self.expression(letter, depth - 1)
+            )
         return "(" + chosen.text.format(*inner) + ")"
 
     def leaf(self, kind: str) -> str:
@@ -91,7 +93,11 @@ class _Writer:
         if self.chance(0.4):
             return self.load(kind)
         if kind == "i":
-            value = self.random.choice(words.INT_LITERALS) if self.chance(0.5) else self.random.randint(0, 9)
+            value = (
+                self.random.choice(words.INT_LITERALS)
+                if self.chance(0.5)
+                else self.random.randint(0, 9)
+            )
             return f"(-{value})" if value < 2**63 and self.chance(0.3) else str(value)
         if kind == "b":
             return self.pick("True", "False", self.load("b"))
@@ -332,7 +338,11 @@ class _Writer:
         if self.chance(0.12):
             bounds = ""
             items = ", ".join(self.expression("i", 1) for _ in range(2))
-            self.line(f"for {name} in (int64({items.split(', ')[0]}), 3):" if False else f"for {name} in (1, 5, -2):")
+            self.line(
+                f"for {name} in (int64({items.split(', ')[0]}), 3):"
+                if False
+                else f"for {name} in (1, 5, -2):"
+            )
         else:
             self.line(f"for {name} in range({bounds}):")
         self.inside(name)

@@ -47,8 +47,8 @@ def _placed(
     kind = site.kind
     if array.itemsize != 4 or (array.dtype.kind not in "iu" and kind != "atomic_cas"):
         kind = "atomic_retry"
-    if batch.watched and array.space != "local":
-        batch.tell_access(Access(site, array.root, kind, offset, active, value))
+    if batch.watched and array.told:
+        batch.tell_access(Access(site, array.root, kind, offset, active, value, unit=array.unit))
     flat, place = array.store.cells(batch, offset)
     return flat, _of_lanes(batch, place, active), active
 

@@ -13,8 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..lanes import LaneValue, Mask, cast, chosen
+from ..numbers.typing_rules import _float_for as float_for
 from ..numbers.typing_rules import brev_dtype
+from ..protocol import lockstep_meaning
 from ..watch import Site
+from .libdevice.floats import fused
+from .libdevice.integers import first_set, leading_zeros, ones, reversed_bits
 
 if TYPE_CHECKING:
     from ..batch import Batch
@@ -42,53 +46,36 @@ def gridsize(batch: Batch, mask: Mask, site: Site, ndim: Any) -> LaneValue:
 
 
 def _nothing(batch: Batch, mask: Mask, site: Site, *arguments: LaneValue) -> None:
-    """A fence or a pause: lockstep order already has its effect."""
+    """A pause: it changes no value."""
 
 
 def popc(batch: Batch, mask: Mask, site: Site, value: LaneValue) -> LaneValue:
     """cuda.popc(x): number of one bits."""
-    bits = value.view(f"u{value.dtype.itemsize}") if value.dtype.kind == "i" else value
-    return cast(np.bitwise_count(bits), value.dtype)
+    return ones(value).astype(value.dtype)[()]
 
 
 def clz(batch: Batch, mask: Mask, site: Site, value: LaneValue) -> LaneValue:
     """cuda.clz(x): number of zero bits above the highest one bit."""
-    width = value.dtype.itemsize * 8
-    rest = np.asarray(value).astype(np.uint64) & np.uint64(2**width - 1)
-    zeros = np.full(rest.shape, width, np.int64)
-    while rest.any():
-        zeros = np.where(rest != 0, zeros - 1, zeros)
-        rest = rest >> np.uint64(1)
-    return zeros.astype(value.dtype)[()]
+    return leading_zeros(value).astype(value.dtype)[()]
 
 
 def ffs(batch: Batch, mask: Mask, site: Site, value: LaneValue) -> LaneValue:
     """cuda.ffs(x): place of the lowest one bit, counted from 1; 0 if there is none."""
-    bits = np.asarray(value).astype(np.int64)
-    lowest = (bits & -bits).view(np.uint64) - np.uint64(1)
-    place = np.bitwise_count(lowest).astype(np.uint32) + np.uint32(1)
-    return np.where(bits == 0, np.uint32(0), place)[()]
+    return first_set(value).astype(np.uint32)[()]
 
 
 def brev(batch: Batch, mask: Mask, site: Site, value: LaneValue) -> LaneValue:
     """cuda.brev(x): the bits in reverse order."""
     dtype = brev_dtype(value.dtype)
-    width = dtype.itemsize * 8
-    rest = np.asarray(value).astype(np.uint64)
-    result = np.zeros(rest.shape, np.uint64)
-    for _ in range(width):
-        result = (result << np.uint64(1)) | (rest & np.uint64(1))
-        rest = rest >> np.uint64(1)
-    return result.astype(dtype)[()]
+    return reversed_bits(cast(value, dtype), dtype.itemsize * 8).astype(dtype)[()]
 
 
 def fma(
     batch: Batch, mask: Mask, site: Site, a: LaneValue, b: LaneValue, c: LaneValue
 ) -> LaneValue:
-    """cuda.fma(a, b, c): a * b + c rounded once (float32 exactly, float64 by longdouble)."""
-    dtype = np.result_type(a, b, c)
-    wide = np.float64 if dtype == np.float32 else np.longdouble
-    return cast(np.multiply(a, b, dtype=wide) + np.asarray(c, dtype=wide), dtype)[()]
+    """cuda.fma(a, b, c): a * b + c rounded once."""
+    dtype = max((float_for(v.dtype, v.dtype, 4) for v in (a, b, c)), key=lambda d: d.itemsize)
+    return fused(cast(a, dtype), cast(b, dtype), cast(c, dtype))
 
 
 def selp(
@@ -100,16 +87,33 @@ def selp(
 
 def cbrt(batch: Batch, mask: Mask, site: Site, value: LaneValue) -> LaneValue:
     """cuda.cbrt(x): the cube root."""
-    return np.cbrt(value)
+    return np.cbrt(cast(value, float_for(value.dtype, value.dtype, 4)))
+
+
+class GridGroup:
+    """cuda.cg.this_grid(): the group of all threads of the launch."""
+
+    @staticmethod
+    def sync() -> None:
+        """grid.sync(): the barrier of all blocks; the engine runs the meaning below."""
+
+
+@lockstep_meaning(GridGroup.sync)
+def _sync_grid(batch: Batch, mask: Mask, site: Site) -> LaneValue:
+    batch.sync_grid(mask, site)
+    return np.int32(0)
+
+
+def this_grid(batch: Batch, mask: Mask, site: Site) -> type[GridGroup]:
+    """cuda.cg.this_grid()."""
+    return GridGroup
 
 
 MEANINGS: dict[str, tuple[Meaning, str]] = {
     "grid": (grid, "grid"),
     "gridsize": (gridsize, "gridsize"),
-    "threadfence": (_nothing, "fence"),
-    "threadfence_block": (_nothing, "fence"),
-    "threadfence_system": (_nothing, "fence"),
     "nanosleep": (_nothing, "pause"),
+    "cg.this_grid": (this_grid, "grid group"),
     "popc": (popc, "popc"),
     "clz": (clz, "clz"),
     "ffs": (ffs, "ffs"),

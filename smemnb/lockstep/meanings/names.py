@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 
-from . import atomics, barriers, intrinsics, shuffles, storage, vectors
+from . import atomics, barriers, halves, intrinsics, libdevice, shuffles, storage, vectors
 from .intrinsics import Meaning
 
 _SPACES = {
@@ -26,6 +26,8 @@ _SPACES = {
 def qualified(target: object) -> str:
     """The name of something of numba.cuda ("shared.array", "threadIdx"), "" for all else."""
     module = getattr(target, "__module__", None) or ""
+    if type(target).__name__ == "Bfloat16":
+        return "bf16.bfloat16"
     if not isinstance(module, str) or not module.startswith("numba.cuda"):
         return ""
     name: str = getattr(target, "__qualname__", "")
@@ -39,10 +41,39 @@ MEANINGS: dict[str, tuple[Meaning, str]] = {
     **shuffles.MEANINGS,
     **atomics.MEANINGS,
     **vectors.MEANINGS,
+    **halves.MEANINGS,
+    **libdevice.MEANINGS,
 }
 """Qualified name -> (meaning, kind of its site)."""
 
-REFUSED: dict[str, tuple[str, str]] = {}
+
+class _Refusals(dict[str, tuple[str, str]]):
+    """Names and whole spaces of names ("fp8.") with the reason for refusing them."""
+
+    def __contains__(self, name: object) -> bool:
+        return dict.__contains__(self, name) or dict.__contains__(self, _space(name))
+
+    def __missing__(self, name: str) -> tuple[str, str]:
+        return dict.__getitem__(self, _space(name))
+
+
+def _space(name: object) -> str:
+    return f"{str(name).partition('.')[0]}."
+
+
+REFUSED: dict[str, tuple[str, str]] = _Refusals(
+    {
+        "fp8.": ("NumPy has no floats of 8 bits", "Compute in float16 or float32."),
+        "fp16.atomicAdd": (
+            "fp16.atomicAdd takes a pointer, which no kernel argument is",
+            "Use cuda.atomic.add on a float32 array.",
+        ),
+        "atomic": ("cuda.atomic is a namespace", "Call what is in it: cuda.atomic.add(...)."),
+        "shared": ("cuda.shared is a namespace", "Call cuda.shared.array(shape, dtype)."),
+        "local": ("cuda.local is a namespace", "Call cuda.local.array(shape, dtype)."),
+        "const": ("cuda.const is a namespace", "Call cuda.const.array_like(values)."),
+    }
+)
 """Qualified name -> (why the engine does not run it, what to write instead)."""
 
 

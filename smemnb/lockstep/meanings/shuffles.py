@@ -42,12 +42,13 @@ def _low_bits(value: LaneValue) -> Array:
 
 def _named(members: LaneValue) -> Array:
     """(.., 32) bools: the lanes that each lane's member mask names."""
-    bits = np.asarray(members).astype(np.int64)
+    bits: Array = np.asarray(members).astype(np.int64)
     if bits.ndim == 0:
-        return ((bits >> LANE) & 1 != 0).reshape(1, 1, WARP)
-    if bits.shape[2] == 1:
-        return (bits >> LANE) & 1 != 0
-    return (bits[..., None] >> LANE) & 1 != 0  # lanes with masks of their own: one row each
+        bits = bits.reshape(1, 1, 1)
+    elif bits.shape[2] > 1:
+        bits = bits[..., None]  # lanes with masks of their own: one row each
+    named: Array = (bits >> LANE) & 1 != 0
+    return named
 
 
 def _check(batch: Batch, mask: Mask, site: Site, members: LaneValue, source: Any = None) -> None:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..lanes import LaneValue, Mask
-from ..memory import GlobalStore, KernelArray, LocalStore
+from ..memory import KernelArray, LocalStore, frozen
+from ..memory.attributes import numpy_dtype
 from ..watch import Site
 
 if TYPE_CHECKING:
@@ -23,17 +24,11 @@ def _shape(value: Any) -> tuple[int, ...]:
     return tuple(int(n) for n in value) if isinstance(value, tuple) else (int(value),)
 
 
-def _dtype(value: Any) -> np.dtype[Any]:
-    if isinstance(value, np.dtype):
-        return value
-    return np.dtype(value if isinstance(value, type) else str(value))
-
-
 def shared_array(
     batch: Batch, mask: Mask, site: Site, shape: Any, dtype: Any, alignment: Any = None
 ) -> KernelArray:
     """cuda.shared.array(shape, dtype): one array per block; shape 0 is the dynamic memory."""
-    extents, kind = _shape(shape), _dtype(dtype)
+    extents, kind = _shape(shape), numpy_dtype(dtype)
     if extents == (0,):
         return batch.share_dynamic(site.text, kind)
     return batch.share(site, site.text, extents, kind, int(alignment or kind.itemsize))
@@ -43,18 +38,14 @@ def local_array(
     batch: Batch, mask: Mask, site: Site, shape: Any, dtype: Any, alignment: Any = None
 ) -> KernelArray:
     """cuda.local.array(shape, dtype): one array per thread."""
-    extents, kind = _shape(shape), _dtype(dtype)
+    extents, kind = _shape(shape), numpy_dtype(dtype)
     size = int(np.prod(extents))
     return KernelArray(site.text, "local", LocalStore(size, kind), extents, kind)
 
 
 def const_array_like(batch: Batch, mask: Mask, site: Site, array: Any) -> KernelArray:
     """cuda.const.array_like(values): a read-only array of these values, of its own memory."""
-    if isinstance(array, KernelArray):
-        return array
-    values = np.ascontiguousarray(array)
-    store = GlobalStore(values.reshape(-1))
-    return KernelArray(site.text, "const", store, values.shape, values.dtype)
+    return array if isinstance(array, KernelArray) else frozen(site.text, array)
 
 
 def _load(batch: Batch, mask: Mask, site: Site, array: KernelArray, index: Any) -> Any:

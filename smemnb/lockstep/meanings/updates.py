@@ -175,12 +175,15 @@ def _counting(sign: int) -> Cumulate:
         if limit is None or bool((limit == np.iinfo(limit.dtype).max).any()):
             return None
         one = limit.dtype.type(1)
+        after: Array
         start = _increment(first, limit) if sign > 0 else _decrement(first, limit)
         steps = np.arange(len(operands), dtype=limit.dtype)[:, None] % (limit + one)
         if sign > 0:
             room = limit - start  # increments before it wraps to 0
-            return np.where(steps <= room, start + steps, steps - room - one)
-        return np.where(steps <= start, start - steps, limit - (steps - start - one))
+            after = np.where(steps <= room, start + steps, steps - room - one)
+        else:
+            after = np.where(steps <= start, start - steps, limit - (steps - start - one))
+        return after
 
     return cumulate
 

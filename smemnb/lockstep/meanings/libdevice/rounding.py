@@ -24,18 +24,29 @@ class Exact(NamedTuple):
     exponent: Array
 
 
-DIGITS = {4: (24, -149), 8: (53, -1074)}
-"""Itemsize -> digits of the mantissa, exponent of the smallest number."""
+class Format(NamedTuple):
+    """A float format: how it is stored, digits of its mantissa, its smallest and largest number."""
+
+    dtype: np.dtype[Any]
+    digits: int
+    lowest: int  # the smallest number is 2**lowest
+    largest: float
 
 
-def rounded(value: Exact, dtype: np.dtype[Any], direction: str) -> Array:
-    """An exact finite value as the nearest number of this type in one direction."""
-    digits, lowest = DIGITS[dtype.itemsize]
+FORMATS = {
+    kind: Format(np.dtype(kind), digits, lowest, float(np.finfo(kind).max))
+    for kind, digits, lowest in (("f2", 11, -24), ("f4", 24, -149), ("f8", 53, -1074))
+}
+BFLOAT16 = Format(np.dtype("f4"), 8, -133, (2 - 2.0**-7) * 2.0**127)
+
+
+def rounded(value: Exact, into: Format, direction: str) -> Array:
+    """An exact finite value as the nearest number of a format in one direction."""
     mantissa, exponent = np.frexp(value.hi)
     rest = value.rest * np.sign(mantissa)
     edge = (np.abs(mantissa) == 0.5) & (rest < 0)  # just below a power of two: finer steps there
     exponent = exponent.astype(np.int64) + value.exponent
-    step = np.maximum(exponent - edge - digits, lowest)
+    step = np.maximum(exponent - edge - into.digits, into.lowest)
     scaled = np.ldexp(np.abs(mantissa), np.maximum(exponent - step, -60))
     whole = np.floor(scaled)
     part = scaled - whole
@@ -50,9 +61,9 @@ def rounded(value: Exact, dtype: np.dtype[Any], direction: str) -> Array:
         away = inexact & {"rz": np.False_, "ru": ~negative, "rd": negative}[direction]
         open_ended = {"rz": np.False_, "ru": ~negative, "rd": negative}[direction]
     with np.errstate(all="ignore"):
-        size = np.ldexp(whole + away, step).astype(dtype)
-    size = np.where(np.isinf(size) & ~open_ended, np.finfo(dtype).max, size)
-    return np.where(negative, -size, size).astype(dtype)
+        size = np.ldexp(whole + away, step).astype(into.dtype)
+    size = np.where(np.isinf(size) & ~open_ended, into.largest, size)
+    return np.where(negative, -size, size).astype(into.dtype)
 
 
 def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
@@ -62,7 +73,7 @@ def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
     return total, (a - (total - other)) + (b - other)
 
 
-def _two_product(a: Array, b: Array) -> tuple[Array, Array]:
+def two_product(a: Array, b: Array) -> tuple[Array, Array]:
     """(product, what rounding took from it), exactly, for numbers of moderate size."""
     a_high, a_low = _halves(a)
     b_high, b_low = _halves(b)
@@ -96,14 +107,14 @@ def _quarter(a: Array) -> Array:
 
 def _product(a: Array, b: Array) -> Exact:
     (x, x_exponent), (y, y_exponent) = _parts(a), _parts(b)
-    product, rest = _two_product(x, y)
+    product, rest = two_product(x, y)
     return Exact(product, np.sign(rest), x_exponent + y_exponent)
 
 
 def _quotient(a: Array, b: Array) -> Exact:
     (x, x_exponent), (y, y_exponent) = _parts(a), _parts(b)
     quotient = x / y
-    product, error = _two_product(quotient, y)
+    product, error = two_product(quotient, y)
     return Exact(quotient, np.sign((x - product) - error) * np.sign(y), x_exponent - y_exponent)
 
 
@@ -112,19 +123,19 @@ def _root(a: Array) -> Exact:
     odd = exponent % 2
     x = np.ldexp(x, odd)
     root = np.sqrt(x)
-    square, error = _two_product(root, root)
+    square, error = two_product(root, root)
     return Exact(root, np.sign((x - square) - error), (exponent - odd) // 2)
 
 
 def _fused(a: Array, b: Array, c: Array) -> Exact:
     (x, x_exponent), (y, y_exponent), (z, z_exponent) = _parts(a), _parts(b), _parts(c)
-    high, low = _two_product(x, y)
+    high, low = two_product(x, y)
     exponent = np.where(high == 0, z_exponent, x_exponent + y_exponent)
     apart = np.where(z == 0, 0, z_exponent - exponent)
     z = np.ldexp(z, np.clip(apart, -200, 200))  # further apart, only the sign of the lesser counts
     total, rest = two_sum(high, z)
     odd, lost = two_sum(rest, low)
-    even = np.asarray(odd).view(np.int64) & 1 == 0
+    even = _is_even(odd)
     odd = np.where((lost != 0) & even, np.nextafter(odd, np.where(lost > 0, np.inf, -np.inf)), odd)
     total, rest = two_sum(total, odd)
     return Exact(total, np.sign(rest), exponent + np.maximum(apart - 200, 0))
@@ -137,16 +148,17 @@ def _operation(
         wide = np.broadcast_arrays(*(np.asarray(operand, np.float64) for operand in operands))
         with np.errstate(all="ignore"):
             simple = plain(*(np.asarray(operand, dtype) for operand in operands))
-            special = ~np.isfinite(sum(abs(operand) * 1e-300 for operand in wide))
+            special: Array = ~np.isfinite(sum(abs(operand) * 1e-300 for operand in wide))
             special |= plain is np.divide and wide[-1] == 0
             special |= plain is np.sqrt and ~(wide[0] > 0)
             value = exact(*(np.where(special, 1.0, operand) for operand in wide))
-            result = rounded(value, dtype, direction)
+            result = rounded(value, FORMATS[dtype.str[1:]], direction)
             zero = value.hi == 0
             if sums and direction == "rd":  # x - x is -0 where results are rounded down
                 negative = np.signbit(wide[-1]) | np.signbit(_times(wide[:-1]))
                 simple = np.where(zero, np.where(negative, -0.0, 0.0), simple)
-        return np.where(special | zero, simple, result).astype(dtype)[()]
+        whole: Array = np.where(special | zero, simple, result)
+        return whole.astype(dtype)[()]
 
     return apply
 
@@ -163,17 +175,31 @@ def _plain_fma(a: Array, b: Array, c: Array) -> Array:
     return np.where(finite, c, a * b + c)
 
 
-def fused_float32(a: Array, b: Array, c: Array) -> Array:
-    """a * b + c of float32, rounded once to nearest: by a float64 sum that is rounded to odd."""
+def _is_even(a: Array) -> Array:
+    """Whether the last digit of a float64 is 0."""
+    bits: Array = np.asarray(a).view(np.int64)
+    return bits & 1 == 0
+
+
+def fused_to_odd(a: Array, b: Array, c: Array) -> Array:
+    """a * b + c of float32 or smaller, as a float64 that may be rounded once more.
+
+    The product is exact, and the sum is rounded to an odd last digit where it does not fit.
+    """
     with np.errstate(all="ignore"):
-        product = np.multiply(a, b, dtype=np.float64)  # exact
+        product = np.multiply(a, b, dtype=np.float64)
         total, rest = two_sum(product, np.asarray(c, np.float64))
-        even = np.asarray(total).view(np.int64) & 1 == 0
-        nudge = (rest != 0) & even & np.isfinite(total)
+        nudge = (rest != 0) & _is_even(total) & np.isfinite(total)
         if bool(np.any(nudge)):
             towards = np.where(rest > 0, np.inf, -np.inf)
             total = np.where(nudge, np.nextafter(total, towards), total)
-        return np.asarray(total).astype(np.float32)[()]
+        return total
+
+
+def fused_float32(a: Array, b: Array, c: Array) -> Array:
+    """a * b + c of float32, rounded once to nearest."""
+    with np.errstate(all="ignore"):
+        return np.asarray(fused_to_odd(a, b, c), np.float32)[()]
 
 
 OPERATIONS: dict[str, Callable[..., Array]] = {
@@ -186,16 +212,17 @@ OPERATIONS: dict[str, Callable[..., Array]] = {
 """Name -> function of (dtype, direction, operands)."""
 
 
-def converted(value: Array, dtype: np.dtype[Any], direction: str) -> Array:
-    """A float64, or an integer of at most 64 bits, as a float in one direction."""
+def converted(value: Array, into: Format, direction: str) -> Array:
+    """A float, or an integer of at most 64 bits, in a float format, rounded in one direction."""
     if value.dtype.kind == "f":
-        exact = Exact(np.asarray(value, np.float64), 0.0 * value, 0)
-        finite = np.isfinite(value)
-        exact = Exact(np.where(finite, exact.hi, 1.0), np.zeros_like(exact.hi), 0)
-        whole = rounded(exact, dtype, direction)
-        plain = value.astype(dtype)
-        return np.where(finite & (value != 0), whole, plain).astype(dtype)[()]
+        wide = np.asarray(value, np.float64)
+        usual = np.isfinite(wide) & (wide != 0)
+        exact = Exact(np.where(usual, wide, 1.0), np.zeros_like(wide), 0)
+        with np.errstate(all="ignore"):
+            plain = wide.astype(into.dtype)
+        return np.where(usual, rounded(exact, into, direction), plain).astype(into.dtype)[()]
+    value = value.astype(f"{value.dtype.kind}8")
     upper = (value >> value.dtype.type(32)).astype(np.float64) * 2.0**32
     lower = (value & value.dtype.type(0xFFFFFFFF)).astype(np.float64)
     total, rest = two_sum(upper, lower)
-    return rounded(Exact(total, np.sign(rest), 0), dtype, direction)[()]
+    return rounded(Exact(total, np.sign(rest), 0), into, direction)[()]

@@ -13,6 +13,7 @@ end, so streams order nothing.
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,8 +22,9 @@ import numpy as np
 
 from .. import lockstep  # noqa: F401  (its package must load before `launch` is asked for)
 from ..errors import LaunchRefused
-from ..hardware import Limits, limits
+from ..hardware import WARP_LANES, Limits, limits
 from ..lockstep.launch import launch as lockstep_launch
+from ..lockstep.strands.plan import Order
 from . import devices
 from .arguments import Prepared
 
@@ -82,6 +84,8 @@ def run(
     *,
     patience_s: float | None = None,
     segments: Callable[[Dim3], Any] | None = None,
+    order: Order | None = None,
+    seed: int = 0,
 ) -> None:
     """Launch a kernel in the lockstep engine.
 
@@ -95,6 +99,8 @@ def run(
         watchers: `lockstep.watch.Watcher`s that listen in.
         patience_s: seconds after which loops are stopped, None to wait for ever.
         segments: which blocks of a grid run, and which of them are watched; None for all.
+        order: of warps between barriers: None for lockstep, "reversed" or "random".
+        seed: of a random order.
 
     Raises:
         LaunchRefused: a device would refuse the launch; nothing was launched.
@@ -121,6 +127,9 @@ def run(
         types=types,
         patience_s=patience_s,
         segments=None if segments is None else segments(grid_dim),
+        order=order,
+        seed=seed,
+        residents=_residents(block_dim, most),
     )
     prepared.finish()
 
@@ -222,6 +231,20 @@ def _check_stream(name: str, stream: Any) -> None:
             f"{name}: the third entry of [grid, block, ...] is the stream, and {stream} is none."
             f" Bytes of shared memory are the fourth: {name}[grid, block, 0, {stream}]"
         )
+
+
+def _residents(block: Dim3, most: Limits) -> Callable[[int], int]:
+    """How many such blocks the device holds at once, by the bytes of shared memory of one."""
+    from .host.device import attribute
+
+    sms, warps = attribute("MULTIPROCESSOR_COUNT"), -(-math.prod(block) // WARP_LANES)
+    fitting = min(most.blocks_per_sm, most.warps_per_sm // warps)
+
+    def residents(shared_bytes: int) -> int:
+        taken = shared_bytes + most.shared_reserved_per_block
+        return sms * min(fitting, most.shared_per_sm // taken if taken else fitting)
+
+    return residents
 
 
 def forall_block(kernel: Any) -> int:

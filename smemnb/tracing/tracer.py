@@ -19,6 +19,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import KernelStopped, LaunchRefused, SmemnbError, shortened
+from ..lockstep.strands.plan import Order, check_order
 from ..lockstep.watch import Site
 from .findings import findings_of
 from .model import AccessRow, Dim3, LaunchInfo, Observation, SiteCounts
@@ -37,6 +38,8 @@ def trace(
     patience_s: float | None = None,
     blocks: Blocks = "all",
     others: Others = "run",
+    order: Order | None = None,
+    seed: int = 0,
 ) -> Tracer:
     """The kernel, to be launched and watched: `trace(kernel)[grid, block](*args)`.
 
@@ -51,13 +54,18 @@ def trace(
             are then estimates, and the trace says so.
         others: whether blocks that are not watched "run", so that results are whole, or are left
             out ("skip"), so that a few blocks of a large launch take a moment.
+        order: how warps run between two barriers: together (None), one after the other with the
+            last one first ("reversed"), or as drawn from `seed` ("random"), blocks likewise. A
+            race then also shows as a wrong result; without races nothing changes.
+        seed: of a random order.
 
     Raises:
-        LaunchRefused: `kernel` is no kernel, or `blocks` names none.
+        LaunchRefused: `kernel` is no kernel, `blocks` names none, or an unknown `order`.
     """
     try:
         check_choice(blocks, others)
-        watching = Watching(counts, checks, patience_s, blocks, others)
+        check_order(order, seed)
+        watching = Watching(counts, checks, patience_s, blocks, others, order, seed)
         return Tracer(kernel, _python_function(kernel), watching)
     except SmemnbError as error:
         raise shortened(error) from error.__cause__
@@ -72,6 +80,8 @@ class Watching:
     patience_s: float | None = None
     blocks: Blocks = "all"
     others: Others = "run"
+    order: Order | None = None
+    seed: int = 0
 
 
 class Tracer:
@@ -132,6 +142,8 @@ class Tracer:
                 watchers=seen.all,
                 patience_s=how.patience_s,
                 segments=lambda grid: segments(grid, how.blocks, how.others),
+                order=how.order,
+                seed=how.seed,
             )
         except KernelStopped as error:
             seen.stopped()

@@ -43,7 +43,7 @@ class Plan(NamedTuple):
     by_lane: bool = False
 
 
-def _check_order(order: Any, seed: Any) -> None:
+def check_order(order: Any, seed: Any) -> None:
     """Nothing, if these can be what a launch was given.
 
     Raises:
@@ -70,7 +70,7 @@ def plans(launch: Launch, step: int, order: Order | None, seed: int) -> list[Pla
     Raises:
         LaunchRefused: an unknown order, or a seed that is no whole number from 0.
     """
-    _check_order(order, seed)
+    check_order(order, seed)
     found, blocks = needs(launch.function), launch.blocks
     chosen = [Plan(step)] if order is None else [_in_order(blocks, step, found, order, seed)]
     if not found:
@@ -92,7 +92,11 @@ class Beginning:
 
     def __init__(self, args: Sequence[object], watchers: Sequence[Watcher]) -> None:
         self._arrays = [(array, array.copy()) for array in _arrays(args) if array.flags.writeable]
-        self._watchers = [(watcher, copy.deepcopy(vars(watcher))) for watcher in watchers]
+        self._known = {id(watcher): watcher for watcher in watchers}  # they may know each other
+        self._watchers = [(watcher, self._copied(vars(watcher))) for watcher in watchers]
+
+    def _copied(self, state: dict[str, Any]) -> dict[str, Any]:
+        return copy.deepcopy(state, dict(self._known))
 
     def restore(self) -> None:
         """Go back."""
@@ -100,7 +104,7 @@ class Beginning:
             array[...] = before
         for watcher, state in self._watchers:
             vars(watcher).clear()
-            vars(watcher).update(copy.deepcopy(state))
+            vars(watcher).update(self._copied(state))
 
 
 def _arrays(args: Sequence[object]) -> Iterator[np.ndarray[Any, Any]]:

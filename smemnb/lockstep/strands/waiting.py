@@ -16,7 +16,7 @@ from types import ModuleType
 from typing import Any
 
 from ...errors import UnsupportedSyntax
-from ..language.scope import source_tree
+from ..source import source_tree
 
 _TOUCHES = (ast.Subscript, ast.Call)
 

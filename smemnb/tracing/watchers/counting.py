@@ -156,10 +156,27 @@ def _measure(tally: _Tally) -> None:
         order = _add_shared(tally, address, active, weight)
     else:
         order = _add_global(tally, address, active, weight)
-    at = int(order.argmax())
-    if int(order[at]) > tally.most:
-        tally.most = int(order[at])
-        tally.worst = (address[at], None if active is None else active[at], *_origin(parts, at))
+    _keep_worst(tally, parts, address, active, order)
+
+
+def _keep_worst(
+    tally: _Tally, parts: list[_Rows], address: Array, active: Array | None, order: Array
+) -> None:
+    """Keep the worst request: of several alike the first of the lowest block and warp."""
+    most = int(order.max())
+    if most < tally.most:
+        return
+    known = tally.worst[2:] if tally.worst is not None and most == tally.most else None
+    if known is not None and known <= (min(part.block for part in parts), 0):
+        return
+    rows = np.flatnonzero(order == most)
+    block, warp = _origins(parts, rows)
+    first = int(np.lexsort((warp, block))[0])
+    origin = int(block[first]), int(warp[first])
+    if known is None or origin < known:
+        at = int(rows[first])
+        tally.most = most
+        tally.worst = (address[at], None if active is None else active[at], *origin)
 
 
 def _joined_masks(parts: list[_Rows]) -> Array | None:
@@ -173,13 +190,16 @@ def _joined_masks(parts: list[_Rows]) -> Array | None:
     )
 
 
-def _origin(parts: list[_Rows], at: int) -> tuple[int, int]:
-    """Linear block number and warp of a row."""
-    for part in parts:
-        if at < len(part.address):
-            return part.block + at // part.warps, at % part.warps
-        at -= len(part.address)
-    raise IndexError(at)
+def _origins(parts: list[_Rows], rows: Array) -> tuple[Array, Array]:
+    """Linear block numbers and warps of rows."""
+    ends = np.cumsum([len(part.address) for part in parts])
+    number = np.searchsorted(ends, rows, side="right")
+    block, warps, length = (
+        np.array(column)[number]
+        for column in zip(*((p.block, p.warps, len(p.address)) for p in parts), strict=True)
+    )
+    at = rows - (ends[number] - length)
+    return block + at // warps, at % warps
 
 
 def _add_shared(tally: _Tally, address: Array, active: Array | None, weight: Array) -> Array:

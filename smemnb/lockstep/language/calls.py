@@ -1,9 +1,11 @@
 """Calls: intrinsics, casts, functions of math and NumPy, and device functions.
 
-What is called must be known while compiling (a global, a closure variable, a module's attribute),
-as in Numba. The order of the search: a meaning declared by `protocol.lockstep_meaning`, the
-intrinsics of `numba.cuda` by their qualified name, a type used as a cast, the functions of
-`math_functions`, a device function.
+Where what is called is known while compiling (a global, a closure variable, a module's attribute)
+its call is compiled at once; a function in a variable, a tuple or a parameter is looked at when
+the call runs, and its call compiled once for each function met. The order of the search: a meaning
+declared by `protocol.lockstep_meaning`, the intrinsics of `numba.cuda` by their qualified name, a
+type used as a cast, builtins, `operator`, the functions of `math_functions`, a named tuple, a
+device function, an `@overload` of Numba.
 """
 
 from __future__ import annotations
@@ -11,24 +13,27 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 
-from ..lanes import LaneValue, Mask, cast
+from ..lanes import NO_LANE, LaneValue, Mask, cast
 from ..meanings import printing
 from ..meanings.names import MEANINGS, REFUSED, meaning_of_call, qualified
 from ..memory import KernelArray
-from ..numbers.math_functions import FUNCTIONS, to_bool, to_float, to_int
+from ..memory.attributes import FUNCTIONS as OF_ARRAYS
+from ..memory.attributes import KINDS, METHODS
+from ..numbers.math_functions import FUNCTIONS, to_int
 from ..protocol import meaning_of
-from .scope import EXPRESSIONS, UNKNOWN, Expression, Frame, Scope
-
-_BUILTIN_CASTS: dict[Any, Callable[[LaneValue], LaneValue]] = {
-    builtins.int: to_int,
-    builtins.float: to_float,
-    builtins.bool: to_bool,
-}
+from .calling.arguments import Arguments
+from .calling.constructors import BUILTINS
+from .calling.inner import InnerFunction
+from .calling.methods import METHOD_NAMES, method_of
+from .calling.operator_functions import as_operator
+from .calling.raising import number
+from .objects.mixed import NUMBERS
+from .scope import EXPRESSIONS, UNKNOWN, Expression, Frame, Scope, attribute_of
 
 
 def as_dtype(target: object) -> np.dtype[Any] | None:
@@ -45,25 +50,18 @@ def as_dtype(target: object) -> np.dtype[Any] | None:
     return None
 
 
-def _arguments(
-    scope: Scope, node: ast.Call
-) -> tuple[list[Expression], list[tuple[str, Expression]]]:
-    for argument in node.args:
-        if isinstance(argument, ast.Starred):
-            scope.refuse(node, "a call with *arguments", "Name every argument.")
-    named = []
-    for keyword in node.keywords:
-        if keyword.arg is None:
-            scope.refuse(node, "a call with **arguments", "Name every argument.")
-        named.append((keyword.arg, scope.expression(keyword.value)))
-    return [scope.expression(argument) for argument in node.args], named
-
-
 def _call(scope: Scope, node: ast.Call) -> Expression:
     declared, scope.declared = scope.declared, ""
     target = scope.static(node.func)
-    if target is UNKNOWN:
-        return _method(scope, node)
+    if target is not UNKNOWN:
+        return call_of(scope, node, target, declared)
+    if isinstance(node.func, ast.Attribute):
+        return _method(scope, node, node.func)
+    return _dynamic(scope, node, scope.expression(node.func), declared)
+
+
+def call_of(scope: Scope, node: ast.Call, target: Any, declared: str = "") -> Expression:
+    """The closure of a call of something that is known."""
     meaning = meaning_of(target)
     if meaning is not None:
         return _intrinsic(scope, node, meaning, "call", "")
@@ -83,32 +81,55 @@ def _call(scope: Scope, node: ast.Call) -> Expression:
 
 
 def _plain_call(scope: Scope, node: ast.Call, target: Any) -> Expression:
-    """A cast, a function of math or NumPy, or a device function."""
+    """A cast, a builtin, a function of math or NumPy, a device function."""
     dtype = as_dtype(target)
     if dtype is not None:
         return _cast(scope, node, lambda value: cast(value, dtype))
-    if target in _BUILTIN_CASTS:
-        return _cast(scope, node, _BUILTIN_CASTS[target])
-    if target is builtins.len:
-        return _length(scope, node)
+    if target is builtins.int:
+        return _cast(scope, node, to_int)
     if target is builtins.print:
         return _intrinsic(scope, node, printing.print_lanes, "print", "")
-    if _is_known(target):
-        function, (arguments, _) = FUNCTIONS[target], _arguments(scope, node)
-        return lambda frame, mask: function(*(argument(frame, mask) for argument in arguments))
-    function = getattr(target, "py_func", target)
-    if inspect.isfunction(function):
-        return _device_call(scope, node, function)
-    return scope.refuse(
-        node,
-        f"{ast.unparse(node.func)} cannot be called in a kernel",
-        "Call cuda intrinsics, functions of math, or device functions.",
-    )
+    if (_is_in(OF_ARRAYS, target) and len(node.args) == 1) or target is np.reshape:
+        return _of_array(scope, node, target)
+    return _call_known(scope, node, target)
 
 
-def _is_known(target: Any) -> bool:
+def _call_known(scope: Scope, node: ast.Call, target: Any) -> Expression:
+    if _is_in(BUILTINS, target):
+        return _builtin(scope, node, target)
+    replaced = as_operator(target, node)
+    if replaced is not None:
+        return scope.expression(replaced)
+    if _is_in(FUNCTIONS, target):
+        return _function(scope, node, FUNCTIONS[target])
+    if isinstance(target, type) and issubclass(target, tuple) and hasattr(target, "_fields"):
+        return _named_tuple(scope, node, target)
+    if inspect.isfunction(getattr(target, "py_func", None)):
+        return _device_call(scope, node, target.py_func)
+    return _overloaded(scope, node, target)
+
+
+def _of_array(scope: Scope, node: ast.Call, target: Any) -> Expression:
+    """A function of a whole array, or of something else by the same name: max(a), max(items)."""
+    first, rest = scope.expression(node.args[0]), Arguments(scope, node)
+    site = scope.site(node, "load")
+    others: list[Expression] = []
+
+    def run(frame: Frame, mask: Mask) -> LaneValue:
+        array = first(frame, mask)
+        if isinstance(array, KernelArray):
+            values, named = rest.values(frame, mask), rest.keywords(frame, mask)
+            return OF_ARRAYS[target](array, frame.batch, mask, site, *values[1:], **named)
+        if not others:
+            others.append(_call_known(scope, node, target))
+        return others[0](frame, mask)
+
+    return run
+
+
+def _is_in(table: Mapping[Any, Any], target: Any) -> bool:
     try:
-        return target in FUNCTIONS
+        return target in table
     except TypeError:  # not hashable, so it is no function
         return False
 
@@ -116,51 +137,192 @@ def _is_known(target: Any) -> bool:
 def _intrinsic(
     scope: Scope, node: ast.Call, meaning: Callable[..., Any], kind: str, declared: str
 ) -> Expression:
-    arguments, named = _arguments(scope, node)
+    arguments = Arguments(scope, node)
     site = scope.site(node, kind, declared)
 
     def run(frame: Frame, mask: Mask) -> LaneValue:
-        values = [argument(frame, mask) for argument in arguments]
-        keywords = {name: value(frame, mask) for name, value in named}
-        return meaning(frame.batch, mask, site, *values, **keywords)
+        values, named = arguments.values(frame, mask), arguments.keywords(frame, mask)
+        mask = frame.rest(mask)
+        return meaning(frame.batch, mask, site, *values, **named)
 
     return run
 
 
 def _cast(scope: Scope, node: ast.Call, convert: Callable[[LaneValue], LaneValue]) -> Expression:
-    arguments, named = _arguments(scope, node)
-    if len(arguments) != 1 or named:
+    arguments = Arguments(scope, node)
+    if len(arguments.items) != 1 or not arguments.plain:
         scope.refuse(node, f"{ast.unparse(node)} casts more than one value", "Cast one value.")
-    value = arguments[0]
-    return lambda frame, mask: convert(value(frame, mask))
-
-
-def _length(scope: Scope, node: ast.Call) -> Expression:
-    value = scope.expression(node.args[0])
+    value = arguments.items[0]
 
     def run(frame: Frame, mask: Mask) -> LaneValue:
-        target = value(frame, mask)
-        return np.int64(target.shape[0] if isinstance(target, KernelArray) else len(target))
+        given = value(frame, mask)
+        if not isinstance(given, NUMBERS):
+            given = number(scope, node, frame, mask, given)
+        return convert(given)
 
     return run
+
+
+def _builtin(scope: Scope, node: ast.Call, target: Any) -> Expression:
+    arguments, meaning = Arguments(scope, node), BUILTINS[target]
+    site = scope.site(node, "load")
+
+    def run(frame: Frame, mask: Mask) -> LaneValue:
+        values, named = arguments.values(frame, mask), arguments.keywords(frame, mask)
+        try:
+            return meaning(frame, mask, site, *values, **named)
+        except TypeError as error:
+            scope.refuse(node, f"{ast.unparse(node)} has no meaning here ({error})", "Rewrite it.")
+
+    return run
+
+
+def _function(scope: Scope, node: ast.Call, function: Callable[..., LaneValue]) -> Expression:
+    arguments = Arguments(scope, node)
+    if len(arguments.items) == 1 and arguments.plain:
+        only = arguments.items[0]
+
+        def run_one(frame: Frame, mask: Mask) -> LaneValue:
+            value = only(frame, mask)
+            if not isinstance(value, NUMBERS):
+                value = number(scope, node, frame, mask, value)
+            return function(value)
+
+        return run_one
+
+    def run(frame: Frame, mask: Mask) -> LaneValue:
+        values = arguments.values(frame, mask)
+        values = [number(scope, node, frame, mask, value) for value in values]
+        return function(*values, **arguments.keywords(frame, mask))
+
+    return run
+
+
+def _named_tuple(scope: Scope, node: ast.Call, target: Any) -> Expression:
+    arguments = Arguments(scope, node)
+    return lambda frame, mask: target(
+        *arguments.values(frame, mask), **arguments.keywords(frame, mask)
+    )
 
 
 def _device_call(scope: Scope, node: ast.Call, function: Any) -> Expression:
-    arguments, named = _arguments(scope, node)
+    arguments, run = Arguments(scope, node), _runner(scope, node, function)
+
+    def call(frame: Frame, mask: Mask) -> LaneValue:
+        values, named = arguments.values(frame, mask), arguments.keywords(frame, mask)
+        return run(frame, frame.rest(mask), values, named)
+
+    return call
+
+
+def _runner(scope: Scope, node: ast.Call, function: Any) -> Callable[..., LaneValue]:
+    """The closure that runs a Python function for arguments: (frame, mask, values, named)."""
     library = scope.library
     dtype = library.returned(function)
 
-    def run(frame: Frame, mask: Mask) -> LaneValue:
-        values = [argument(frame, mask) for argument in arguments]
-        keywords = {name: value(frame, mask) for name, value in named}
-        result = library.program(function).run(frame.batch, mask, values, keywords)
-        return result if dtype is None or result is None else cast(result, dtype)
+    def run(
+        frame: Frame, mask: Mask, values: Sequence[LaneValue], named: Mapping[str, LaneValue]
+    ) -> LaneValue:
+        program = library.program(function)
+        if mask is NO_LANE:
+            mask = frame.alive & False  # nobody calls; the result's type is still asked for
+        result = program.run(frame.batch, mask, values, named, caller=frame)
+        if dtype is None or not isinstance(result, NUMBERS):
+            return result
+        return cast(result, dtype)
 
     return run
 
 
-def _method(scope: Scope, node: ast.Call) -> Expression:
-    return scope.refuse(
+def _overloaded(scope: Scope, node: ast.Call, target: Any) -> Expression:
+    """What Numba runs for something that it knows by an `@overload`, chosen by the arguments."""
+    arguments, types = Arguments(scope, node), scope.library.types
+    if types is None and not inspect.isfunction(target):
+        _refuse_call(scope, node)
+    known: dict[int, tuple[Any, Any]] = {}
+
+    def run(frame: Frame, mask: Mask) -> LaneValue:
+        values, named = arguments.values(frame, mask), arguments.keywords(frame, mask)
+        function = target if types is None else types.implementation(target, values, named)
+        if function is None:
+            function = target if inspect.isfunction(target) else _refuse_call(scope, node)
+        if id(function) not in known:
+            known[id(function)] = function, _runner(scope, node, function)
+        return known[id(function)][1](frame, frame.rest(mask), values, named)
+
+    return run
+
+
+def _refuse_call(scope: Scope, node: ast.Call) -> NoReturn:
+    scope.refuse(
+        node,
+        f"{ast.unparse(node.func)} cannot be called in a kernel",
+        "Call cuda intrinsics, functions of math, or device functions.",
+    )
+
+
+def _dynamic(scope: Scope, node: ast.Call, callee: Expression, declared: str) -> Expression:
+    """A call of what only a running kernel knows: a variable, an item of a tuple, a parameter."""
+    arguments = Arguments(scope, node)
+    known: dict[int, tuple[Any, Expression]] = {}
+
+    def run(frame: Frame, mask: Mask) -> LaneValue:
+        target = callee(frame, mask)
+        if isinstance(target, InnerFunction):
+            values, named = arguments.values(frame, mask), arguments.keywords(frame, mask)
+            return target.run(frame, frame.rest(mask), values, named)
+        if id(target) not in known:
+            if isinstance(target, NUMBERS) or not (callable(target) or as_dtype(target)):
+                scope.refuse(
+                    node,
+                    f"{ast.unparse(node.func)} is not the same function in all lanes",
+                    "Branch around the two calls.",
+                )
+            known[id(target)] = target, call_of(scope, node, target, declared)
+        return known[id(target)][1](frame, mask)
+
+    return run
+
+
+def _method(scope: Scope, node: ast.Call, func: ast.Attribute) -> Expression:
+    """A call of an attribute: of a module or class in a variable, or a method of a value."""
+    name = func.attr
+    if name not in METHODS and name not in METHOD_NAMES and not _may_be_module(scope, func.value):
+        _refuse_method(scope, node)
+    owner, arguments = scope.expression(func.value), Arguments(scope, node)
+    site = scope.site(node, KINDS.get(name, "load"))
+    known: dict[int, tuple[Any, Expression]] = {}
+
+    def run(frame: Frame, mask: Mask) -> LaneValue:
+        target = owner(frame, mask)
+        if isinstance(target, KernelArray) and name in METHODS:
+            values, named = arguments.values(frame, mask), arguments.keywords(frame, mask)
+            return METHODS[name](target, frame.batch, mask, site, *values, **named)
+        method = method_of(target, name)
+        if method is not None:
+            return method(target, *arguments.values(frame, mask))
+        if id(target) not in known:
+            found = attribute_of(target, name)
+            if found is UNKNOWN and isinstance(target, np.dtype):
+                found = getattr(target, name, UNKNOWN)
+            if found is UNKNOWN or not callable(found):
+                _refuse_method(scope, node)
+            known[id(target)] = target, call_of(scope, node, found)
+        return known[id(target)][1](frame, mask)
+
+    return run
+
+
+def _may_be_module(scope: Scope, node: ast.expr) -> bool:
+    """Whether a name may stand for a module, a class or a dtype when the kernel runs."""
+    static = scope.static(node)
+    if static is not UNKNOWN or isinstance(node, ast.Attribute):
+        return isinstance(node, ast.Attribute) and static is UNKNOWN
+    return isinstance(node, ast.Name) and node.id not in scope.parameters
+
+
+def _refuse_method(scope: Scope, node: ast.Call) -> NoReturn:
+    scope.refuse(
         node,
         f"the engine does not know the method {ast.unparse(node.func)}",
         "Write the loop out, or use a function of cuda or math.",

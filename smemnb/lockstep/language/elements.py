@@ -16,9 +16,8 @@ from ..lanes import LaneValue, Mask, chosen
 from ..memory import KernelArray
 from ..memory.attributes import MISSING, attribute, field, field_array
 from ..memory.sequences import Flat
-from ..memory.views import LaneSlice, indexed, is_view
+from ..memory.views import indexed, is_view
 from ..memory.whole import store_whole
-from ..numbers.operators import BINARY
 from ..watch import Site
 from .scope import EXPRESSIONS, Expression, Frame, Scope, Statement
 
@@ -32,7 +31,7 @@ def _bound(scope: Scope, node: ast.expr | None) -> Expression:
 
 def _slice(scope: Scope, node: ast.Slice) -> Expression:
     parts = [_bound(scope, part) for part in (node.lower, node.upper, node.step)]
-    return lambda frame, mask: LaneSlice(*(part(frame, mask) for part in parts))
+    return lambda frame, mask: slice(*(part(frame, mask) for part in parts))
 
 
 def _item(scope: Scope, node: ast.expr) -> tuple[Expression, bool]:
@@ -167,7 +166,7 @@ def _counted(at: tuple[Any, ...]) -> int:
 
 def _tuple_item(target: tuple[Any, ...], at: Any) -> LaneValue:
     """An item of a tuple; where lanes ask for different ones, each lane its own."""
-    if isinstance(at, LaneSlice):
+    if isinstance(at, slice):
         bounds = (at.start, at.stop, at.step)
         return tuple(target)[slice(*(None if b is None else int(b) for b in bounds))]
     if not isinstance(at, np.ndarray):
@@ -281,7 +280,9 @@ def array_attribute(
 
 def augmented_element(scope: Scope, node: ast.AugAssign, target: ast.Subscript) -> Statement:
     """The closure of `array[index] += value`: a load, then a store."""
-    combine, value = BINARY[type(node.op)], scope.expression(node.value)
+    from .expressions import operation
+
+    combine, value = operation(scope, node, node.op), scope.expression(node.value)
     array, (index, views) = scope.expression(target.value), index_of(scope, target)
     load, store = scope.site(target, "load"), scope.site(target, "store")
     tell = _Refusals(scope, target, load)
@@ -295,12 +296,13 @@ def augmented_element(scope: Scope, node: ast.AugAssign, target: ast.Subscript) 
             and len(at) == len(owner.shape)
         ):
             old = owner.load(frame.batch, at, mask, load)
-            owner.save(frame.batch, at, mask, store, combine(old, value(frame, mask)))
+            owner.save(frame.batch, at, mask, store, combine(frame, mask, old, value(frame, mask)))
             return mask
         old = _read(owner, at, frame, mask, load, tell)
         if isinstance(old, KernelArray):
             tell.whole_update()
-        _store(owner, at, frame, mask, store, combine(old, value(frame, mask)), tell)
+        result = combine(frame, mask, old, value(frame, mask))
+        _store(owner, at, frame, mask, store, result, tell)
         return mask
 
     return run
@@ -308,13 +310,15 @@ def augmented_element(scope: Scope, node: ast.AugAssign, target: ast.Subscript) 
 
 def augmented_field(scope: Scope, node: ast.AugAssign, target: ast.Attribute) -> Statement:
     """The closure of `record.field += value`."""
-    combine, value = BINARY[type(node.op)], scope.expression(node.value)
+    from .expressions import operation
+
+    combine, value = operation(scope, node, node.op), scope.expression(node.value)
     read = scope.expression(ast.copy_location(_loaded(target), target))
     put = assign_field(scope, target)
 
     def run(frame: Frame, mask: Mask) -> Mask:
         old = read(frame, mask)
-        put(frame, mask, combine(old, value(frame, mask)))
+        put(frame, mask, combine(frame, mask, old, value(frame, mask)))
         return mask
 
     return run

@@ -8,16 +8,32 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
-from ..lanes import NO_LANE, LaneValue, Mask, cast, chosen, constant, split, truth
+from ..lanes import NO_LANE, LaneValue, Mask, cast, constant, split, truth
 from ..meanings.intrinsics import COORDINATES
 from ..meanings.names import qualified
-from ..memory import KernelArray
-from ..numbers.operators import BINARY, COMPARE, UNARY, static_power
-from .scope import EXPRESSIONS, UNKNOWN, Expression, Frame, Scope
+from ..memory import KernelArray, frozen
+from ..memory.attributes import ATTRIBUTES, MISSING
+from ..memory.whole import contains
+from ..numbers import operators as numbers
+from ..numbers.folding import folded
+from ..numbers.operators import UNARY, static_power
+from .calling.raising import number, raise_in
+from .elements import array_attribute
+from .objects.iterables import Items
+from .objects.mixed import NUMBERS, Mixed, joined, known
+from .objects.operators import BINARY, COMPARISONS, SYMBOLS
+from .scope import EXPRESSIONS, NOTHING, UNKNOWN, Expression, Frame, Scope, attribute_of
+
+Operation = Callable[[Frame, Mask, LaneValue, LaneValue], LaneValue]
+
+PLAIN: dict[str, Callable[[LaneValue, LaneValue], LaneValue]] = {
+    SYMBOLS[kind]: compute for kind, compute in (*numbers.BINARY.items(), *numbers.COMPARE.items())
+}
+"""Operators of two numbers, without a look at anything else."""
 
 
 def _constant(scope: Scope, node: ast.Constant) -> Expression:
@@ -26,10 +42,15 @@ def _constant(scope: Scope, node: ast.Constant) -> Expression:
 
 
 def _name(scope: Scope, node: ast.Name) -> Expression:
-    name = node.id
-    if name not in scope.locals:
+    name, levels = node.id, 0
+    owner: Scope | None = scope
+    while owner is not None and name not in owner.locals:
+        owner, levels = owner.outer, levels + 1
+    if owner is None:
         return fixed(scope, node, scope.static(node))
-    dtype = scope.library.inferred(scope.function, name, node.lineno)
+    dtype = None
+    if scope.outer is None:
+        dtype = scope.library.inferred(scope.function, name, node.lineno)
 
     def read(frame: Frame, mask: Mask) -> LaneValue:
         try:
@@ -41,9 +62,30 @@ def _name(scope: Scope, node: ast.Name) -> Expression:
                 "Assign it before the branch or loop that may be skipped.",
             )
 
+    if levels:
+        return _outer(read, levels)
     if dtype is None:
         return read
-    return lambda frame, mask: cast(read(frame, mask), dtype)
+
+    def read_as(frame: Frame, mask: Mask) -> LaneValue:
+        try:
+            return cast(read(frame, mask), dtype)
+        except AttributeError:  # no number on this path
+            return read(frame, mask)
+
+    return read_as
+
+
+def _outer(read: Expression, levels: int) -> Expression:
+    """A variable of a function around this one."""
+
+    def run(frame: Frame, mask: Mask) -> LaneValue:
+        for _ in range(levels):
+            assert frame.outer is not None
+            frame = frame.outer
+        return read(frame, mask)
+
+    return run
 
 
 def fixed(scope: Scope, node: ast.expr, value: Any) -> Expression:
@@ -51,13 +93,10 @@ def fixed(scope: Scope, node: ast.expr, value: Any) -> Expression:
     coordinate = COORDINATES.get(qualified(value))
     if coordinate is not None:
         return lambda frame, mask: coordinate(frame.batch)
-    result = constant(value)
-    if isinstance(value, np.ndarray):
-        scope.refuse(
-            node,
-            f"{ast.unparse(node)} is a global array, which Numba copies into the kernel",
-            "Pass it as an argument.",
-        )
+    if isinstance(value, np.ndarray | np.void | tuple):
+        result = frozen(ast.unparse(node), value)
+    else:
+        result = known(value)
     return lambda frame, mask: result
 
 
@@ -66,51 +105,129 @@ def _attribute(scope: Scope, node: ast.Attribute) -> Expression:
         value = scope.static(node)
         if value is not UNKNOWN:
             return fixed(scope, node, value)
-    owner, name = scope.expression(node.value), node.attr
+    owner, name, site = scope.expression(node.value), node.attr, scope.site(node, "load")
+    seen: dict[int, tuple[Any, Expression]] = {}
 
     def read(frame: Frame, mask: Mask) -> LaneValue:
         target = owner(frame, mask)
-        if isinstance(target, KernelArray) and name in _ARRAY_ATTRIBUTES:
-            return _ARRAY_ATTRIBUTES[name](target)
-        if isinstance(target, (np.ndarray, np.generic)) and name in ("real", "imag"):
-            return getattr(target, name)
+        if isinstance(target, Mixed):
+            return target.each(lambda option, lanes: one(frame, mask & lanes, option))
+        return one(frame, mask, target)
+
+    def one(frame: Frame, mask: Mask, target: Any) -> LaneValue:
+        if isinstance(target, KernelArray):
+            found = array_attribute(target, name, frame, mask, site)
+            if found is not MISSING:
+                return found
+        if isinstance(target, (np.ndarray, np.generic)) and name in _NUMBER_ATTRIBUTES:
+            return _NUMBER_ATTRIBUTES[name](target)
         if isinstance(target, tuple) and hasattr(target, "_fields") and name in target._fields:
             return getattr(target, name)
+        if id(target) not in seen:  # an object that is known: a module, a dtype, an enum's member
+            value = attribute_of(target, name)
+            if value is UNKNOWN and isinstance(target, (np.dtype, Items)):
+                return known(getattr(target, name))
+            if value is UNKNOWN:
+                refuse()
+            seen[id(target)] = target, fixed(scope, node, value)
+        return seen[id(target)][1](frame, mask)
+
+    def refuse() -> NoReturn:
         scope.refuse(
             node,
             f"the engine does not know the attribute {ast.unparse(node)}",
-            f"Arrays have {', '.join(sorted(_ARRAY_ATTRIBUTES))}.",
+            f"Arrays have {', '.join(sorted(ATTRIBUTES))}.",
         )
 
     return read
 
 
-_ARRAY_ATTRIBUTES: dict[str, Callable[[KernelArray], LaneValue]] = {
-    "shape": lambda array: tuple(np.int64(extent) for extent in array.shape),
-    "strides": lambda array: tuple(np.int64(s * array.itemsize) for s in array.strides),
-    "size": lambda array: np.int64(array.size),
-    "ndim": lambda array: np.int64(len(array.shape)),
-    "itemsize": lambda array: np.int64(array.itemsize),
-    "nbytes": lambda array: np.int64(array.size * array.itemsize),
-    "dtype": lambda array: array.dtype,
+_NUMBER_ATTRIBUTES: dict[str, Callable[[Any], LaneValue]] = {
+    "real": lambda value: value.real,
+    "imag": lambda value: value.imag,
+    "value": lambda value: value,  # of a member of an IntEnum, which is its number here
 }
 
 
 def _tuple(scope: Scope, node: ast.Tuple) -> Expression:
-    items = [scope.expression(item) for item in node.elts]
-    return lambda frame, mask: tuple(item(frame, mask) for item in items)
+    items = [
+        scope.expression(item.value if isinstance(item, ast.Starred) else item)
+        for item in node.elts
+    ]
+    stars = [isinstance(item, ast.Starred) for item in node.elts]
+    if not any(stars):
+        return lambda frame, mask: tuple([item(frame, mask) for item in items])
+
+    def run(frame: Frame, mask: Mask) -> LaneValue:
+        found: list[LaneValue] = []
+        for item, star in zip(items, stars, strict=True):
+            value = item(frame, mask)
+            found.extend(value) if star else found.append(value)
+        return tuple(found)
+
+    return run
 
 
 def _binary(scope: Scope, node: ast.BinOp) -> Expression:
-    left, right, combine = (
-        scope.expression(node.left),
-        scope.expression(node.right),
-        BINARY[type(node.op)],
-    )
+    literal = folded(node)
+    if literal is not None:
+        value = constant(literal)
+        return lambda frame, mask: value
+    left, right = scope.expression(node.left), scope.expression(node.right)
     exponent = _literal_int(node.right)
     if isinstance(node.op, ast.Pow) and exponent is not None:
         return lambda frame, mask: static_power(left(frame, mask), exponent)
-    return lambda frame, mask: combine(left(frame, mask), right(frame, mask))
+    symbol = SYMBOLS[type(node.op)]
+    if scope.library.debug and symbol in _DIVISIONS:
+        combine = operation(scope, node, node.op)
+        return lambda frame, mask: combine(frame, mask, left(frame, mask), right(frame, mask))
+    compute, general = PLAIN[symbol], operation(scope, node, node.op)
+
+    def run(frame: Frame, mask: Mask) -> LaneValue:
+        a, b = left(frame, mask), right(frame, mask)
+        try:
+            return compute(a, b)
+        except (TypeError, AttributeError):
+            return general(frame, mask, a, b)
+
+    return run
+
+
+def operation(scope: Scope, node: ast.AST, operator: ast.operator | ast.cmpop) -> Operation:
+    """An operator as a closure of frame, mask and operands: optional values, zero divisors."""
+    symbol = SYMBOLS[type(operator)]
+    compute = BINARY.get(symbol) or COMPARISONS[symbol]
+    checks = scope.library.debug and symbol in _DIVISIONS
+
+    def run(frame: Frame, mask: Mask, left: LaneValue, right: LaneValue) -> LaneValue:
+        if not isinstance(left, NUMBERS) or not isinstance(right, NUMBERS):
+            plain = [number(scope, node, frame, mask, side) for side in (left, right)]
+            if all(isinstance(side, NUMBERS) for side in plain):
+                left, right = plain
+        if checks and isinstance(right, NUMBERS):
+            zero = mask & np.equal(right, 0)
+            if zero.any():
+                whole = all(side.dtype.kind in "biu" for side in (left, right))
+                text = _DIVISIONS[symbol][0 if whole else 1]
+                raise_in(scope, node, frame, zero, ZeroDivisionError, text)
+        return compute(left, right)
+
+    return run
+
+
+_DIVISIONS = {
+    "/": ("division by zero", "division by zero"),
+    "//": ("integer division by zero", "division by zero"),
+    "%": ("integer modulo by zero", "modulo by zero"),
+}
+"""What Numba says of a zero divisor, of integers and of floats."""
+
+
+def may_raise(scope: Scope, node: ast.expr) -> bool:
+    """True if evaluating an expression may end lanes: calls, optional values, checks."""
+    if scope.library.debug:
+        return True
+    return any(isinstance(part, (ast.Call, ast.BinOp, ast.Subscript)) for part in ast.walk(node))
 
 
 def _literal_int(node: ast.expr) -> int | None:
@@ -124,7 +241,7 @@ def _literal_int(node: ast.expr) -> int | None:
 
 
 def _unary(scope: Scope, node: ast.UnaryOp) -> Expression:
-    literal = _literal_int(node)
+    literal = folded(node)
     if literal is not None:
         value = constant(literal)
         return lambda frame, mask: value
@@ -133,20 +250,25 @@ def _unary(scope: Scope, node: ast.UnaryOp) -> Expression:
 
 
 def _compare(scope: Scope, node: ast.Compare) -> Expression:
-    for operator in node.ops:
-        if type(operator) not in COMPARE:
-            word = {ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in"}
-            scope.refuse(
-                node, f"the engine does not run `{word[type(operator)]}`", "Compare with ==."
-            )
     first = scope.expression(node.left)
     rest = [
-        (COMPARE[type(operator)], scope.expression(item))
+        (_comparison(scope, node, operator), _compared(scope, operator, item))
         for operator, item in zip(node.ops, node.comparators, strict=True)
     ]
     if len(rest) == 1:
         compare, second = rest[0]
-        return lambda frame, mask: compare(first(frame, mask), second(frame, mask))
+        plain = PLAIN.get(SYMBOLS[type(node.ops[0])])
+        if plain is None:
+            return lambda frame, mask: compare(frame, mask, first(frame, mask), second(frame, mask))
+
+        def run_one(frame: Frame, mask: Mask) -> LaneValue:
+            a, b = first(frame, mask), second(frame, mask)
+            try:
+                return plain(a, b)
+            except (TypeError, AttributeError):
+                return compare(frame, mask, a, b)
+
+        return run_one
 
     def run(frame: Frame, mask: Mask) -> LaneValue:
         left, result = first(frame, mask), np.True_
@@ -155,16 +277,46 @@ def _compare(scope: Scope, node: ast.Compare) -> Expression:
             if yes is NO_LANE:
                 break
             right = item(frame, yes)
-            result = result & compare(left, right)
+            result = result & compare(frame, yes, left, right)
             left = right
         return result
 
     return run
 
 
+def _comparison(scope: Scope, node: ast.Compare, operator: ast.cmpop) -> Operation:
+    if isinstance(operator, (ast.Is, ast.IsNot, ast.In, ast.NotIn)):
+        compare = COMPARISONS[SYMBOLS[type(operator)]]
+        if isinstance(operator, (ast.In, ast.NotIn)):
+            return _membership(scope, node, isinstance(operator, ast.In), compare)
+        return lambda frame, mask, left, right: compare(left, right)
+    return operation(scope, node, operator)
+
+
+def _membership(scope: Scope, node: ast.Compare, wanted: bool, compare: Any) -> Operation:
+    """`in` and `not in`, of an array by loads of its elements."""
+    site = scope.site(node, "load")
+
+    def run(frame: Frame, mask: Mask, left: LaneValue, right: LaneValue) -> LaneValue:
+        if isinstance(right, KernelArray):
+            found = contains(right, left, frame.batch, mask, site)
+            return found if wanted else ~found
+        return compare(left, right)
+
+    return run
+
+
+def _compared(scope: Scope, operator: ast.cmpop, node: ast.expr) -> Expression:
+    """The right side of a comparison; `in [1, 2]` is compiled by Python as a tuple."""
+    if isinstance(operator, (ast.In, ast.NotIn)) and isinstance(node, ast.List):
+        node = ast.copy_location(ast.Tuple(node.elts, ast.Load()), node)
+    return scope.expression(node)
+
+
 def _bool_op(scope: Scope, node: ast.BoolOp) -> Expression:
     parts = [scope.expression(value) for value in node.values]
     is_and = isinstance(node.op, ast.And)
+    settle = _merged(scope, node)
 
     def run(frame: Frame, mask: Mask) -> LaneValue:
         result = parts[0](frame, mask)
@@ -174,8 +326,8 @@ def _bool_op(scope: Scope, node: ast.BoolOp) -> Expression:
             if undecided is NO_LANE:
                 break
             value = part(frame, undecided)
-            result = value if undecided is mask else chosen(undecided, value, result)
-        return result
+            result = value if undecided is mask else joined(undecided, value, result)
+        return settle(result)
 
     return run
 
@@ -186,15 +338,43 @@ def _conditional(scope: Scope, node: ast.IfExp) -> Expression:
         scope.expression(node.body),
         scope.expression(node.orelse),
     )
+    settle = _merged(scope, node)
 
     def run(frame: Frame, mask: Mask) -> LaneValue:
         condition = truth(test(frame, mask))
         yes, no = split(mask, condition)
         if no is NO_LANE:
-            return body(frame, mask)
+            return settle(body(frame, mask))
         if yes is NO_LANE:
-            return orelse(frame, mask)
-        return chosen(condition, body(frame, yes), orelse(frame, no))
+            return settle(orelse(frame, mask))
+        return settle(joined(condition, body(frame, yes), orelse(frame, no)))
+
+    return run
+
+
+def _merged(scope: Scope, node: ast.expr) -> Callable[[LaneValue], LaneValue]:
+    """The cast to the type that both sides are joined in, though all lanes may take one."""
+    dtype = scope.library.merged(scope.function, node.lineno) if scope.outer is None else None
+    if dtype is None:
+        return lambda value: value
+
+    def settle(value: LaneValue) -> LaneValue:
+        if isinstance(value, NUMBERS) and value.dtype != dtype:
+            return cast(value, dtype)
+        return value
+
+    return settle
+
+
+def _named(scope: Scope, node: ast.NamedExpr) -> Expression:
+    value, name = scope.expression(node.value), node.target.id
+
+    def run(frame: Frame, mask: Mask) -> LaneValue:
+        result = value(frame, mask)
+        old = frame.values.get(name, NOTHING)
+        plain = old is NOTHING or mask is frame.alive
+        frame.values[name] = result if plain else joined(mask, result, old)
+        return result
 
     return run
 
@@ -210,5 +390,6 @@ EXPRESSIONS.update(
         ast.Compare: _compare,
         ast.BoolOp: _bool_op,
         ast.IfExp: _conditional,
+        ast.NamedExpr: _named,
     }
 )

@@ -20,6 +20,9 @@ from ...errors import KernelStopped
 from ..lanes import NO_LANE, LaneValue, Mask, both, cast, split, truth
 from ..numbers.operators import range_dtype
 from ..strands.waiting import waits_on_memory
+from .calling.raising import number
+from .objects.iterables import items_of
+from .objects.mixed import NUMBERS
 from .scope import Expression, Frame, Scope, Statement
 
 MOST_ROUNDS = 10_000_000
@@ -36,7 +39,7 @@ class _Rounds:
 
     def keep(self, condition: LaneValue) -> bool:
         """Let go of the lanes whose condition fails; True while any lane is inside."""
-        self.inside, out = split(self.inside, condition)
+        self.inside, out = split(self.frame.rest(self.inside), condition)
         if out is not NO_LANE:
             self.finished = both(self.finished, out)
         return self.inside is not NO_LANE
@@ -81,20 +84,32 @@ def for_loop(scope: Scope, node: ast.For, put: Any) -> Statement:
     orelse = scope.block(node.orelse) if node.orelse else None
     call = node.iter
     if isinstance(call, ast.Call) and scope.static(call.func) is builtins.range:
-        return _range_loop(scope, call, put, body, orelse)
-    items, where = scope.expression(call), _where(scope, call)
+        if not any(isinstance(argument, ast.Starred) for argument in call.args):
+            return _range_loop(scope, call, put, body, orelse)
+    return _item_loop(scope, call, put, body, orelse)
+
+
+def _item_loop(
+    scope: Scope, node: ast.expr, put: Any, body: Statement, orelse: Statement | None
+) -> Statement:
+    """A loop over the items of a tuple, an array, enumerate(...), zip(...), a range at hand."""
+    if isinstance(node, ast.List):  # compiled by Python as a tuple
+        node = ast.copy_location(ast.Tuple(node.elts, ast.Load()), node)
+    value, where, site = scope.expression(node), _where(scope, node), scope.site(node, "load")
 
     def run(frame: Frame, mask: Mask) -> Mask:
-        values = items(frame, mask)
-        if not isinstance(values, tuple):
+        items = items_of(value(frame, mask), site)
+        if items is None:
             scope.refuse(
-                call, f"the engine cannot loop over {ast.unparse(call)}", "Loop over range(...)."
+                node, f"the engine cannot loop over {ast.unparse(node)}", "Loop over range(...)."
             )
-        rounds = _Rounds(frame, mask, where)
-        for value in values:
-            put(frame, rounds.inside, value)
+        rounds = _Rounds(frame, frame.rest(mask), where)
+        per_lane, at = isinstance(items.count, np.ndarray), 0
+        while rounds.keep(items.count > at) if per_lane else at < items.count:
+            put(frame, rounds.inside, items.item(frame, rounds.inside, at))
             if not rounds.once(body):
                 break
+            at += 1
         return rounds.end(orelse)
 
     return run
@@ -107,6 +122,11 @@ def _range_loop(
 
     def run(frame: Frame, mask: Mask) -> Mask:
         values = [bound(frame, mask) for bound in bounds]
+        if any(not isinstance(value, NUMBERS) for value in values):
+            values = [number(scope, call, frame, mask, value) for value in values]
+        mask = frame.rest(mask)
+        if mask is NO_LANE:
+            return NO_LANE
         dtype = range_dtype(*(value.dtype for value in values))
         if len(values) == 1:
             values.insert(0, dtype.type(0))
@@ -142,6 +162,7 @@ def while_loop(scope: Scope, node: ast.While) -> Statement:
     test: Expression = scope.expression(node.test)
     body, where = scope.block(node.body), _where(scope, node.test)
     orelse = scope.block(node.orelse) if node.orelse else None
+
     reads = waits_on_memory(node)
 
     def run(frame: Frame, mask: Mask) -> Mask:

@@ -9,16 +9,18 @@ from __future__ import annotations
 
 import ast
 import functools
-import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from ...errors import LaunchRefused
-from ..lanes import LaneValue, Mask, constant
+from ..lanes import NO_LANE, LaneValue, Mask
 from . import elements, index_arithmetic, statements  # noqa: F401  (they fill the tables of scope)
-from .scope import Frame, InferredTypes, Scope
+from .calling import inner  # noqa: F401
+from .calling.arguments import Parameters
+from .calling.raising import Raised
+from .objects.mixed import known
+from .scope import NOTHING, Frame, InferredTypes, Scope
 
 
 class Program:
@@ -28,24 +30,16 @@ class Program:
         scope = Scope(function, library)
         self.name = scope.tree.name
         self.parameters = scope.parameters
-        self.defaults = {
-            name: constant(p.default)
-            for name, p in inspect.signature(function).parameters.items()
-            if p.default is not p.empty
-        }
+        self.signature = Parameters(
+            self.name, scope.parameters, scope.rest, _defaults(function, scope.parameters)
+        )
+        self.check_count = self.signature.check_count
+        self.simple = len(self.parameters) if not scope.rest else -1
+        self.library = library
         body = scope.tree.body
         if ast.get_docstring(scope.tree) is not None:
             body = body[1:]
         self.body = scope.block(body)
-
-    def check_count(self, count: int) -> None:
-        """Raise LaunchRefused unless a launch may give this many arguments."""
-        least = len(self.parameters) - len(self.defaults)
-        if not least <= count <= len(self.parameters):
-            raise LaunchRefused(
-                f"{self.name} takes {len(self.parameters)} arguments "
-                f"({', '.join(self.parameters)}), but the launch gives {count}."
-            )
 
     def run(
         self,
@@ -55,15 +49,32 @@ class Program:
         named: Mapping[str, LaneValue] | None = None,
         *,
         kernel: bool = False,
+        caller: Frame | None = None,
     ) -> LaneValue:
-        """The function's result for the lanes of `mask`."""
+        """The function's result for the lanes of `mask`.
+
+        Raises:
+            Exception: what a thread of a kernel with debug=True raised.
+        """
         frame = Frame(batch, mask, kernel)
-        frame.values.update(self.defaults)
-        frame.values.update(zip(self.parameters, arguments, strict=False))
-        if named:
-            frame.values.update(named)
+        if not named and len(arguments) == self.simple:
+            frame.values.update(zip(self.parameters, arguments, strict=True))
+        else:
+            frame.values.update(self.signature.bound(arguments, named or {}))
         self.body(frame, mask)
-        return frame.result
+        if frame.raised is not NO_LANE:
+            if caller is not None:
+                caller.end(frame.raised)
+            elif kernel:
+                self.library.raise_noted()
+        return None if frame.result is NOTHING else frame.result
+
+
+def _defaults(function: Any, parameters: Sequence[str]) -> dict[str, LaneValue]:
+    """The default values of the last parameters."""
+    values = function.__defaults__ or ()
+    names = parameters[len(parameters) - len(values) :]
+    return {name: known(value) for name, value in zip(names, values, strict=True)}
 
 
 class Library:
@@ -76,6 +87,8 @@ class Library:
         self.types, self.watched = types, watched
         self.index_nodes: dict[ast.AST, frozenset[ast.AST]] = {}
         self.programs: dict[Any, Program] = {}
+        self.debug = bool(getattr(types, "debug", False))
+        self._noted: Raised | None = None
 
     def program(self, function: Any) -> Program:
         """The program of a function, compiled at its first use."""
@@ -84,6 +97,17 @@ class Library:
             program = self.programs[function] = Program(function, self)
         return program
 
+    def note(self, raised: Raised) -> None:
+        """Keep the exception of the lowest thread."""
+        if self._noted is None or raised.number < self._noted.number:
+            self._noted = raised
+
+    def raise_noted(self) -> None:
+        """Raise what a thread of this launch raised, if it is to be raised."""
+        noted, self._noted = self._noted, None
+        if noted is not None:
+            raise noted.error
+
     def inferred(self, function: Any, name: str, line: int) -> np.dtype[Any] | None:
         """The dtype that must be enforced where a variable is read."""
         return None if self.types is None else self.types.local(function, name, line)
@@ -91,6 +115,10 @@ class Library:
     def returned(self, function: Any) -> np.dtype[Any] | None:
         """The dtype that a device function returns on every path, None if it is not known."""
         return None if self.types is None else self.types.returned(function)
+
+    def merged(self, function: Any, line: int) -> np.dtype[Any] | None:
+        """The dtype of a conditional expression on this line, None if it is not known."""
+        return None if self.types is None else self.types.merged(function, line)
 
 
 @functools.lru_cache(maxsize=256)

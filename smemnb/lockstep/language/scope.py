@@ -10,16 +10,17 @@ from __future__ import annotations
 
 import ast
 import builtins
-import inspect
-import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from enum import Enum, EnumMeta
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 
 from ...errors import UnsupportedSyntax
-from ..lanes import NO_LANE, LaneValue, Mask
+from ..lanes import NO_LANE, LaneValue, Mask, both
+from ..source import source_tree
 from ..watch import Site
 
 if TYPE_CHECKING:
@@ -39,20 +40,68 @@ class InferredTypes(Protocol):
     def returned(self, function: Any) -> np.dtype[Any] | None:
         """The dtype that a device function returns on every path, None if it is no scalar."""
 
+    def merged(self, function: Any, line: int) -> np.dtype[Any] | None:
+        """The dtype of a conditional expression, or of `and` and `or`, on this line."""
+
+    def implementation(self, target: Any, values: Sequence[Any], named: Mapping[str, Any]) -> Any:
+        """The Python function that runs when `target` is called so, None if Numba has none."""
+
+    @property
+    def debug(self) -> bool:
+        """True if exceptions of the kernel are raised by the launch."""
+
 
 class Frame:
-    """One call in progress: its variables, and the lanes that have not returned from it."""
+    """One call in progress: its variables, and the lanes that have not returned from it.
 
-    __slots__ = ("alive", "batch", "broken", "kernel", "result", "returned", "skipped", "values")
+    `raised` are the lanes that an exception has ended, here or in a function called from here;
+    `outer` is the call in which the function was defined, where it was defined inside another.
+    """
 
-    def __init__(self, batch: Batch, alive: Mask, kernel: bool) -> None:
-        self.batch, self.alive, self.kernel = batch, alive, kernel
+    __slots__ = (
+        "alive",
+        "batch",
+        "broken",
+        "kernel",
+        "outer",
+        "raised",
+        "result",
+        "returned",
+        "skipped",
+        "values",
+    )
+
+    def __init__(
+        self, batch: Batch, alive: Mask, kernel: bool = False, outer: Frame | None = None
+    ) -> None:
+        self.batch, self.alive, self.kernel, self.outer = batch, alive, kernel, outer
         self.values: dict[str, LaneValue] = {}
-        self.result: LaneValue = None
+        self.result: LaneValue = NOTHING
         self.returned = False
+        self.raised: Mask = NO_LANE
         self.broken: list[Mask] = []  # per enclosing loop: lanes that left it by `break`
         self.skipped: list[Mask] = []  # per enclosing loop: lanes waiting after `continue`
 
+    def end(self, lanes: Mask) -> None:
+        """These lanes have raised: they leave this call, and every call around it."""
+        self.raised = both(self.raised, lanes)
+        self.alive = self.alive & ~lanes
+        self.returned = True
+        if self.kernel:
+            self.batch.live = self.alive
+
+    def rest(self, mask: Mask) -> Mask:
+        """The lanes of the mask that have not raised."""
+        if self.raised is NO_LANE:
+            return mask
+        left = mask & ~self.raised
+        if not left.any():
+            return NO_LANE
+        return self.alive if bool((left == self.alive).all()) else left
+
+
+NOTHING: Any = object()
+"""The result of a call before any lane returned a value."""
 
 Expression = Callable[[Frame, Mask], LaneValue]
 Statement = Callable[[Frame, Mask], Mask]
@@ -60,57 +109,36 @@ STATEMENTS: dict[type[ast.stmt], Callable[[Scope, Any], Statement]] = {}
 EXPRESSIONS: dict[type[ast.expr], Callable[[Scope, Any], Expression]] = {}
 
 
-def source_tree(function: Any) -> ast.FunctionDef:
-    """The syntax tree of a function, with the line numbers of its file."""
-    code = function.__code__
-    try:
-        lines, first = inspect.getsourcelines(function)
-        tree = ast.parse(textwrap.dedent("".join(lines)))
-    except (OSError, TypeError, SyntaxError) as error:
-        raise UnsupportedSyntax(
-            code.co_filename,
-            code.co_firstlineno,
-            f"the source of {function.__name__} cannot be read ({error})",
-            "Define the kernel with `def` in a file or a notebook cell.",
-        ) from None
-    node = tree.body[0]
-    if not isinstance(node, ast.FunctionDef):
-        raise UnsupportedSyntax(
-            code.co_filename,
-            code.co_firstlineno,
-            f"{function.__name__} is not defined by a plain `def`",
-            "Write the kernel as `def name(...):`.",
-        )
-    ast.increment_lineno(node, first - 1)
-    return node
-
-
 class Scope:
     """The names, the file and the inferred types of one function being compiled."""
 
-    def __init__(self, function: Any, library: Library) -> None:
-        self.function, self.library = function, library
-        self.tree = source_tree(function)
+    def __init__(
+        self,
+        function: Any,
+        library: Library,
+        tree: ast.FunctionDef | None = None,
+        outer: Scope | None = None,
+    ) -> None:
+        self.function, self.library, self.outer = function, library, outer
+        self.tree = source_tree(function) if tree is None else tree
         self.file = function.__code__.co_filename
-        self.parameters = self._parameters()
-        self.locals = set(self.parameters) | {
-            node.id
-            for node in ast.walk(self.tree)
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
-        }
-        self.closure = inspect.getclosurevars(function).nonlocals
+        self.parameters, self.rest = self._parameters()
+        named = set(self.parameters) | ({self.rest} if self.rest else set())
+        self.locals = named | set(_assigned(self.tree))
+        self.closure = _closure(function)
         self.declared = ""  # the name on the left of the assignment being compiled
 
-    def _parameters(self) -> list[str]:
+    def _parameters(self) -> tuple[list[str], str]:
+        """The names of the parameters, and that of `*rest` ("" if there is none)."""
         arguments = self.tree.args
-        extra = arguments.vararg or arguments.kwarg or arguments.kwonlyargs
-        if extra:
+        if arguments.kwarg or arguments.kwonlyargs:
             self.refuse(
                 self.tree,
-                f"{self.tree.name} takes *args, **kwargs or keyword-only parameters",
-                "Name every parameter.",
+                f"{self.tree.name} takes **kwargs or keyword-only parameters",
+                "Name every parameter, without a bare *.",
             )
-        return [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
+        names = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
+        return names, arguments.vararg.arg if arguments.vararg else ""
 
     def statement(self, node: ast.stmt) -> Statement:
         """The closure of a statement."""
@@ -155,16 +183,78 @@ class Scope:
 
         As in Numba, globals and closure variables are constants of the compiled kernel.
         """
-        if isinstance(node, ast.Name) and node.id not in self.locals:
-            for names in (self.closure, self.function.__globals__, vars(builtins)):
-                if node.id in names:
-                    return names[node.id]
-            self.refuse(node, f"the name {node.id!r} is not defined", "Define or import it.")
+        if isinstance(node, ast.Name):
+            return self._named(node)
         if isinstance(node, ast.Attribute):
-            owner = self.static(node.value)
-            if isinstance(owner, (ModuleType, type)) or callable(owner):
-                return getattr(owner, node.attr, UNKNOWN)
+            return attribute_of(self.static(node.value), node.attr)
+        if isinstance(node, ast.Subscript):
+            owner, at = self.static(node.value), _index(node.slice)
+            if isinstance(owner, tuple) and at is not None and -len(owner) <= at < len(owner):
+                return owner[at]
+            if isinstance(owner, EnumMeta) and isinstance(node.slice, ast.Constant):
+                return owner[str(node.slice.value)]
         return UNKNOWN
+
+    def _named(self, node: ast.Name) -> Any:
+        scope: Scope | None = self
+        while scope is not None:
+            if node.id in scope.locals:
+                return UNKNOWN
+            scope = scope.outer
+        for names in (self.closure, self.function.__globals__, vars(builtins)):
+            if node.id in names:
+                return names[node.id]
+        self.refuse(node, f"the name {node.id!r} is not defined", "Define or import it.")
+
+
+def attribute_of(owner: Any, name: str) -> Any:
+    """An attribute that is known while compiling, of an owner that is, or UNKNOWN."""
+    if isinstance(owner, (ModuleType, type, Enum)) or callable(owner):
+        return getattr(owner, name, UNKNOWN)
+    if isinstance(owner, tuple) and name in getattr(owner, "_fields", ()):
+        return getattr(owner, name)
+    return UNKNOWN
+
+
+def _index(node: ast.expr) -> int | None:
+    try:
+        value = ast.literal_eval(node)
+    except ValueError:
+        return None
+    return value if type(value) is int else None
+
+
+def _assigned(tree: ast.FunctionDef) -> Iterator[str]:
+    """The names that a function assigns, without those of the functions inside it."""
+    waiting: list[ast.AST] = [*tree.body]
+    outer: set[str] = set()
+    found: list[str] = []
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.FunctionDef):
+            found.append(node.name)
+            waiting.extend(node.args.defaults)
+            continue
+        if isinstance(node, ast.Lambda):
+            waiting.extend(node.args.defaults)
+            continue
+        if isinstance(node, ast.Global):
+            outer.update(node.names)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.append(node.id)
+        elif isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name:
+            found.append(node.name)
+        waiting.extend(ast.iter_child_nodes(node))
+    return (name for name in found if name not in outer)
+
+
+def _closure(function: Any) -> dict[str, Any]:
+    """The closure variables of a function that have a value by now."""
+    found = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        with suppress(ValueError):  # an empty cell
+            found[name] = cell.cell_contents
+    return found
 
 
 def _unknown(node: ast.AST) -> tuple[str, str]:
@@ -178,7 +268,6 @@ def _unknown(node: ast.AST) -> tuple[str, str]:
 _UNSUPPORTED: dict[type[ast.AST], tuple[str, str]] = {
     ast.Try: ("a kernel cannot catch exceptions", "Test the condition with `if` instead."),
     ast.With: ("a kernel has no `with`", "Put what it does before the launch."),
-    ast.Lambda: ("a kernel has no lambda", "Write a device function with @cuda.jit(device=True)."),
     ast.ListComp: ("a kernel has no lists", "Use cuda.local.array and a for loop."),
     ast.GeneratorExp: ("a kernel has no generators", "Use a for loop."),
     ast.DictComp: ("a kernel has no dictionaries", "Use arrays."),
@@ -189,24 +278,15 @@ _UNSUPPORTED: dict[type[ast.AST], tuple[str, str]] = {
     ),
     ast.Dict: ("a kernel has no dictionaries", "Use arrays."),
     ast.Set: ("a kernel has no sets", "Use arrays."),
-    ast.FunctionDef: (
-        "a function is defined inside the kernel",
-        "Define it outside, with @cuda.jit(device=True).",
-    ),
     ast.ClassDef: ("a class is defined inside the kernel", "Use arrays and numbers."),
     ast.Import: ("an import stands inside the kernel", "Import at the top of the file."),
     ast.ImportFrom: ("an import stands inside the kernel", "Import at the top of the file."),
-    ast.Global: ("a kernel cannot change a global", "Pass an array and write to it."),
     ast.Nonlocal: ("a kernel cannot change an outer variable", "Pass an array and write to it."),
     ast.Delete: ("a kernel cannot delete names", "Leave the name alone."),
-    ast.Raise: ("the engine does not run `raise` in a kernel", "Write a flag into an array."),
-    ast.Assert: ("the engine does not run `assert` in a kernel", "Write a flag into an array."),
     ast.Yield: ("a kernel cannot yield", "Write into an array."),
     ast.YieldFrom: ("a kernel cannot yield", "Write into an array."),
     ast.Await: ("a kernel cannot await", "Use barriers."),
     ast.AsyncFunctionDef: ("a kernel cannot be async", "Use a plain `def`."),
-    ast.Match: ("the engine does not run `match`", "Use if and elif."),
-    ast.NamedExpr: ("the engine does not run `:=`", "Assign on a line of its own."),
-    ast.Starred: ("the engine does not run starred expressions", "Name every value."),
+    ast.Starred: ("a starred name cannot be assigned to in a kernel", "Name every value."),
     ast.JoinedStr: ("a kernel has no f-strings", "Print the values themselves."),
 }

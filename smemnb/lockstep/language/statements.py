@@ -10,13 +10,13 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-import numpy as np
-
-from ..lanes import NO_LANE, LaneValue, Mask, both, chosen, split, truth
-from ..numbers.operators import BINARY
-from .elements import assign_element, augmented_element
+from ..lanes import NO_LANE, LaneValue, Mask, both, split, truth
+from .elements import assign_element, assign_field, augmented_element, augmented_field
+from .expressions import may_raise, operation
 from .loops import for_loop, rejoined, while_loop
-from .scope import STATEMENTS, Frame, Scope, Statement
+from .matching import match
+from .objects.mixed import joined
+from .scope import NOTHING, STATEMENTS, Frame, Scope, Statement
 
 Setter = Any  # (frame, mask, value) -> None
 
@@ -26,25 +26,26 @@ def _assign_name(scope: Scope, node: ast.Name) -> Setter:
 
     def put(frame: Frame, mask: Mask, value: LaneValue) -> None:
         values = frame.values
-        old = values.get(name)
-        if old is None or mask is frame.alive or old is value:
+        old = values.get(name, NOTHING)
+        if old is NOTHING or mask is frame.alive or old is value:
             values[name] = value
-        elif isinstance(value, (np.ndarray, np.generic, tuple)):
-            values[name] = chosen(mask, value, old)
         else:
-            scope.refuse(
-                node,
-                f"the array {name!r} is chosen differently by threads of one block",
-                "Give each array its own name and branch around the access.",
-            )
+            values[name] = joined(mask, value, old)
 
     return put
 
 
 def _assign_tuple(scope: Scope, node: ast.Tuple | ast.List) -> Setter:
+    for target in node.elts:
+        if isinstance(target, ast.Starred):
+            scope.refuse(
+                node, "a starred name cannot be assigned to in a kernel", "Name every value."
+            )
     setters = [setter(scope, target) for target in node.elts]
 
     def put(frame: Frame, mask: Mask, value: LaneValue) -> None:
+        if not isinstance(value, tuple) and hasattr(value, "unpacked"):
+            value = value.unpacked(frame, mask)
         if not isinstance(value, tuple) or len(value) != len(setters):
             scope.refuse(
                 node, f"{ast.unparse(node)} takes {len(setters)} values", "Match both sides."
@@ -61,6 +62,8 @@ def setter(scope: Scope, node: ast.expr) -> Setter:
         return _assign_name(scope, node)
     if isinstance(node, ast.Subscript):
         return assign_element(scope, node)
+    if isinstance(node, ast.Attribute):
+        return assign_field(scope, node)
     if isinstance(node, (ast.Tuple, ast.List)):
         return _assign_tuple(scope, node)
     scope.refuse(node, f"cannot assign to {ast.unparse(node)}", "Assign to a name or an element.")
@@ -75,19 +78,32 @@ def _assign(scope: Scope, node: ast.Assign | ast.AnnAssign) -> Statement:
     scope.declared = ""
     setters = [setter(scope, target) for target in targets]
 
+    if len(setters) == 1 and not may_raise(scope, node.value):
+        only = setters[0]
+
+        def run_one(frame: Frame, mask: Mask) -> Mask:
+            only(frame, mask, value(frame, mask))
+            return mask
+
+        return run_one
+
     def run(frame: Frame, mask: Mask) -> Mask:
         result = value(frame, mask)
-        for put in setters:
-            put(frame, mask, result)
+        mask = frame.rest(mask)
+        if mask is not NO_LANE:
+            for put in setters:
+                put(frame, mask, result)
         return mask
 
     return run
 
 
 def _augmented(scope: Scope, node: ast.AugAssign) -> Statement:
-    combine, value = BINARY[type(node.op)], scope.expression(node.value)
+    combine, value = operation(scope, node, node.op), scope.expression(node.value)
     if isinstance(node.target, ast.Subscript):
         return augmented_element(scope, node, node.target)
+    if isinstance(node.target, ast.Attribute):
+        return augmented_field(scope, node, node.target)
     if not isinstance(node.target, ast.Name):
         scope.refuse(node, f"cannot assign to {ast.unparse(node.target)}", "Assign to a name.")
     target = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
@@ -95,7 +111,10 @@ def _augmented(scope: Scope, node: ast.AugAssign) -> Statement:
 
     def run(frame: Frame, mask: Mask) -> Mask:
         old = read(frame, mask)
-        put(frame, mask, combine(old, value(frame, mask)))
+        result = combine(frame, mask, old, value(frame, mask))
+        mask = frame.rest(mask)
+        if mask is not NO_LANE:
+            put(frame, mask, result)
         return mask
 
     return run
@@ -106,7 +125,9 @@ def _if(scope: Scope, node: ast.If) -> Statement:
     orelse = scope.block(node.orelse) if node.orelse else None
 
     def run(frame: Frame, mask: Mask) -> Mask:
-        yes, no = split(mask, truth(condition(frame, mask)))
+        holds = truth(condition(frame, mask))
+        mask = frame.rest(mask)
+        yes, no = split(mask, holds)
         if no is NO_LANE:
             return body(frame, mask)
         if yes is NO_LANE:
@@ -132,12 +153,12 @@ def _expression_statement(scope: Scope, node: ast.Expr) -> Statement:
 
     def run(frame: Frame, mask: Mask) -> Mask:
         value(frame, mask)
-        return mask
+        return frame.rest(mask)
 
     return run
 
 
-def _pass(scope: Scope, node: ast.Pass) -> Statement:
+def _pass(scope: Scope, node: ast.Pass | ast.Global) -> Statement:
     return lambda frame, mask: mask
 
 
@@ -158,13 +179,12 @@ def _continue(scope: Scope, node: ast.Continue) -> Statement:
 
 
 def _return(scope: Scope, node: ast.Return) -> Statement:
-    value = scope.expression(node.value) if node.value else None
+    value = scope.expression(node.value or ast.copy_location(ast.Constant(None), node))
 
     def run(frame: Frame, mask: Mask) -> Mask:
-        if value is not None:
-            result = value(frame, mask)
-            first = frame.result is None
-            frame.result = result if first else chosen(mask, result, frame.result)
+        result = value(frame, mask)
+        first = frame.result is NOTHING
+        frame.result = result if first else joined(mask, result, frame.result)
         frame.alive = frame.alive & ~mask
         frame.returned = True
         if frame.kernel:
@@ -184,6 +204,8 @@ STATEMENTS.update(
         ast.While: while_loop,
         ast.Expr: _expression_statement,
         ast.Pass: _pass,
+        ast.Global: _pass,
+        ast.Match: match,
         ast.Break: _break,
         ast.Continue: _continue,
         ast.Return: _return,

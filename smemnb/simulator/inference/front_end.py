@@ -1,17 +1,4 @@
-"""What Numba's type inference says about a kernel, without a driver or a toolkit.
-
-`infer(function, args)` runs Numba's own front end for the CUDA target (bytecode, SSA, type
-inference; about 10 ms) and stops before any code is generated. What Numba refuses is refused as
-`TypingRefused`, in a learner's words, with the line; what it accepts comes back as `Inferred`,
-which tells the lockstep engine the type of a variable where it is read: `float32 + 1.0` is
-float64 and `int32 * 2` is int64 on a GPU, whatever NumPy thinks.
-
-Device functions are inferred along with the kernel, once for each set of argument types that
-the kernel calls them with.
-
-**Limits**: a device function with `inline="always"` is dissolved into its caller by Numba; its
-variables have no entry of their own.
-"""
+"""Numba's own front end for the CUDA target, run up to type inference and no further."""
 
 from __future__ import annotations
 
@@ -19,99 +6,14 @@ import inspect
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from types import CodeType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
-import numpy as np
-
-from . import seam
-from .refusals import refusal
-from .refusals.lowering import unlowerable
-
-Types = tuple[Any, ...]
-_DType = np.dtype[Any]
-
-
-@dataclass(frozen=True, eq=False)
-class _Function:
-    """Types of one function for one set of argument types."""
-
-    code: CodeType
-    argument_types: Types
-    return_type: Any
-    kinds: Mapping[str, frozenset[Any]]
-    reads: Mapping[tuple[str, int], frozenset[Any]]
-    casts: frozenset[str]
-    calls: frozenset[tuple[CodeType, Types]]
-    typed: tuple[Any, Any] = field(repr=False)  # Numba's IR and typemap
-
-    def local(self, name: str, line: int) -> _DType | None:
-        """dtype of `name` where it is read at `line`; None where nothing is to be enforced."""
-        if name not in self.casts and len(self.kinds.get(name, ())) < 2:
-            return None
-        found = self.reads.get((name, line), frozenset())
-        return scalar_dtype(next(iter(found))) if len(found) == 1 else None
-
-
-@dataclass(frozen=True, eq=False)
-class Inferred:
-    """The types of a kernel and of the device functions it calls.
-
-    Attributes:
-        argument_types: Numba types of the arguments, as the kernel sees them.
-    """
-
-    argument_types: Types
-    _functions: tuple[_Function, ...] = field(repr=False)
-
-    def local(self, function: Any, name: str, line: int) -> _DType | None:
-        """dtype of variable `name` where it is read at absolute line `line` of `function`.
-
-        None where there is nothing to enforce: the variable has one type throughout, is not a
-        scalar, or is read with two types on that line.
-        """
-        found = {f.local(name, line) for f in self._of(function)}
-        return found.pop() if len(found) == 1 else None
-
-    def returned(self, function: Any) -> _DType | None:
-        """dtype that a device function returns, on whichever path; None if it is no scalar."""
-        found = {scalar_dtype(f.return_type) for f in self._of(function)}
-        return found.pop() if len(found) == 1 else None
-
-    def variables(self, function: Any = None) -> dict[str, set[str]]:
-        """Name and types of every variable of the kernel (or of a device function of it)."""
-        chosen = self._functions[:1] if function is None else self._of(function)
-        shown: dict[str, set[str]] = defaultdict(set)
-        for record in chosen:
-            for name, kinds in record.kinds.items():
-                shown[name] |= {str(kind) for kind in kinds}
-        return dict(shown)
-
-    def typed(self) -> Iterator[tuple[CodeType, Any, Any]]:
-        """Code, Numba's IR and typemap of the kernel and of what it calls."""
-        for record in self._functions:
-            yield (record.code, *record.typed)
-
-    def _of(self, function: Any) -> list[_Function]:
-        code = getattr(function, "py_func", function).__code__
-        return [record for record in self._functions if record.code is code]
-
-
-def scalar_dtype(kind: Any) -> _DType | None:
-    """NumPy dtype of a Numba scalar type, None for anything else."""
-    kind = seam.types.unliteral(kind)
-    if not isinstance(kind, seam.types.Number | seam.types.Boolean):
-        return None
-    try:
-        dtype: _DType = np.dtype(seam.numpy_support.as_dtype(kind))
-    except (NotImplementedError, seam.numpy_support.NumbaNotImplementedError):
-        return None
-    return dtype
-
-
-# --- the front end -----------------------------------------------------------------------------
+from .. import seam
+from ..refusals import refusal
+from ..refusals.lowering import unlowerable
+from .inferred import Function, Inferred, Types
 
 
 @seam.machinery.register_pass(mutates_CFG=False, analysis_only=True)
@@ -154,7 +56,7 @@ def _run_front_end(function: Callable[..., Any], types: Types, returns: Any) -> 
     return front.compile_extra(function)
 
 
-def _record(function: Callable[..., Any], types: Types, parts: Any, casts: bool) -> _Function:
+def _record(function: Callable[..., Any], types: Types, parts: Any, casts: bool) -> Function:
     """What one run of the front end says, in the engine's terms."""
     ir, typemap, calltypes, returned = parts
     kinds: dict[str, set[Any]] = defaultdict(set)
@@ -165,15 +67,17 @@ def _record(function: Callable[..., Any], types: Types, parts: Any, casts: bool)
     for variable, line in _reads(ir):
         kind = typemap.get(variable.name)
         reads[variable.unversioned_name, line].add(seam.types.unliteral(kind))
-    return _Function(
+    return Function(
+        ref(function),
         function.__code__,
         types,
         returned,
         {name: frozenset(kind) for name, kind in kinds.items()},
         {place: frozenset(kind) for place, kind in reads.items()},
+        {line: frozenset(kind) for line, kind in _merges(ir, typemap)},
         frozenset(ir.arg_names) if casts else frozenset(),
         frozenset(_device_calls(typemap, calltypes)),
-        (ir, typemap),
+        (ir.blocks, typemap),
     )
 
 
@@ -194,14 +98,27 @@ def _reads(ir: Any) -> Iterator[tuple[Any, int]]:
                 yield from ((v, statement.loc.line) for v in found if not v.name.startswith("$"))
 
 
-def _device_calls(typemap: Mapping[str, Any], calltypes: Any) -> Iterator[tuple[CodeType, Types]]:
+def _merges(ir: Any, typemap: Mapping[str, Any]) -> Iterator[tuple[int, set[Any]]]:
+    """Line and types of what two branches of an expression leave on the stack."""
+    found: dict[int, set[Any]] = defaultdict(set)
+    for block in ir.blocks.values():
+        for statement in block.body:
+            target: Any = getattr(statement, "target", None)
+            if isinstance(statement, seam.ir.Assign) and target.name.startswith("$phi"):
+                found[statement.loc.line].add(seam.types.unliteral(typemap.get(target.name)))
+    yield from found.items()
+
+
+def _device_calls(
+    typemap: Mapping[str, Any], calltypes: Any
+) -> Iterator[tuple[Callable[..., Any], Types]]:
     """The device functions a function calls, with the argument types that were settled on."""
     for expression, signature in calltypes.items():
         if signature is None or getattr(expression, "op", None) != "call":
             continue
         callee = typemap.get(expression.func.name)
         if isinstance(callee, seam.types.Dispatcher):
-            yield callee.dispatcher.py_func.__code__, tuple(signature.args)
+            yield callee.dispatcher.py_func, tuple(signature.args)
 
 
 # --- device functions --------------------------------------------------------------------------
@@ -211,20 +128,20 @@ class _Session:
     """One inference in progress: the functions met so far."""
 
     def __init__(self) -> None:
-        self.done: dict[tuple[CodeType, Types], _Function] = {}
+        self.done: dict[tuple[Callable[..., Any], Types], Function] = {}
 
     def function(
         self, function: Callable[..., Any], types: Types, returns: Any = None, casts: bool = False
-    ) -> _Function:
+    ) -> Function:
         """Types of a function, inferred once for each set of argument types."""
-        key = function.__code__, types
+        key = function, types
         if key not in self.done:
             self.done[key] = _record(
                 function, types, _run_front_end(function, types, returns), casts
             )
         return self.done[key]
 
-    def reachable(self, root: _Function) -> tuple[_Function, ...]:
+    def reachable(self, root: Function) -> tuple[Function, ...]:
         """`root` and what it calls, without the guesses made while types were unsettled."""
         found, waiting = [root], [root]
         while waiting:
@@ -328,11 +245,11 @@ def infer(
     cache = _known.setdefault(function, {})
     key = types, bool((options or {}).get("debug")), _outer_values(function)
     if key not in cache:
-        cache[key] = _infer(function, types)
+        cache[key] = _infer(function, types, bool((options or {}).get("debug")))
     return cache[key]
 
 
-def _infer(function: Callable[..., Any], types: Types) -> Inferred:
+def _infer(function: Callable[..., Any], types: Types, debug: bool) -> Inferred:
     session = _Session()
     with seam.compiler_lock, seam.target_override("cuda"):
         seam.typing_context.refresh()
@@ -346,7 +263,7 @@ def _infer(function: Callable[..., Any], types: Types) -> Inferred:
     if refused is not None:
         raise refused
     root = _record(function, types, parts, casts=False)
-    return Inferred(types, session.reachable(root))
+    return Inferred(types, session.reachable(root), debug)
 
 
 def _outer_values(function: Callable[..., Any]) -> tuple[Any, ...]:

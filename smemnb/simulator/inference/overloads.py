@@ -1,0 +1,65 @@
+"""What Numba runs for a function that it knows by an `@overload`: an implementation in Python.
+
+`overload_of` asks the overloads in Numba's own order, with the Numba types of the arguments that
+the engine holds. Functions made by `register_jitable` are their own implementation.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import seam
+
+
+def numba_type(value: Any) -> Any:
+    """The Numba type of a value of the engine.
+
+    >>> numba_type(np.float32(1)), numba_type((np.int64(1), None))
+    (float32, Tuple(int64, none))
+    """
+    if isinstance(value, np.ndarray | np.generic):
+        return seam.numpy_support.from_dtype(value.dtype)
+    if hasattr(value, "store") and hasattr(value, "strides"):  # an array of the kernel
+        return seam.types.Array(seam.numpy_support.from_dtype(value.dtype), len(value.shape), "C")
+    if isinstance(value, tuple):
+        kinds = [numba_type(item) for item in value]
+        if hasattr(value, "_fields"):
+            return seam.types.BaseTuple.from_types(kinds, type(value))
+        return seam.types.BaseTuple.from_types(kinds)
+    if isinstance(value, str):
+        return seam.types.literal(value)
+    return seam.typeof(value, seam.Purpose.argument)
+
+
+def overload_of(target: Any, values: Sequence[Any], named: Mapping[str, Any]) -> Any:
+    """The Python function that implements a call of `target`, None if Numba has none."""
+    with seam.compiler_lock, seam.target_override("cuda"):
+        try:
+            types = tuple(numba_type(value) for value in values)
+            keywords = tuple((name, numba_type(value)) for name, value in named.items())
+            return _chosen(target, types, keywords)
+        except (TypeError, ValueError, KeyError, NotImplementedError):  # types it does not know
+            return None
+
+
+@functools.lru_cache(maxsize=1024)
+def _chosen(target: Any, types: tuple[Any, ...], named: tuple[tuple[str, Any], ...]) -> Any:
+    for build in _builders(seam.typing_context.resolve_value_type(target)):
+        implementation = build(*types, **dict(named))
+        if isinstance(implementation, tuple):  # (signature, implementation), when strict
+            implementation = implementation[1]
+        if implementation is not None:
+            return implementation
+    return None
+
+
+def _builders(kind: Any) -> Iterator[Any]:
+    """The functions that choose an implementation by the types of the arguments."""
+    for template in getattr(kind, "templates", ()):
+        build = template.__dict__.get("_overload_func")
+        if build is not None:
+            yield getattr(build, "__func__", build)

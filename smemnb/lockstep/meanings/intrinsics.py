@@ -49,6 +49,11 @@ def _nothing(batch: Batch, mask: Mask, site: Site, *arguments: LaneValue) -> Non
     """A pause: it changes no value."""
 
 
+def _itself(batch: Batch, mask: Mask, site: Site, items: Any) -> Any:
+    """cuda.literal_unroll(items): a loop over a tuple goes item by item anyway."""
+    return items
+
+
 def popc(batch: Batch, mask: Mask, site: Site, value: LaneValue) -> LaneValue:
     """cuda.popc(x): number of one bits."""
     return ones(value).astype(value.dtype)[()]
@@ -114,6 +119,7 @@ MEANINGS: dict[str, tuple[Meaning, str]] = {
     "gridsize": (gridsize, "gridsize"),
     "nanosleep": (_nothing, "pause"),
     "cg.this_grid": (this_grid, "grid group"),
+    "literal_unroll": (_itself, "unrolled"),
     "popc": (popc, "popc"),
     "clz": (clz, "clz"),
     "ffs": (ffs, "ffs"),

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...lanes import LaneValue
+from ...meanings.libdevice.integers import ones
 from ..objects.mixed import NUMBERS, equal
 
 
@@ -33,10 +34,11 @@ _OF_NUMBERS: dict[str, Callable[..., LaneValue]] = {
         if not isinstance(dtype, (type, np.dtype))
         else value.view(dtype)
     ),
+    "bit_count": lambda value: ones(value).astype(value.dtype)[()],
 }
 _OF_TUPLES: dict[str, Callable[..., LaneValue]] = {"index": _index}
 
-METHOD_NAMES = _OF_NUMBERS.keys() | _OF_TUPLES.keys()
+METHOD_NAMES = _OF_NUMBERS.keys() | _OF_TUPLES.keys() | {"sync"}  # the last of a GridGroup
 
 
 def method_of(owner: Any, name: str) -> Callable[..., LaneValue] | None:

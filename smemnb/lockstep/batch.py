@@ -16,10 +16,12 @@ import numpy as np
 from ..errors import KernelStopped, LaunchRefused
 from .lanes import EVERY_LANE, WARP, LaneValue, Mask, narrowed, spread
 from .memory import KernelArray, SharedStore
+from .memory.views import in_bytes
 from .watch import Access, Barrier, Fence, OutOfRange, Overflow, Site, Watcher
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Dim3 = tuple[int, int, int]
+Meaning = Callable[..., Any]
 Residents = Callable[[int], int]
 """How many blocks a device holds at once, by their bytes of shared memory."""
 
@@ -150,6 +152,7 @@ class Batch:
     """
 
     look_every = LOOK_EVERY
+    apart = False  # whether lanes of one warp run one after the other
 
     def __init__(self, launch: Launch, first: int, count: int, weight: int = 1) -> None:
         self.launch, self.first, self.count = launch, first, count
@@ -167,7 +170,7 @@ class Batch:
         )
         self.shared: dict[Any, KernelArray] = {}
         self.shared_top = 0
-        self.dynamic: np.ndarray[Any, np.dtype[np.uint8]] | None = None
+        self.dynamic: KernelArray | None = None
 
     @property
     def lane_number(self) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -193,11 +196,16 @@ class Batch:
         array = self.shared.get(dtype)
         if array is None:
             if self.dynamic is None:
-                self.dynamic = np.full((self.count, self.launch.shared_bytes), 0xAA, np.uint8)
-            size = self.launch.shared_bytes // dtype.itemsize
-            rows = self.dynamic[:, : size * dtype.itemsize].view(dtype)
-            store = SharedStore(rows)
-            array = KernelArray(name, "shared", store, (size,), dtype, base=DYNAMIC_BASE)
+                size, octet = self.launch.shared_bytes, np.dtype(np.uint8)
+                store = SharedStore.poisoned(self.count, size, octet)
+                self.dynamic = KernelArray(name, "shared", store, (size,), octet, base=DYNAMIC_BASE)
+            array = in_bytes(
+                self.dynamic,
+                dtype,
+                (self.launch.shared_bytes // dtype.itemsize,),
+                (dtype.itemsize,),
+                0,
+            ).as_root(name)
             self.shared[dtype] = array
         return array
 
@@ -253,6 +261,12 @@ class Batch:
         true = spread(np.not_equal(predicate, 0), self.shape)
         arrived = spread(mask, self.shape)
         return true.reshape(self.count, -1), arrived.reshape(self.count, -1)
+
+    def gather(
+        self, meaning: Meaning, mask: Mask, site: Site, arguments: Sequence[Any]
+    ) -> LaneValue:
+        """The result of a meaning that needs the lanes of a warp together."""
+        return meaning(self, mask, site, *arguments)
 
     def sync_grid(self, mask: Mask, site: Site) -> None:
         """The barrier of all blocks of the grid.

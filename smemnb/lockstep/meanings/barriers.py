@@ -46,6 +46,17 @@ def syncthreads_or(batch: Batch, mask: Mask, site: Site, predicate: LaneValue) -
     return (true & active).any(axis=1).astype(np.int32).reshape(-1, 1, 1)
 
 
+def of_warp(meaning: Callable[..., Any]) -> Callable[..., Any]:
+    """A meaning that needs the lanes of a warp together, also where each runs for itself."""
+
+    def run(batch: Batch, mask: Mask, site: Site, *arguments: LaneValue) -> LaneValue:
+        if batch.apart:
+            return batch.gather(meaning, mask, site, arguments)
+        return meaning(batch, mask, site, *arguments)
+
+    return run
+
+
 def syncwarp(batch: Batch, mask: Mask, site: Site, members: LaneValue = None) -> None:
     """cuda.syncwarp(mask): a barrier of the lanes named in the mask."""
     if not batch.watched:
@@ -69,7 +80,7 @@ MEANINGS: dict[str, tuple[Callable[..., Any], str]] = {
     "syncthreads_count": (syncthreads_count, "barrier"),
     "syncthreads_and": (syncthreads_and, "barrier"),
     "syncthreads_or": (syncthreads_or, "barrier"),
-    "syncwarp": (syncwarp, "syncwarp"),
+    "syncwarp": (of_warp(syncwarp), "syncwarp"),
     "threadfence_block": (partial(_fence, "block"), "fence"),
     "threadfence": (partial(_fence, "grid"), "fence"),
     "threadfence_system": (partial(_fence, "system"), "fence"),

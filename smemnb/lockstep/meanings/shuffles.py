@@ -15,6 +15,7 @@ import numpy as np
 
 from ..lanes import WARP, LaneValue, Mask, cast, spread
 from ..watch import Exchange, Site
+from .barriers import of_warp
 
 if TYPE_CHECKING:
     from ..batch import Batch
@@ -74,7 +75,7 @@ def _check(batch: Batch, mask: Mask, site: Site, members: LaneValue, source: Any
     missing = asked & spread(batch.live, batch.shape) & ~active
     if strays.any() or unnamed.any() or missing.any():
         event = Exchange(site, strays, source, unnamed, missing)
-        for watcher in batch.launch.watchers:
+        for watcher in batch.watchers:
             watcher.exchange(event)
 
 
@@ -246,5 +247,6 @@ _ALL: dict[str, Callable[..., Any]] = {
 }
 
 MEANINGS: dict[str, tuple[Callable[..., Any], str]] = {
-    name: (meaning, "shuffle") for name, meaning in _ALL.items()
+    name: (of_warp(meaning) if name.endswith("_sync") else meaning, "shuffle")
+    for name, meaning in _ALL.items()
 }

@@ -11,7 +11,7 @@ from ..batch import Batch, Segment
 from ..lanes import WARP, LaneValue, Mask, spread
 from ..watch import Barrier, Site
 from .journal import Journal, joined
-from .strand import Strand
+from .strand import Call, Strand
 
 if TYPE_CHECKING:
     from .plan import Plan
@@ -29,12 +29,15 @@ class Crew:
         self.journal = Journal(self.batch, scheduler.tally, plan.sequential, plan.together)
         self.arrivals: dict[Strand, tuple[Site, Mask, LaneValue]] = {}
         self.votes: tuple[Array, Array] | None = None
+        self.calls: dict[Strand, Call] = {}  # of lanes that wait for their warp
+        self.given: dict[Strand, LaneValue] = {}
         live = spread(launch.live, (1, launch.warps, WARP))[0]
         places = (
             [(int(warp), int(lane)) for warp, lane in np.argwhere(live)]
             if plan.by_lane
             else [(warp, None) for warp in range(launch.warps)]
         )
+        self.scheduler, self._warps = scheduler, dict[int, Strand]()
         self.strands = [Strand(scheduler, self, warp, lane) for warp, lane in places]
         self.journal.open(self.strands)
 
@@ -67,6 +70,51 @@ class Crew:
         for strand in arrivals:
             strand.state = "ready"
         return list(arrivals)
+
+    def warp_met(self, strand: Strand) -> list[Strand]:
+        """Lanes that may go on, as all that this one named have come to the same place."""
+        call = self.calls[strand]
+        named = call.named(strand.lane or 0)
+        lanes = [
+            one
+            for one in self.strands
+            if one.warp == strand.warp and named >> (one.lane or 0) & 1 and one.state != "ended"
+        ]
+        if any(one not in self.calls or self.calls[one].site is not call.site for one in lanes):
+            return []
+        if strand not in lanes:  # its own mask leaves it out
+            lanes.append(strand)
+        calls = [(one, self.calls.pop(one)) for one in lanes]
+        result = call.meaning(
+            self._warp(strand.warp),
+            self._of_lanes([(one, one_call.mask) for one, one_call in calls]),
+            call.site,
+            *(
+                self._of_lanes([(one, one_call.arguments[at]) for one, one_call in calls])
+                for at in range(len(call.arguments))
+            ),
+        )
+        for one in lanes:
+            self.given[one], one.state = result, "ready"
+        return lanes
+
+    def _of_lanes(self, parts: list[tuple[Strand, Any]]) -> Any:
+        """One lane value of a warp out of what each lane has."""
+        if not isinstance(parts[0][1], (np.ndarray, np.generic)):
+            return parts[0][1]
+        whole = np.zeros((1, 1, WARP), parts[0][1].dtype)
+        for strand, value in parts:
+            whole[..., strand.place[2]] = spread(value, (1, 1, WARP))[..., strand.place[2]]
+        return whole
+
+    def _warp(self, warp: int) -> Batch:
+        """A whole warp as a batch."""
+        if warp not in self._warps:
+            self._warps[warp] = Strand(self.scheduler, self, warp, None)
+        batch = self._warps[warp].batch
+        lanes = [strand for strand in self.strands if strand.warp == warp]
+        batch.live = self._of_lanes([(s, s.batch.live & (s.state != "ended")) for s in lanes])
+        return batch
 
     def _votes(self, voting: list[tuple[Strand, Mask, LaneValue]]) -> tuple[Array, Array]:
         """(predicate, arrived) of all threads, each as (blocks, threads)."""

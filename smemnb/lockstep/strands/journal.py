@@ -9,7 +9,7 @@ order. Where warps wait for each other in loops, events stay apart and in their 
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import fields, replace
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -39,6 +39,7 @@ class _Entry(NamedTuple):
     method: str
     event: Any
     turn: int
+    splits: bool = False  # what comes before it is told before it
 
 
 class Journal:
@@ -52,6 +53,7 @@ class Journal:
     def __init__(self, batch: Batch, tally: Tally, sequential: bool, together: bool) -> None:
         self.batch, self.tally = batch, tally
         self.sequential, self.together = sequential, together
+        self.strands: dict[Strand, None] = {}
         self.entries: list[_Entry] = []
 
     def scribe(self, strand: Strand) -> Any:
@@ -60,18 +62,19 @@ class Journal:
 
     def _note(self, strand: Strand, method: str, event: Any) -> None:
         self.tally.turn += 1
-        self.entries.append(_Entry(strand, method, event, self.tally.turn))
+        of_warp = strand not in self.strands  # what its lanes did together
+        self.entries.append(_Entry(strand, method, event, self.tally.turn, of_warp))
 
     def open(self, strands: Sequence[Strand]) -> None:
         """Before the first strand runs."""
-        self.strands = strands
+        self.strands = dict.fromkeys(strands)
         if self.sequential:
             self._to_all("begin_batch", self.batch)
 
     def barrier(self, event: Barrier) -> None:
         """A barrier of the whole block."""
         self.tally.turn += 1
-        self.entries.append(_Entry(None, "barrier", event, self.tally.turn))
+        self.entries.append(_Entry(None, "barrier", event, self.tally.turn, True))
         if self.sequential:
             self._tell()
 
@@ -92,12 +95,13 @@ class Journal:
         entries, self.entries = self.entries, []
         interval: list[_Entry] = []
         for entry in entries:
-            if entry.strand is not None:
+            if not entry.splits:
                 interval.append(entry)
                 continue
             self._tell_interval(interval)
             interval = []
-            self._to_all(entry.method, entry.event)
+            event = entry.event if entry.strand is None else self._whole([entry])
+            self._to_all(entry.method, event)
         self._tell_interval(interval)
 
     def _tell_interval(self, interval: list[_Entry]) -> None:
@@ -140,16 +144,16 @@ class _Scribe:
 
 
 def joined(
-    parts: list[tuple[Strand, Any]], strands: Sequence[Strand], shape: tuple[int, int, int]
+    parts: list[tuple[Strand, Any]], strands: Collection[Strand], shape: tuple[int, int, int]
 ) -> Any:
     """Values of strands as one lane value of the whole batch; 0 where a strand gave none."""
     first = parts[0][1]
     is_mask = isinstance(first, np.ndarray) and first.dtype == bool
     complete = len(parts) == len(strands)
     if all(value is first for _, value in parts) and (complete or not is_mask):
-        if np.ndim(first) == 0 or first.shape[1:] == (1, 1):
+        if np.ndim(first) != 3 or first.shape[1:] == (1, 1):
             return first
-    blocks = max(value.shape[0] if np.ndim(value) else 1 for _, value in parts)
+    blocks = max(value.shape[0] if np.ndim(value) == 3 else 1 for _, value in parts)
     dtypes = {value.dtype for _, value in parts}
     dtype = dtypes.pop() if len(dtypes) == 1 else np.result_type(*dtypes)
     whole = np.zeros((blocks, *shape[1:]), dtype)
@@ -177,7 +181,7 @@ def _sorted_fields(event: Any) -> tuple[list[str], tuple[Any, ...]]:
     return lanes, tuple(getattr(event, name) for name in names if name not in lanes)
 
 
-def _alike(interval: list[_Entry], strands: Sequence[Strand]) -> Iterator[list[_Entry]]:
+def _alike(interval: list[_Entry], strands: Collection[Strand]) -> Iterator[list[_Entry]]:
     """Events of one expression by several strands, in an order that is each strand's own.
 
     Of the events that come next, one is taken that no other strand has still before it.

@@ -90,6 +90,8 @@ class Scheduler:
         if self.error is not None:
             raise self.error
         crew = strand.crew
+        if strand.state == "warp":
+            self._ready += self._arranged(crew.warp_met(strand))
         if strand.state in ("barrier", "ended"):
             if crew.at_barrier():
                 self._ready += self._arranged(crew.release("block"))
@@ -169,6 +171,8 @@ class Scheduler:
             for strand, (site, mask, _) in crew.arrivals.items():
                 lanes = np.broadcast_to(mask & strand.batch.live, strand.batch.shape)
                 barriers[f"{site.text} in line {site.line}"] += int(lanes.sum())
+            for call in crew.calls.values():
+                barriers[f"{call.site.text} in line {call.site.line}"] += 1
         told += [f"{count} threads wait at {where}" for where, count in barriers.items()]
         if self._pieces:
             blocks = sum(piece.blocks for piece in self._pieces)

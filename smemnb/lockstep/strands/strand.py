@@ -8,11 +8,12 @@ loop waits for what others store, and at its end. What the kernel's closures see
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..batch import Batch, Xyz
+from ..batch import Batch, Meaning, Xyz
 from ..lanes import EVERY_LANE, WARP, LaneValue, Mask, spread
 from ..watch import Site
 
@@ -30,10 +31,26 @@ class Abandoned(BaseException):
     """The launch has ended; the strand unwinds."""
 
 
+class Call(NamedTuple):
+    """Something that the lanes of a warp do together, as one of them asks for it."""
+
+    meaning: Meaning
+    mask: Mask
+    site: Site
+    arguments: tuple[Any, ...]
+
+    def named(self, lane: int) -> int:
+        """The bits of the lanes that take part: the first argument, where there is one."""
+        members = self.arguments[0] if self.arguments else None
+        if members is None:
+            return 0xFFFFFFFF
+        return int(spread(members, (1, 1, WARP))[0, 0, lane]) & 0xFFFFFFFF
+
+
 class Strand:
     """Lanes that run together, and where they are.
 
-    `state` is "ready", "running", "barrier", "grid", "waiting" (in a loop in which nothing
+    `state` is "ready", "running", "barrier", "grid", "warp", "waiting" (in a loop in which nothing
     changes), "busy" (in a long loop) or "ended"; `seen` is how many stores the launch had done when
     it paused; `doing` is what it waits in, `inside` how many of its threads do.
     """
@@ -164,6 +181,20 @@ class StrandBatch(Batch):
         crew.arrivals[self.strand] = (site, mask, predicate)
         self.strand.pause("barrier")
         return None if predicate is None else crew.votes
+
+    @property
+    def apart(self) -> bool:  # type: ignore[override]
+        """Whether this is one lane of a warp."""
+        return self.strand.lane is not None
+
+    def gather(
+        self, meaning: Meaning, mask: Mask, site: Site, arguments: Sequence[Any]
+    ) -> LaneValue:
+        """Wait for the lanes that are named; what the meaning gives them all."""
+        crew = self.strand.crew
+        crew.calls[self.strand] = Call(meaning, mask, site, tuple(arguments))
+        self.strand.pause("warp")
+        return crew.given[self.strand]
 
     def sync_grid(self, mask: Mask, site: Site) -> None:
         """Wait for all strands of the grid."""

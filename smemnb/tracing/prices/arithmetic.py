@@ -109,9 +109,9 @@ def _dtype(kind: Any) -> np.dtype[Any] | None:
 class _Function:
     """The typed program of one function."""
 
-    def __init__(self, code: Any, ir: Any, typemap: Any) -> None:
-        self.code, self._typemap = code, typemap
-        self._statements = [s for block in ir.blocks.values() for s in block.body]
+    def __init__(self, function: Any, blocks: Any, typemap: Any) -> None:
+        self.code, self._typemap = function.__code__, typemap
+        self._statements = [s for block in blocks.values() for s in block.body]
         self._made: dict[str, Any] = {}
         self._versions: dict[str, list[Any]] = defaultdict(list)
         self._uses: dict[str, list[Any]] = defaultdict(list)

@@ -115,8 +115,9 @@ def unwrapped(value: LaneValue) -> tuple[LaneValue, Any]:
         return np.int64(0), np.True_
     if isinstance(value, Mixed):
         numbers = [option for option in value.options if isinstance(option, NUMBERS)]
-        if len(numbers) == 1 and None in [o for o in value.options if o is None]:
-            return numbers[0], value.lanes_of(value.options.index(None))
+        nones = [at for at, option in enumerate(value.options) if option is None]
+        if len(numbers) == 1 and nones:
+            return numbers[0], value.lanes_of(nones[0])
     return value, False
 
 

@@ -63,10 +63,10 @@ class Prepared:
             if hasattr(value, "_fields"):
                 return type(value)(*engine), type(value)(*seen)
             return tuple(engine), tuple(seen)
-        if getattr(value, "__cuda_ndarray__", False) and hasattr(value, "_ary"):
-            return value._ary, value._ary
-        if type(value).__name__ == "HostVisible":
-            return np.asarray(value), np.asarray(value)
+        if getattr(value, "__cuda_ndarray__", False):
+            memory = _device_memory(value)
+            if memory is not None:
+                return memory, value if hasattr(value, "_numba_type_") else memory
         if isinstance(value, np.ndarray):
             return self._host_array(name, value, "InOut")
         if hasattr(value, "__cuda_array_interface__"):
@@ -92,6 +92,8 @@ class Prepared:
         from .devices import device
 
         if device() in ("lockstep", "numba simulator"):
+            if _is_known(value):
+                return self._adopt(name, cuda.as_cuda_array(value))
             raise LaunchRefused(
                 f"`{name}` is in the memory of a GPU, and this process runs kernels in the"
                 f" lockstep engine. Pass a NumPy array: {name}.get() or {name}.cpu().numpy()"
@@ -102,6 +104,30 @@ class Prepared:
             self.write_back.append(lambda: array.copy_to_device(memory))
             self._on_gpu[id(value)] = memory
         return self._on_gpu[id(value)], self._on_gpu[id(value)]
+
+
+def _device_memory(array: Any) -> Any:
+    """The NumPy view of a device array of this process; None if a GPU holds it."""
+    from .devices import device
+
+    if hasattr(array, "_ary"):  # of Numba's simulator
+        return array._ary
+    if device() != "lockstep":
+        return None
+    from .host import array_at
+
+    return array_at(array)
+
+
+def _is_known(foreign: Any) -> bool:
+    """Whether an array of another library shows memory that was allocated here."""
+    from .devices import device
+
+    if device() != "lockstep":
+        return False
+    from .host.memory import memory
+
+    return memory.find(foreign.__cuda_array_interface__["data"][0]) is not None
 
 
 def _dtype_of(numbers: Any) -> str:

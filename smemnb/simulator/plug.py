@@ -134,22 +134,10 @@ class ForAll:
 
 
 def _replace(cuda: Any) -> None:
-    from numba.cuda import api as api_module
-    from numba.cuda import compiler
-    from numba.cuda.cudadrv import devicearray
-    from numba.cuda.cudadrv import devices as driver_devices
-
     from . import seam
-    from .host import host_api
+    from .host import install
 
-    api = host_api()
-    for module in (cuda, api_module, compiler, seam.dispatcher_module):
-        for name, value in api.items():
-            if hasattr(module, name):
-                setattr(module, name, value)
-    devicearray.auto_device = api["_auto_device"]
-    driver_devices.get_context = api["current_context"]
-    driver_devices.gpus, driver_devices.reset = api["gpus"], api["reset"]
+    install(cuda)
     seam.dispatcher_module._LaunchConfiguration = Launch
     seam.dispatcher_module.ForAll = ForAll
     seam.CUDADispatcher.configure = _configure

@@ -60,7 +60,7 @@ class Record(unittest.TestResult):
         """Note what came of a module or class as a whole."""
         self._write({"test": name, "outcome": outcome, "why": why})
 
-    def startTest(self, test: Any) -> None:  # noqa: N802
+    def startTest(self, test: Any) -> None:
         super().startTest(test)
         self._write({"start": test.id()})
         self._begun = (time.monotonic(), launches)
@@ -68,32 +68,32 @@ class Record(unittest.TestResult):
     def _note(self, test: Any, outcome: str, why: str = "") -> None:
         self._outcome.setdefault(test.id(), (outcome, why))
 
-    def addError(self, test: Any, err: Any) -> None:  # noqa: N802
+    def addError(self, test: Any, err: Any) -> None:
         if isinstance(test, unittest.TestCase):
             self._note(test, "error", _why(err))
         else:  # a class or module that cannot be set up
             self.whole(test.id(), "error", _why(err))
 
-    def addFailure(self, test: Any, err: Any) -> None:  # noqa: N802
+    def addFailure(self, test: Any, err: Any) -> None:
         self._note(test, "fail", _why(err))
 
-    def addSkip(self, test: Any, reason: str) -> None:  # noqa: N802
+    def addSkip(self, test: Any, reason: str) -> None:
         if isinstance(test, unittest.TestCase):
             self._note(test, "skip", reason)
         else:
             self.whole(test.id(), "skip", reason)
 
-    def addExpectedFailure(self, test: Any, err: Any) -> None:  # noqa: N802
+    def addExpectedFailure(self, test: Any, err: Any) -> None:
         self._note(test, "expected failure")
 
-    def addUnexpectedSuccess(self, test: Any) -> None:  # noqa: N802
+    def addUnexpectedSuccess(self, test: Any) -> None:
         self._note(test, "unexpected success")
 
-    def addSubTest(self, test: Any, subtest: Any, err: Any) -> None:  # noqa: N802
+    def addSubTest(self, test: Any, subtest: Any, err: Any) -> None:
         if err is not None:
             self._note(test, "fail", f"{subtest._subDescription()}: {_why(err)}")
 
-    def stopTest(self, test: Any) -> None:  # noqa: N802
+    def stopTest(self, test: Any) -> None:
         super().stopTest(test)
         outcome, why = self._outcome.pop(test.id(), ("ok", ""))
         began, before = self._begun

@@ -95,9 +95,8 @@ def test_visible_arrays(make):
     array[:] = 5
     add_one[1, 32](array)
     assert array.tolist() == [6] * 4
-    assert array.copy_to_host().tolist() == [6] * 4
     both = cuda.to_device(array)
-    assert both.copy_to_host().tolist() == [6] * 4
+    assert both is array
 
 
 def test_mapped():

@@ -15,77 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import KernelStopped, LaunchRefused
+from ..errors import KernelStopped
 from .batch import Batch, Dim3, Launch, Residents, Segment, Stuck
-from .lanes import WARP, constant
+from .lanes import WARP
 from .language.program import Program, library_of
 from .language.scope import InferredTypes
-from .memory import GlobalStore, KernelArray
+from .memory import Arguments
 from .strands.plan import Beginning, Order, Plan, plans
 from .strands.scheduler import Scheduler
 from .watch import Watcher
 
 LANES_PER_BATCH = 1 << 16
-ALIGNMENT = 256  # bytes, of every global allocation (cudaMalloc's)
-
-
-def _owner(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """The array that owns the memory of a view."""
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-    return array
-
-
-def global_arrays(names: Sequence[str], arguments: Sequence[object]) -> list[KernelArray | Any]:
-    """The arguments of a launch as a kernel sees them, arrays at virtual addresses."""
-    bases: dict[int, int] = {}
-    top = ALIGNMENT
-
-    def seen(name: str, value: Any) -> Any:
-        nonlocal top
-        if isinstance(value, tuple):
-            parts = [seen(f"{name}[{at}]", part) for at, part in enumerate(value)]
-            return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-        if not isinstance(value, np.ndarray):
-            return constant(value)
-        owner = _owner(value)
-        address = owner.__array_interface__["data"][0]
-        if address not in bases:
-            bases[address] = top
-            top += -(-max(owner.nbytes, 1) // ALIGNMENT) * ALIGNMENT
-        return _global_array(name, value, bases[address] - address)
-
-    return [seen(name, value) for name, value in zip(names, arguments, strict=True)]
-
-
-def _global_array(name: str, value: np.ndarray[Any, Any], shift: int) -> KernelArray:
-    """One array argument; `shift` turns its host address into its virtual one."""
-    item = value.itemsize
-    if any(stride % item for stride in value.strides):
-        raise LaunchRefused(
-            f"argument {name!r} has strides {value.strides}, which are no whole elements of "
-            f"{item} bytes. Pass a copy: np.ascontiguousarray({name})."
-        )
-    strides = tuple(stride // item for stride in value.strides)
-    reach = [(extent - 1) * step for extent, step in zip(value.shape, strides, strict=True)]
-    if value.size == 0:
-        flat, start = np.zeros(1, value.dtype), 0
-    else:
-        start = -sum(min(0, step) for step in reach)
-        span = start + sum(max(0, step) for step in reach) + 1
-        lowest = tuple(slice(-1, None) if step < 0 else slice(0, 1) for step in reach)
-        flat = np.lib.stride_tricks.as_strided(value[lowest], (span,), (item,))
-    base = value.__array_interface__["data"][0] + shift - start * item
-    return KernelArray(
-        name,
-        "global",
-        GlobalStore(flat),
-        value.shape,
-        value.dtype,
-        strides=strides,
-        base=base,
-        start=start or None,
-    )
 
 
 def launch(
@@ -134,7 +74,7 @@ def launch(
     """
     program = library_of(function, types, watched=bool(watchers)).program(function)
     program.check_count(len(args))
-    arguments = global_arrays(program.parameters[: len(args)], args)
+    arguments = Arguments(program.parameters, args)
     state = Launch(
         function,
         grid,
@@ -147,7 +87,7 @@ def launch(
     )
     state.types = types
     chosen = plans(state, max(1, lanes_per_batch // (state.warps * WARP)), order, seed)
-    beginning = Beginning(args, watchers) if len(chosen) > 1 else None
+    beginning = Beginning([*args, *arguments.records], watchers) if len(chosen) > 1 else None
     pieces = segments or (Segment(0, state.blocks),)
     for plan in chosen:
         state.may_begin_anew = plan is not chosen[-1]
@@ -160,7 +100,7 @@ def launch(
 def _attempt(
     state: Launch,
     program: Program,
-    arguments: list[Any],
+    arguments: Arguments,
     plan: Plan,
     segments: Sequence[Segment],
 ) -> bool:
@@ -173,10 +113,10 @@ def _attempt(
         watcher.start(state)
     try:
         if plan.strands:
-            Scheduler(state, program, arguments, plan, segments).run()
+            Scheduler(state, program, arguments.values, plan, segments).run()
         else:
             for segment in segments:
-                _run_segment(state, program, arguments, segment, plan.blocks)
+                _run_segment(state, program, arguments.values, segment, plan.blocks)
     except KeyboardInterrupt:
         name = state.function.__name__
         where = f"; last seen in {state.last_loop}" if state.last_loop else ""
@@ -185,6 +125,7 @@ def _attempt(
         if not state.may_begin_anew:
             raise KernelStopped(str(error)) from None
         return False
+    arguments.finish()
     for watcher in state.watchers:
         watcher.finish()
     return True

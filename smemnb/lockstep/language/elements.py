@@ -12,13 +12,15 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..lanes import LaneValue, Mask, chosen
+from ..lanes import LaneValue, Mask
 from ..memory import KernelArray
 from ..memory.attributes import MISSING, attribute, field, field_array
 from ..memory.sequences import Flat
 from ..memory.views import indexed, is_view
 from ..memory.whole import store_whole
 from ..watch import Site
+from .calling.raising import raise_in
+from .objects.mixed import joined
 from .scope import EXPRESSIONS, Expression, Frame, Scope, Statement
 
 Index = Callable[[Frame, Mask], tuple[Any, ...]]
@@ -123,6 +125,22 @@ class _Refusals:
             "Pass the array as an argument.",
         )
 
+    def tuple_item(self, items: tuple[Any, ...], at: Any, frame: Frame, mask: Mask) -> LaneValue:
+        """An item of a tuple; where lanes ask for different ones, each lane its own."""
+        if isinstance(at, slice):
+            bounds = (at.start, at.stop, at.step)
+            return tuple(items)[slice(*(None if b is None else int(b) for b in bounds))]
+        outside = (at < -len(items)) | (at >= len(items))
+        if np.any(outside & mask):
+            lost = mask & np.asarray(outside)
+            raise_in(self.scope, self.node, frame, lost, IndexError, "tuple index out of range")
+        if not isinstance(at, np.ndarray):
+            return items[0 if outside else int(at)]
+        result = items[0]
+        for number, item in enumerate(items[1:], 1):
+            result = joined((at == number) | (at == number - len(items)), item, result)
+        return result
+
     def whole_update(self) -> NoReturn:
         self.scope.refuse(
             self.node,
@@ -148,7 +166,7 @@ def _read(
             return indexed(target, batch, at, mask, site)
         return target.load(batch, at, mask, site)
     if isinstance(target, tuple):
-        return _tuple_item(target, at[0])
+        return tell.tuple_item(target, at[0], frame, mask)
     if isinstance(target, Flat):
         return target.load(batch, at[0], mask, site)
     if hasattr(target, "each"):  # lanes differ in what they index
@@ -162,19 +180,6 @@ def _name_of(at: Any) -> str | int:
 
 def _counted(at: tuple[Any, ...]) -> int:
     return sum(item is not None and item is not Ellipsis for item in at)
-
-
-def _tuple_item(target: tuple[Any, ...], at: Any) -> LaneValue:
-    """An item of a tuple; where lanes ask for different ones, each lane its own."""
-    if isinstance(at, slice):
-        bounds = (at.start, at.stop, at.step)
-        return tuple(target)[slice(*(None if b is None else int(b) for b in bounds))]
-    if not isinstance(at, np.ndarray):
-        return target[int(at)]
-    result = target[0]
-    for number, item in enumerate(target[1:], 1):
-        result = chosen((at == number) | (at == number - len(target)), item, result)
-    return result
 
 
 def assign_element(scope: Scope, node: ast.Subscript) -> Setter:

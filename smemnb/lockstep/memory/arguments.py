@@ -23,17 +23,21 @@ ALIGNMENT = 256  # bytes, of every global allocation (cudaMalloc's)
 
 
 class Arguments:
-    """The arguments of a launch: `values` for the kernel; `finish` brings records back."""
+    """The arguments of a launch: `values` for the kernel; `finish` brings records back.
+
+    A record argument is copied to memory of its own; `records` are these copies.
+    """
 
     def __init__(self, names: Sequence[str], arguments: Sequence[object]) -> None:
         self._bases: dict[int, int] = {}
         self._top = ALIGNMENT
-        self._records: list[tuple[Any, np.ndarray[Any, Any]]] = []
-        self.values = [self._seen(n, v) for n, v in zip(names, arguments, strict=True)]
+        self.records: list[np.ndarray[Any, Any]] = []
+        self._scalars: list[Any] = []
+        self.values = [self._seen(n, v) for n, v in zip(names, arguments, strict=False)]
 
     def finish(self) -> None:
         """Copy record arguments back."""
-        for record, memory in self._records:
+        for record, memory in zip(self._scalars, self.records, strict=True):
             for name in record.dtype.names:
                 record[name] = memory[name]
 
@@ -43,7 +47,8 @@ class Arguments:
             return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
         if isinstance(value, np.void) and value.dtype.names:
             memory = np.array(value)
-            self._records.append((value, memory))
+            self._scalars.append(value)
+            self.records.append(memory)
             value = memory
         if not isinstance(value, np.ndarray):
             return constant(value)

@@ -100,6 +100,11 @@ class KernelArray(Selectable):
         self.told = root.told
         return self
 
+    def as_root(self, name: str) -> KernelArray:
+        """This view as an array in its own right that only shares its `memory`."""
+        self.name, self.root, self.used = name, self, 0
+        return self
+
     def part(self, offset: LaneValue, axes: int, valid: Mask | None = None) -> KernelArray:
         """The array that is left after indexing the first `axes` axes."""
         rest = KernelArray(

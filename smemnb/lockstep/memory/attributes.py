@@ -68,8 +68,9 @@ def field_array(array: KernelArray, name: str | int) -> KernelArray:
 Method = Callable[..., Any]
 
 
-def _transpose(array: KernelArray, batch: Batch, mask: Mask, site: Site) -> KernelArray:
-    return views.transposed(array)
+def _transpose(array: KernelArray, batch: Batch, mask: Mask, site: Site, *axes: Any) -> KernelArray:
+    given = axes[0] if len(axes) == 1 and isinstance(axes[0], tuple) else axes
+    return views.transposed(array, tuple(int(axis) for axis in given) or None)
 
 
 def _reshape(array: KernelArray, batch: Batch, mask: Mask, site: Site, *shape: Any) -> KernelArray:
@@ -160,7 +161,7 @@ def numpy_dtype(value: Any) -> np.dtype[Any]:
     """
     if isinstance(value, np.dtype):
         return value
-    if isinstance(value, type):
+    if isinstance(value, str | type):
         return np.dtype(value)
     if hasattr(value, "fields") and hasattr(value, "size"):  # a record type of Numba
         fields = dict(value.fields)

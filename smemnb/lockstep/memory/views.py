@@ -9,7 +9,6 @@ Slices follow Python: bounds past the end are cut, negative ones count from the 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,25 +24,17 @@ if TYPE_CHECKING:
     from ..batch import Batch
 
 
-@dataclass(frozen=True)
-class LaneSlice:
-    """start:stop:step of a subscript: lane values, or None."""
-
-    start: LaneValue
-    stop: LaneValue
-    step: LaneValue
-
-    def fitted(self, extent: Any, mask: Mask) -> tuple[Any, Any, Any]:
-        """First index, number of indices, and step along an axis of this extent."""
-        bounds = (self.start, self.stop, self.step)
-        if not any(isinstance(value, np.ndarray) for value in (*bounds, extent)):
-            whole = slice(*(None if value is None else int(value) for value in bounds))
-            if whole.step == 0:
-                raise KernelStopped("a slice with a step of 0 has no elements. Give another step.")
-            indices = range(*whole.indices(extent))
-            return indices.start, len(indices), indices.step
-        start, count, step = _fitted_lanes(*bounds, extent)
-        return start, _same(count, mask), _same(step, mask)
+def fitted(bounds: slice, extent: Any, mask: Mask) -> tuple[Any, Any, Any]:
+    """First index, number of indices, and step of a slice along an axis of this extent."""
+    parts = (bounds.start, bounds.stop, bounds.step)
+    if not any(isinstance(value, np.ndarray) for value in (*parts, extent)):
+        whole = slice(*(None if value is None else int(value) for value in parts))
+        if whole.step == 0:
+            raise KernelStopped("a slice with a step of 0 has no elements. Give another step.")
+        indices = range(*whole.indices(extent))
+        return indices.start, len(indices), indices.step
+    start, count, step = _fitted_lanes(*parts, extent)
+    return start, _same(count, mask), _same(step, mask)
 
 
 def _fitted_lanes(start: Any, stop: Any, step: Any, extent: Any) -> tuple[Any, Any, Any]:
@@ -79,7 +70,7 @@ def _same(value: Any, mask: Mask) -> Any:
 def with_all_axes(index: tuple[Any, ...], ndim: int) -> list[Any]:
     """The index with its Ellipsis, or its missing end, written out."""
     used = sum(item is not None and item is not Ellipsis for item in index)
-    full = [LaneSlice(None, None, None)] * (ndim - used)
+    full = [slice(None)] * (ndim - used)
     items = list(index)
     if Ellipsis in index:
         at = items.index(Ellipsis)
@@ -89,7 +80,7 @@ def with_all_axes(index: tuple[Any, ...], ndim: int) -> list[Any]:
 
 def is_view(index: tuple[Any, ...]) -> bool:
     """Whether an index holds more than numbers: a slice, an Ellipsis, or a new axis."""
-    return any(item is None or item is Ellipsis or isinstance(item, LaneSlice) for item in index)
+    return any(item is None or item is Ellipsis or isinstance(item, slice) for item in index)
 
 
 def indexed(
@@ -110,15 +101,15 @@ def view_at(
     shape: list[Any] = []
     strides: list[Any] = []
     valid, axis = array.valid, 0
-    numbers = tuple(0 if isinstance(i, LaneSlice) else i for i in items if i is not None)
+    numbers = tuple(0 if isinstance(i, slice) else i for i in items if i is not None)
     for item in items:
         if item is None:
             shape.append(1)
             strides.append(0)
             continue
         stride = array.strides[axis]
-        if isinstance(item, LaneSlice):
-            first, count, step = item.fitted(array.shape[axis], mask)
+        if isinstance(item, slice):
+            first, count, step = fitted(item, array.shape[axis], mask)
             shape.append(count)
             strides.append(step * stride)
             at = first
@@ -159,9 +150,11 @@ def _with(
     return view.derived(array, valid)
 
 
-def transposed(array: KernelArray) -> KernelArray:
-    """The array with its axes in reverse order."""
-    return _with(array, array.shape[::-1], array.strides[::-1], array.start, array.valid)
+def transposed(array: KernelArray, axes: tuple[int, ...] | None = None) -> KernelArray:
+    """The array with its axes in this order, or in reverse."""
+    order = range(len(array.shape))[::-1] if axes is None else axes
+    shape, strides = [array.shape[axis] for axis in order], [array.strides[axis] for axis in order]
+    return _with(array, shape, strides, array.start, array.valid)
 
 
 def reshaped(array: KernelArray, shape: Shape, where: str) -> KernelArray:

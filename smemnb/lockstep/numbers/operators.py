@@ -14,11 +14,13 @@ from typing import Any
 import numpy as np
 
 from ..lanes import LaneValue, cast
-from . import typing_rules
+from . import datetimes, typing_rules
 from .powers import divide, multiply, power
 
 Binary = Callable[[LaneValue, LaneValue], LaneValue]
 Unary = Callable[[LaneValue], LaneValue]
+
+datetimes.add_to(typing_rules.TABLE, typing_rules.UNARY)
 
 
 def _binary(

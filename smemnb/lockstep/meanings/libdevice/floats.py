@@ -52,9 +52,10 @@ def remainder(x: Any, y: Any) -> Any:
     small = size < np.finfo(x.dtype).tiny * 4
     rest = np.where(size < np.finfo(x.dtype).max / 2, np.fmod(np.abs(x), 2 * size), np.abs(x))
     half = size * x.dtype.type(0.5)
-    for edge in (np.greater, np.greater_equal):
-        past = np.where(small, edge(rest + rest, size), edge(rest, half))
-        rest = np.where(past, rest - size, rest)
+    past = np.where(small, rest + rest > size, rest > half)
+    once = rest - size
+    twice = past & np.where(small, once + once >= size, once >= half)
+    rest = np.where(twice, once - size, np.where(past, once, rest))
     rest = np.where(np.isnan(x) | np.isnan(y) | np.isinf(x) | (y == 0), np.nan, rest)
     return np.where(np.signbit(x), -rest, rest).astype(x.dtype)
 

@@ -89,7 +89,7 @@ def graded_findings(runs: Sequence[Run]) -> tuple[Part, Finding | None]:
         (run, found)
         for run in runs
         for found in run.trace.findings
-        if found.severity in ("error", "warning")
+        if found.severity in ("error", "warning") and not found.price  # budgets judge prices
     ]
     if not seen:
         return Part("findings", True, "none"), None

@@ -36,6 +36,10 @@ SEVERITY = {
     "unused_shared": "note",
     "unused_barrier": "note",
 }
+PRICES = {"uncoalesced", "phantom_padding", "float64_arithmetic", "scattered", "misaligned"}
+PRICES |= {"shared_occupancy", "unused_shared", "unused_barrier"}
+"""Kinds that cost something and change no result."""
+
 _RANK = {"error": 0, "warning": 1, "note": 2}
 _UNIT = {"uninitialised": "time", "stale": "time", "out_of_range": "time", "wrapped_index": "time"}
 _UNIT |= {"index_overflow": "time", "unused_barrier": "time", "float64_arithmetic": "operation"}
@@ -77,6 +81,11 @@ class Finding:
         """What `count` counts, in the right number: "cells", "threads" or "times"."""
         noun = _UNIT.get(self.kind, "cell")
         return noun if self.count == 1 else noun + "s"
+
+    @property
+    def price(self) -> bool:
+        """Whether it only costs time or memory: results are right, on any GPU."""
+        return self.kind in PRICES
 
     def __repr__(self) -> str:
         return f"{self.severity}, {self.kind.replace('_', ' ')}: {self.cause} {self.cure}"

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from smemnb import lockstep
 from smemnb.lockstep.meanings.names import MEANINGS
 from smemnb.simulator import launch, seam
 
@@ -13,12 +14,12 @@ def numba_type(dtype):
     return seam.numpy_support.from_dtype(np.dtype(dtype))
 
 
-def inferred(target, *types):
-    """Dtypes that Numba gives the results of a call, None if it refuses the call."""
+def inferred(owner, name, *types):
+    """Dtypes that Numba gives the results of owner.name(...), None if it refuses the call."""
     CONTEXT.refresh()
     types = [numba_type(t) if isinstance(t, str | np.dtype) else t for t in types]
     with seam.target_override("cuda"):
-        function = CONTEXT.resolve_value_type(target)
+        function = CONTEXT.resolve_getattr(seam.types.Module(owner), name)
         try:
             found = CONTEXT.resolve_function_type(function, tuple(types), {})
         except Exception:  # Numba has many ways to say no
@@ -37,6 +38,11 @@ def dtypes_of(result):
 def call(name, *values):
     """What a meaning that needs no batch makes of lane values."""
     return MEANINGS[name][0](None, None, None, *values)
+
+
+def run_alone(kernel, *args, grid=1, block=32):
+    """Launch a kernel in the engine with its own rules of types."""
+    lockstep.launch(kernel, (grid, 1, 1), (block, 1, 1), args)
 
 
 def run(kernel, *args, grid=1, block=32, watchers=()):

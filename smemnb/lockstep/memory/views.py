@@ -72,8 +72,9 @@ def with_all_axes(index: tuple[Any, ...], ndim: int) -> list[Any]:
     used = sum(item is not None and item is not Ellipsis for item in index)
     full = [slice(None)] * (ndim - used)
     items = list(index)
-    if Ellipsis in index:
-        at = items.index(Ellipsis)
+    for at, item in enumerate(items):
+        if item is not Ellipsis:
+            continue
         return [*items[:at], *full, *items[at + 1 :]]
     return [*items, *full]
 

@@ -74,7 +74,7 @@ def launch(
     """
     program = library_of(function, types, watched=bool(watchers)).program(function)
     program.check_count(len(args))
-    arguments = Arguments(program.parameters, args)
+    arguments = Arguments(program.signature.named(len(args)), args)
     state = Launch(
         function,
         grid,

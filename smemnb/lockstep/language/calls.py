@@ -68,7 +68,7 @@ def call_of(scope: Scope, node: ast.Call, target: Any, declared: str = "") -> Ex
     name = qualified(target)
     if name in MEANINGS:
         meaning, kind = meaning_of_call(name, node, scope.tree)
-        return _intrinsic(scope, node, meaning, kind, declared)
+        return _intrinsic(scope, node, meaning, kind, declared if kind.endswith("array") else "")
     if name in REFUSED:
         scope.refuse(node, *REFUSED[name])
     if name and not hasattr(target, "py_func"):

@@ -103,9 +103,10 @@ def _merges(ir: Any, typemap: Mapping[str, Any]) -> Iterator[tuple[int, set[Any]
     found: dict[int, set[Any]] = defaultdict(set)
     for block in ir.blocks.values():
         for statement in block.body:
-            target: Any = getattr(statement, "target", None)
-            if isinstance(statement, seam.ir.Assign) and target.name.startswith("$phi"):
-                found[statement.loc.line].add(seam.types.unliteral(typemap.get(target.name)))
+            phi = isinstance(statement, seam.ir.Assign) and statement.target.name.startswith("$phi")
+            if phi and getattr(statement.value, "op", None) == "phi":
+                kind = typemap.get(statement.target.name)
+                found[statement.loc.line].add(seam.types.unliteral(kind))
     yield from found.items()
 
 

@@ -61,7 +61,7 @@ def bounds_going_down(out, inp):
 def over_tuple(out, inp):
     i = cuda.grid(1)
     total = 0.0
-    for v in (inp[i], 2.0, 5.0):
+    for v in (inp[i] + 0.0, 2.0, 5.0):
         total = total * 2 + v
     out[i] = total
 
@@ -290,7 +290,8 @@ def match_without_default(out, inp):
 @case
 def match_guards(out, inp):
     i = cuda.grid(1)
-    match i % 10:
+    digit = i % 10
+    match digit:
         case n if n > 6:
             out[i] = n
         case n if n > 3:

@@ -44,7 +44,9 @@ def plain(value, thread, seen):
 
 
 def _ours(function):
-    return function.__module__.startswith(("tests.", "test_", "cases")) or "<" in function.__module__
+    return (
+        function.__module__.startswith(("tests.", "test_", "cases")) or "<" in function.__module__
+    )
 
 
 def plain_function(function, thread, seen):
@@ -54,7 +56,9 @@ def plain_function(function, thread, seen):
     code = function.__code__
     names = {**function.__globals__, "__builtins__": builtins}
     cells = tuple(python_types.CellType() for _ in function.__closure__ or ())
-    copy = python_types.FunctionType(code, names, code.co_name, function.__defaults__, cells or None)
+    copy = python_types.FunctionType(
+        code, names, code.co_name, function.__defaults__, cells or None
+    )
     seen[function] = copy
     for name in code.co_names:
         if name in names:

@@ -12,8 +12,8 @@ from ...lanes import LaneValue, Mask, cast, constant
 from ...memory import KernelArray
 from ...memory.attributes import ndindex
 from ...memory.sequences import Flat, extents
-from ...numbers.math_functions import to_bool, to_float
-from ...numbers.typing_rules import BOOL, COMPLEX64, COMPLEX128, FLOAT32, FLOAT64, INT64
+from ...numbers.math_functions import FUNCTIONS, to_bool, to_float
+from ...numbers.typing_rules import BOOL, COMPLEX128, FLOAT64, INT64
 from ...watch import Site
 from ..objects.iterables import Enumerated, Items, Range, Zipped, items_of
 from ..objects.mixed import NUMBERS
@@ -78,11 +78,7 @@ def _slice(frame: Frame, mask: Mask, site: Site, *bounds: LaneValue) -> LaneValu
 def _complex(
     frame: Frame, mask: Mask, site: Site, real: LaneValue, imag: LaneValue | None = None
 ) -> LaneValue:
-    parts = [real] if imag is None else [real, imag]
-    small = all(part.dtype in (FLOAT32, COMPLEX64) for part in parts)
-    dtype = COMPLEX64 if small else COMPLEX128
-    value = cast(real, dtype)
-    return value if imag is None else value + cast(imag, dtype) * dtype.type(1j)
+    return FUNCTIONS[complex](real, imag)
 
 
 def _float(frame: Frame, mask: Mask, site: Site, value: LaneValue) -> LaneValue:

@@ -29,7 +29,7 @@ class Raised:
         thread = batch.launch.thread_of(int(warps), int(lanes))
         block = batch.launch.block_of(batch.first + int(blocks))
         self.number = number
-        where = f"{place}tid={list(thread)} ctaid={list(block)}"
+        where = f"{place}tid={list(thread[::-1])} ctaid={list(block[::-1])}"
         first = (f"{where}: {texts[0]}",) if texts else (where,)
         self.error = kind(*first, *texts[1:])
 

@@ -46,6 +46,12 @@ class Crew:
         """Whether every strand has ended."""
         return all(strand.state == "ended" for strand in self.strands)
 
+    def close(self) -> None:
+        """Tell the watchers the rest, and let the memory of the blocks go."""
+        self.journal.close()
+        for strand in (*self.strands, *self._warps.values()):
+            del strand.batch, strand.crew
+
     def at_barrier(self) -> list[Strand]:
         """The strands that wait at a barrier of the block, if no other can still come."""
         states = {strand.state for strand in self.strands}
@@ -67,9 +73,10 @@ class Crew:
         voting = [(strand, mask, p) for strand, (_, mask, p) in arrivals.items() if p is not None]
         if voting:
             self.votes = self._votes(voting)
-        for strand in arrivals:
+        waited = [strand for strand in self.strands if strand in arrivals]
+        for strand in waited:
             strand.state = "ready"
-        return list(arrivals)
+        return waited
 
     def warp_met(self, strand: Strand) -> list[Strand]:
         """Lanes that may go on, as all that this one named have come to the same place."""

@@ -96,7 +96,7 @@ class Scheduler:
             if crew.at_barrier():
                 self._ready += self._arranged(crew.release("block"))
             elif crew.ended:
-                crew.journal.close()
+                crew.close()
                 self._crews.remove(crew)
 
     def _wake_or_begin(self) -> bool:

@@ -3,7 +3,8 @@
 Judged per expression over the whole launch, from the counts of `watchers/counting.py`: at least
 `FACTOR` times the fewest sectors and `EXTRA` sectors too many in each request. How lanes walk is
 read off the worst request: by one constant step ("uncoalesced"), from place to place as the data
-say ("scattered"), or cell by cell but off the sectors' edges ("misaligned").
+say ("scattered"), or cell by cell but off the sectors' edges ("misaligned": by where the work
+begins, not by the length of the rows).
 
 **Limits**: sectors that a cache keeps for a neighbouring line are counted all the same.
 """
@@ -30,10 +31,16 @@ def dear_accesses(counts: Iterable[SiteCounts]) -> Iterator[Observation]:
         extra = one.sectors - one.ideal_sectors
         if walk == "contiguous":
             often = one.requests >= MANY and extra * 2 >= one.requests
-            if often and one.array.name not in in_step:
+            if often and one.array.name not in in_step and _rows_begin_sectors(one):
                 yield _seen(one, "misaligned", step)
         elif one.sectors >= FACTOR * one.ideal_sectors and extra >= EXTRA * one.requests:
             yield _seen(one, "uncoalesced" if walk == "strided" else "scattered", step)
+
+
+def _rows_begin_sectors(one: SiteCounts) -> bool:
+    """Whether all rows of the array begin at a sector's edge if the first one does."""
+    item = one.array.itemsize
+    return all(abs(stride) in (0, 1) or stride * item % 32 == 0 for stride in one.array.strides)
 
 
 def _walk(one: SiteCounts) -> tuple[int, str]:
@@ -41,6 +48,7 @@ def _walk(one: SiteCounts) -> tuple[int, str]:
     assert one.worst is not None
     address = np.array(one.worst.address)[np.array(one.worst.active)]
     steps = np.diff(address)
+    steps = steps[steps != 0]  # lanes that share a cell
     if not len(steps):
         return 0, "contiguous"
     values, often = np.unique(steps, return_counts=True)

@@ -50,7 +50,10 @@ def few_blocks(
 def unused_arrays(
     declared: Mapping[Site, ArrayInfo], counts: Iterable[SiteCounts]
 ) -> Iterator[Observation]:
-    """Shared arrays that no thread of the launch loads or stores."""
+    """Shared arrays that no thread loads or stores in a launch that does some work."""
+    counts = list(counts)
+    if not any(one.array.space == "shared" or one.kind == "load" for one in counts):
+        return  # a launch without work
     touched = {(one.array.name, one.array.base, one.array.shape) for one in counts}
     for site, array in declared.items():
         if (array.name, array.base, array.shape) not in touched:

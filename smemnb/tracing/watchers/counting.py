@@ -121,13 +121,13 @@ class Counting(Watcher):
 
 def _rows_of(event: Access, batch: Batch) -> _Rows:
     """The event as one row per request, without repeating rows that blocks or warps share."""
-    array, offset, active = event.array, event.offset, event.active
+    offset, active = event.offset, event.active
     count, warps, lanes = batch.shape
     whole = active.size == 1  # one mask for all lanes: EVERY_LANE
     blocks = max(offset.shape[0], active.shape[0])
     rows = max(offset.shape[1], active.shape[1])
     shape = (blocks, rows, lanes)
-    address = offset * array.itemsize + array.base
+    address = event.address
     if address.shape != shape:
         address = np.broadcast_to(address, shape)
     mask = None if whole else np.broadcast_to(active, shape).reshape(-1, lanes)

@@ -8,6 +8,7 @@ long as they all do the same.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ import numpy as np
 
 from ...lockstep.watch import Access, ArrayInfo, Site, Watcher
 from ..model import Observation
+from .cells import cell_count
 
 if TYPE_CHECKING:
     from ...lockstep.batch import Batch, Launch
@@ -26,10 +28,16 @@ NOBODY = np.iinfo(np.int64).max
 class _Written:
     """Which cells of one array have been written, as (1 or blocks, cells)."""
 
-    def __init__(self, array: ArrayInfo) -> None:
-        self.cells = int(np.prod(array.shape))
+    def __init__(self, array: ArrayInfo, grain: int) -> None:
+        self.grain, self.cells = grain, cell_count(array, grain)
         self.table = np.zeros((1, self.cells), bool)
         self.complete = False
+
+    def narrow(self, array: ArrayInfo, grain: int) -> None:
+        """Cut the cells to `grain` bytes each."""
+        self.table = np.repeat(self.table, self.grain // grain, axis=1)
+        self.grain, self.cells = grain, cell_count(array, grain)
+        self.table = self.table[:, : self.cells]
 
 
 @dataclass
@@ -53,12 +61,22 @@ def _place(array: ArrayInfo) -> tuple[str, int, tuple[int, ...]]:
     return array.name, array.base, array.shape
 
 
+def _earlier(new: tuple[int, Array], known: tuple[int, Array] | None) -> tuple[int, Array]:
+    """The first block per cell of two tables, at the finer of their grains."""
+    if known is None:
+        return new
+    grain = math.gcd(new[0], known[0])
+    fine = [np.repeat(block, own // grain) for own, block in (new, known)]
+    cells = min(len(block) for block in fine)
+    return grain, np.minimum(fine[0][:cells], fine[1][:cells])
+
+
 class Initialisation(Watcher):
     """Finds reads of shared memory before any write; `observations()` lists them per site."""
 
     def __init__(self) -> None:
         self._early: dict[tuple[Site, str], _Early] = {}
-        self._writer: dict[Any, Array] = {}  # per array and cell: the first block that wrote it
+        self._writer: dict[Any, tuple[int, Array]] = {}  # grain; per cell the first block
 
     def start(self, launch: Launch) -> None:
         """Remember the launch."""
@@ -74,13 +92,16 @@ class Initialisation(Watcher):
         array = event.array
         if array.space != "shared":
             return
-        entry = self._written.get(id(array))
+        entry = self._written.get(id(array.memory))
         if entry is None:
-            entry = self._written[id(array)] = (_Written(array), array)
+            entry = (_Written(array, event.unit), array)
+            self._written[id(array.memory)] = entry
         written = entry[0]
         if written.complete:
             return
-        for cell in event.cells():
+        if event.unit % written.grain:
+            written.narrow(array, math.gcd(written.grain, event.unit))
+        for cell in event.cells(written.grain):
             if event.kind != "store":
                 self._look(written, cell)
             if event.kind != "load":
@@ -91,8 +112,8 @@ class Initialisation(Watcher):
         for written, array in self._written.values():
             block = self._batch.first + written.table.argmax(axis=0)
             block = np.where(written.table.any(axis=0), block, NOBODY)
-            before = self._writer.get(_place(array))
-            self._writer[_place(array)] = block if before is None else np.minimum(before, block)
+            known = self._writer.get(_place(array.memory))
+            self._writer[_place(array.memory)] = _earlier((written.grain, block), known)
 
     def observations(self) -> list[Observation]:
         """One observation per site that reads too early."""
@@ -100,8 +121,24 @@ class Initialisation(Watcher):
 
     def stored(self, array: ArrayInfo) -> Array | None:
         """Per cell, whether some block stored it; None if no block touched the array."""
-        writer = self._writer.get(_place(array))
+        writer = self._writer_of(array)
         return None if writer is None else writer != NOBODY
+
+    def _writer_of(self, array: ArrayInfo) -> Array | None:
+        """Per element, the first block that wrote any of it; None if no block touched the array."""
+        known = self._writer.get(_place(array.memory))
+        if known is None:
+            return None
+        count = math.prod(array.shape)
+        grain, block = known
+        if grain > array.itemsize:
+            return np.repeat(block, grain // array.itemsize)[:count]
+        per = array.itemsize // grain
+        whole = np.full(count * per, NOBODY)
+        part = block[: count * per]
+        whole[: len(part)] = part
+        first: Array = whole.reshape(count, per).min(axis=1, initial=NOBODY)
+        return first
 
     def _cells(self, written: _Written, event: Access) -> tuple[Array, Array | None]:
         """Cells touched as (blocks or 1, lanes), and the active lanes (None: all)."""
@@ -145,19 +182,19 @@ class Initialisation(Watcher):
         early = ~np.take_along_axis(table, cells, axis=1) & active
         places = np.argwhere(early)
         block, thread = places[:, 0] + self._batch.first, places[:, 1]
-        cell = cells[early]
+        cell = cells[early] * event.unit // event.array.itemsize
         key = (event.site, event.array.name)
         known = self._early.get(key)
         if known is None:
             first = (int(block[0]), int(thread[0]), int(cell[0]))
-            nobody = np.full(written.cells, -1, np.int64)
+            nobody = np.full(math.prod(event.array.shape), -1, np.int64)
             known = _Early(event.site, event.array, 0, first, nobody, nobody.copy())
             self._early[key] = known
         known.lanes += len(cell)
         known.latest[cell], known.thread[cell] = block, thread  # ascending: the last block stays
 
     def _observed(self, early: _Early) -> Observation:
-        writer = self._writer.get(_place(early.array))
+        writer = self._writer_of(early.array)
         stale = np.zeros(0, np.int64) if writer is None else np.flatnonzero(writer < early.latest)
         block, thread, cell = early.first
         if len(stale):

@@ -9,13 +9,20 @@ Taken as needed without a look: barriers that return a value, that some threads 
 between global accesses of a kernel with a fence or next to a global atomic, as other blocks may
 rely on their order.
 
+A barrier in a loop of which a launch ran one round only may be there for the next.
+
 **Limits**: a launch that touches more than `LANES_AT_MOST` lane values between needed barriers
 gets no such note.
 """
 
 from __future__ import annotations
 
+import ast
+import inspect
+import math
+import textwrap
 import types
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -37,17 +44,19 @@ class Orders(Watcher):
     def __init__(self) -> None:
         self._needed: set[Site] = set()
         self._met: dict[Site, int] = {}
-        self._watching = False
+        self._watching, self._touched, self._blocks = False, False, 0
 
     def start(self, launch: Launch) -> None:
         """Remember the launch; one without barriers is not looked at."""
-        names = _names(launch.function, set())
+        functions = _functions(launch.function, [])
+        names = {name for function in functions for name in function.__code__.co_names}
+        self._loops = [loop for function in functions for loop in _loops(function)]
         self._launch, self._fenced = launch, any("fence" in name for name in names)
         self._watching = "syncthreads" in names and launch.threads > 1
 
     def begin_batch(self, batch: Batch) -> None:
         """Nothing has been touched yet."""
-        self._batch = batch
+        self._batch, self._blocks = batch, self._blocks + batch.count
         self._before: list[Access] = []
         self._now: list[Access] = []
         self._pending: Site | None = None
@@ -58,6 +67,7 @@ class Orders(Watcher):
         if not self._watching:
             return
         self._now.append(event)
+        self._touched = True
         self._lanes += max(event.offset.size, event.active.size)
         if self._lanes > LANES_AT_MOST:
             self._watching, self._before, self._now = False, [], []
@@ -83,7 +93,7 @@ class Orders(Watcher):
 
     def observations(self) -> list[Observation]:
         """One observation per barrier that none of its executions needed."""
-        if not self._watching:
+        if not self._watching or not self._touched:
             return []
         return [
             Observation(
@@ -95,8 +105,14 @@ class Orders(Watcher):
                 count=times,
             )
             for site, times in self._met.items()
-            if site not in self._needed
+            if site not in self._needed and not self._may_go_round(site, times)
         ]
+
+    def _may_go_round(self, site: Site, times: int) -> bool:
+        """Whether a barrier stands in a loop of which this launch ran one round at most."""
+        return times <= self._blocks and any(
+            file == site.file and first <= site.line <= last for file, first, last in self._loops
+        )
 
     def _settle(self) -> None:
         """Decide whether the barrier asked about is needed by what followed it."""
@@ -131,12 +147,12 @@ class Orders(Watcher):
         return False
 
     def _share_a_cell(self, before: list[Access], now: list[Access]) -> bool:
-        both = [cell for event in before + now for cell in event.cells()]
-        grain = min(event.array.itemsize for event in both)
+        both = before + now
+        grain = math.gcd(*(event.unit for event in both))
         alike = all(e.offset.shape[0] == 1 and e.active.shape[0] == 1 for e in both)
         blocks = 1 if alike else self._batch.count
         flat = [
-            [self._flat(cell, grain, blocks) for event in events for cell in event.cells()]
+            [self._flat(cell, grain, blocks) for event in events for cell in event.cells(grain)]
             for events in (before, now)
         ]
         cells = np.unique(np.concatenate([cell for side in flat for cell, _, _ in side]))
@@ -147,7 +163,7 @@ class Orders(Watcher):
         """Cells, their threads, and whether they are written."""
         shape = (blocks, *self._batch.shape[1:])
         block = np.arange(blocks, dtype=np.int64).reshape(-1, 1, 1) << 42
-        cell = (event.offset * event.array.itemsize + event.array.base) // grain + block
+        cell = event.address // grain + block
         thread = np.arange(shape[1] * 32).reshape(1, -1, 32)
         active = np.broadcast_to(event.active & self._launch.live, shape)
         return (
@@ -179,19 +195,31 @@ def _meets(first: Span, second: Span) -> bool:
     return bool((both & ~alone).any())
 
 
-def _names(function: Any, seen: set[Any]) -> set[str]:
-    """Names that a function and the functions it names use."""
+def _functions(function: Any, found: list[Any]) -> list[Any]:
+    """A function and the functions that it names, and so on."""
     code = getattr(function, "__code__", None)
-    if code is None or code in seen:
-        return set()
-    seen.add(code)
-    names = set(code.co_names)
+    if code is None or function in found:
+        return found
+    found.append(function)
     cells = [cell.cell_contents for cell in function.__closure__ or () if _filled(cell)]
     for value in [function.__globals__.get(name) for name in code.co_names] + cells:
         inner = getattr(value, "py_func", value)
         if isinstance(inner, types.FunctionType):
-            names |= _names(inner, seen)
-    return names
+            _functions(inner, found)
+    return found
+
+
+def _loops(function: Any) -> Iterator[tuple[str, int, int]]:
+    """File, first and last line of every loop of a function; none if it has no source."""
+    try:
+        lines, first = inspect.getsourcelines(function)
+        tree = ast.parse(textwrap.dedent("".join(lines)))
+    except (OSError, SyntaxError):
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.For | ast.While):
+            last = node.end_lineno or node.lineno
+            yield function.__code__.co_filename, node.lineno + first - 1, last + first - 1
 
 
 def _filled(cell: Any) -> bool:

@@ -9,11 +9,12 @@ Inside a warp, `syncwarp` orders accesses: each lane carries an epoch that a syn
 moves on. Two atomics never race with each other.
 
 Limits: after a syncwarp of some lanes only, accesses of lanes in different epochs count as
-ordered. Dynamic shared memory seen through two dtypes counts as two arrays.
+ordered.
 """
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +22,7 @@ import numpy as np
 
 from ...lockstep.watch import Access, ArrayInfo, Barrier, Site, Watcher
 from ..model import Observation
+from .cells import cell_count, cell_index
 from .race_pairs import Pair, pairs
 from .touch import Touch
 
@@ -32,14 +34,27 @@ LANES_BEFORE_FOLDING = 1 << 21
 
 
 class _Interval:
-    """The accesses to one array since the last barrier."""
+    """The accesses to one memory since the last barrier, as cells of `grain` bytes."""
 
-    def __init__(self, array: ArrayInfo) -> None:
-        self.array = array
-        self.size = int(np.prod(array.shape))
+    def __init__(self, array: ArrayInfo, grain: int) -> None:
+        self.array, self.grain = array, grain
+        self.size = cell_count(array, grain)
         self.events: list[tuple[Access, Any]] = []
         self.carried: list[Touch] = []  # of all blocks, from before an incomplete barrier
         self.lanes = 0
+
+    def add(self, event: Access, epoch: Any) -> None:
+        """Put an access aside; one of narrower pieces narrows all cells."""
+        if event.unit % self.grain:
+            self._narrow(math.gcd(self.grain, event.unit))
+        self.events += [(cell, epoch) for cell in event.cells(self.grain)]
+        self.lanes += event.offset.size * (event.width // self.grain)
+
+    def _narrow(self, grain: int) -> None:
+        by = self.grain // grain
+        self.events = [(cell, epoch) for event, epoch in self.events for cell in event.cells(grain)]
+        self.carried = [touch.narrowed(by) for touch in self.carried]
+        self.grain, self.size = grain, cell_count(self.array, grain)
 
 
 class Races(Watcher):
@@ -63,11 +78,11 @@ class Races(Watcher):
         """Put the access aside until the interval ends."""
         if event.array.space != "shared":
             return
-        interval = self._intervals.get(id(event.array))
+        memory = event.array.memory
+        interval = self._intervals.get(id(memory))
         if interval is None:
-            interval = self._intervals[id(event.array)] = _Interval(event.array)
-        interval.events += [(cell, self._epoch) for cell in event.cells()]
-        interval.lanes += event.offset.size * event.elements
+            interval = self._intervals[id(memory)] = _Interval(event.array, event.unit)
+        interval.add(event, self._epoch)
         if interval.lanes > LANES_BEFORE_FOLDING:
             interval.carried = _folded(self._examine(interval, None))
             interval.events, interval.lanes = [], 0
@@ -203,7 +218,7 @@ class Races(Watcher):
             other_thread=launch.thread_of(*divmod(pair.other_thread, 32)),
             warp=pair.thread // 32,
             other_warp=pair.other_thread // 32,
-            index=tuple(int(i) for i in np.unravel_index(offset, interval.array.shape)),
+            index=cell_index(interval.array, offset, interval.grain),
             count=cells,
         )
 

@@ -28,6 +28,13 @@ class Touch:
     epoch: Array | int
     value: Array | None
 
+    def narrowed(self, by: int) -> Touch:
+        """The touches with each cell cut into `by`; what was stored is then not known any more."""
+        cell = (self.cell[:, None] * by + np.arange(by)).reshape(-1)
+        epoch = np.repeat(self.epoch, by) if isinstance(self.epoch, np.ndarray) else self.epoch
+        value = None if self.value is None else np.repeat(self.value, by)
+        return replace(self, cell=cell, thread=np.repeat(self.thread, by), epoch=epoch, value=value)
+
     def only(self, keep: Array) -> Touch:
         """The touches where `keep` holds."""
         return replace(

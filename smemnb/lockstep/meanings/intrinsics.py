@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..lanes import LaneValue, Mask, cast, chosen
+from ..numbers.typing_rules import FLOAT64, brev_dtype
 from ..numbers.typing_rules import _float_for as float_for
-from ..numbers.typing_rules import brev_dtype
 from ..protocol import lockstep_meaning
 from ..watch import Site
 from .libdevice.floats import fused
@@ -92,7 +92,7 @@ def selp(
 
 def cbrt(batch: Batch, mask: Mask, site: Site, value: LaneValue) -> LaneValue:
     """cuda.cbrt(x): the cube root."""
-    return np.cbrt(cast(value, float_for(value.dtype, value.dtype, 4)))
+    return cast(np.cbrt(cast(value, FLOAT64)), float_for(value.dtype, value.dtype, 4))
 
 
 class GridGroup:

@@ -103,7 +103,8 @@ def _ten_to(x: Any) -> Any:
 
 ONE: dict[str, Function] = {
     "acos": np.arccos, "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh,
-    "atan": np.arctan, "atanh": np.arctanh, "cbrt": np.cbrt, "ceil": np.ceil, "cos": np.cos,
+    "atan": np.arctan, "atanh": np.arctanh, "cbrt": by_float64(np.cbrt), "ceil": np.ceil,
+    "cos": np.cos,
     "cosh": np.cosh, "cospi": by_float64(cosine_pi), "erf": special.erf, "erfc": special.erfc,
     "erfcinv": special.erfcinv, "erfcx": special.erfcx, "erfinv": special.erfinv, "exp": np.exp,
     "exp10": by_float64(_ten_to), "exp2": np.exp2, "expm1": np.expm1, "fabs": np.absolute,

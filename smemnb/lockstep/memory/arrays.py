@@ -78,8 +78,8 @@ class KernelArray(Selectable):
         self.valid: Mask | None = None
         self.uniform = not any(isinstance(n, np.ndarray) for n in (*shape, *strides))
         self.told = space in ("shared", "global")
-        self.root: KernelArray = self
-        self.memory: KernelArray = self
+        self._root: KernelArray | None = None  # no reference to itself: freed with its batch
+        self._memory: KernelArray | None = None
         self.used = 0
         self.whole = unit == dtype.itemsize and dtype.kind not in "cSU"
 
@@ -93,6 +93,24 @@ class KernelArray(Selectable):
         from .choices import choose
 
         return choose(mask, self, old)
+
+    @property
+    def root(self) -> KernelArray:
+        """The array that was declared or passed."""
+        return self if self._root is None else self._root
+
+    @root.setter
+    def root(self, root: KernelArray) -> None:
+        self._root = None if root is self else root
+
+    @property
+    def memory(self) -> KernelArray:
+        """What all arrays over the same bytes have in common."""
+        return self if self._memory is None else self._memory
+
+    @memory.setter
+    def memory(self, memory: KernelArray) -> None:
+        self._memory = None if memory is self else memory
 
     def derived(self, root: KernelArray, valid: Mask | None, used: int = 0) -> KernelArray:
         """This array, as a view of `root`."""

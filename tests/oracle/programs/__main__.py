@@ -12,15 +12,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+from . import chunks as work
+
 CHUNK = 20
-
-
-def _check(first: int, last: int, gpu: bool) -> list[dict[str, Any]]:
-    if gpu:
-        from . import gpu as way
-    else:
-        from . import checking as way  # type: ignore[no-redef]
-    return [vars(verdict) for verdict in way.check_seeds(range(first, last))]
 
 
 class _Totals:
@@ -101,7 +95,7 @@ def _run(chunks: list[Any], options: Any, totals: _Totals, state: Path | None) -
         max_tasks_per_child=50,
     )
     with pool:
-        waiting = {pool.submit(_check, *chunk, options.gpu): chunk for chunk in chunks}
+        waiting = {pool.submit(work.check, *chunk, options.gpu): chunk for chunk in chunks}
         for future in concurrent.futures.as_completed(waiting):
             chunk = waiting[future]
             try:

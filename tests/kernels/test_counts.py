@@ -103,11 +103,13 @@ def test_matmul_naive_counts():
 @pytest.mark.parametrize("spare", [0, 1])
 @pytest.mark.parametrize("name", TRANSPOSES)
 def test_transpose_values(name, shape, spare):
-    """Any rectangle, any grid that covers it; clean of findings."""
+    """Any rectangle, any grid that covers it; clean of findings but for the naive one's price."""
     inp = scattered(shape, 7)
     out = np.full(shape[::-1], np.nan, np.float32)
     grid = (max(1, -(-shape[1] // 32)) + spare, max(1, -(-shape[0] // 32)))
-    assert trace(getattr(transpose, name))[grid, (32, 32)](out, inp).findings == ()
+    found = trace(getattr(transpose, name))[grid, (32, 32)](out, inp).findings
+    dear = name == "transpose_naive" and min(shape) > 32
+    assert [one.kind for one in found] == ["uncoalesced"] * dear
     np.testing.assert_array_equal(out, inp.T)
 
 

@@ -104,7 +104,7 @@ def finding_line(found: Finding, trace: Trace) -> str:
 def _extent(found: Finding, trace: Trace) -> Iterator[str]:
     block = f"block {place(found.block, trace.launch.grid)}"
     many = f"{found.count:,} {found.unit} in all."
-    if trace.launch.blocks == 1:
+    if trace.launch.blocks == 1 or found.price:
         yield from [many] * (found.count > 1)
     else:
         yield f"First in {block}; {many}" if found.count > 1 else f"In {block}."

@@ -83,6 +83,22 @@ def _extreme(better: np.ufunc, float_pair: np.ufunc) -> Meaning:
     return meaning
 
 
+def _least(a: Any, b: Any) -> Any:
+    """PTX's min: a number wins over NaN, -0.0 is below 0.0."""
+    result = np.fmin(a, b)
+    if not np.any(result == 0):
+        return result
+    return _select((a == b) & np.signbit(a), a, _select(a == b, b, result))
+
+
+def _greatest(a: Any, b: Any) -> Any:
+    """PTX's max: a number wins over NaN, 0.0 is above -0.0."""
+    result = np.fmax(a, b)
+    if not np.any(result == 0):
+        return result
+    return _select((a == b) & np.signbit(a), b, _select(a == b, a, result))
+
+
 def _select(condition: Any, yes: Any, no: Any) -> Any:
     return np.where(condition, yes, no) if np.ndim(condition) else (yes if condition else no)
 
@@ -229,13 +245,21 @@ def _ufunc_casts(ufunc: np.ufunc, dtypes: tuple[DType, ...]) -> tuple[DType, ...
     return None if wanted == dtypes else wanted
 
 
+_EXTREMES = (np.minimum, np.maximum, np.fmin, np.fmax)
+
+
 def _ufunc(ufunc: np.ufunc) -> Meaning:
+    """A ufunc as Numba compiles it: of two equal values min and max give the first (-0.0, 0.0)."""
+
     def meaning(*values: Any) -> Any:
         casts = _ufunc_casts(ufunc, tuple(v.dtype for v in values))
         if casts is not None:
             values = tuple(cast(v, d) for v, d in zip(values, casts, strict=True))
         with np.errstate(all="ignore"):
-            return ufunc(*values)
+            result = ufunc(*values)
+        if ufunc in _EXTREMES and result.dtype.kind == "f" and np.any(result == 0):
+            return _select(values[0] == values[1], values[0], result)
+        return result
 
     return meaning
 
@@ -243,8 +267,8 @@ def _ufunc(ufunc: np.ufunc) -> Meaning:
 def _registry() -> dict[object, Meaning]:
     found: dict[object, Meaning] = {
         abs: _absolute,
-        min: _extreme(np.less, np.fmin),
-        max: _extreme(np.greater, np.fmax),
+        min: _extreme(np.less, _least),
+        max: _extreme(np.greater, _greatest),
         round: _round,
         pow: power,
         divmod: _divmod,

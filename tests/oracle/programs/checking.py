@@ -6,7 +6,6 @@ import traceback
 from collections.abc import Iterable
 from typing import Any
 
-
 from smemnb.simulator import inference
 
 from . import comparing, host
@@ -62,7 +61,7 @@ def _compare(
     by_name: dict[str, set[str]] = {}
     for (name, _), kinds in compiled.variables.items():
         by_name.setdefault(name, set()).update(kinds)
-    verdict.several = any(len(kinds) > 1 for kinds in by_name.values())
+    verdict.several = compiled.merged or any(len(kinds) > 1 for kinds in by_name.values())
     modes = ["own types", "inferred types"][verdict.several :]
     for mode in modes:
         notes: comparing.Notes = {}

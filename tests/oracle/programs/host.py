@@ -43,6 +43,7 @@ class Compiled(NamedTuple):
     texts: list[str]
     variables: dict[tuple[str, int], set[str]]
     expressions: dict[Place, set[str]]
+    merged: bool  # an `if` expression, `and` or `or` joins values of several types
 
 
 @contextlib.contextmanager
@@ -80,8 +81,9 @@ def compile_program(function: Any, types: tuple[Any, ...]) -> Compiled:
         raise Refused(f"{type(error).__name__}: {error}") from error
     notes = result.type_annotation
     variables, expressions = _types(function, notes.blocks, notes.typemap)
+    merged = _merges(notes.blocks, notes.typemap)
     texts = [hostcode.for_host(text) for text in texts]
-    return Compiled(*_signature(texts, function.__name__), texts, variables, expressions)
+    return Compiled(*_signature(texts, function.__name__), texts, variables, expressions, merged)
 
 
 def _texts(library: Any) -> list[str]:
@@ -119,6 +121,18 @@ def _types(function: Any, blocks: Any, typemap: Any) -> tuple[Any, Any]:
                 key = name.split(".")[0], statement.loc.line
                 variables.setdefault(key, set()).add(said)
     return variables, expressions
+
+
+def _merges(blocks: Any, typemap: Any) -> bool:
+    """True if a value on the stack comes from two paths with two types."""
+    for block in blocks.values():
+        for statement in block.body:
+            target = getattr(statement, "target", None)
+            name, value = getattr(target, "name", ""), getattr(statement, "value", None)
+            if name.startswith("$phi") and getattr(value, "name", "") in typemap:
+                if seam.types.unliteral(typemap[value.name]) != seam.types.unliteral(typemap[name]):
+                    return True
+    return False
 
 
 def run_programs(programs: list[tuple[Compiled, list[Any]]], threads: int) -> list[Any]:

@@ -16,7 +16,7 @@ import llvmlite.binding as llvm
 
 _SAME = """
 acos acosh asin asinh atan atan2 atanh ceil copysign cos cosh erf erfc exp exp2 expm1 fabs floor
-fma fmax fmin fmod hypot ldexp lgamma log log10 log1p log2 nearbyint nextafter pow
+fma fmod hypot ldexp lgamma log log10 log1p log2 nearbyint nextafter pow
 remainder rint round sin sinh sqrt tan tanh tgamma trunc frexp modf cbrt
 """.split()
 """Functions of libdevice that the C library has under the same name."""
@@ -68,6 +68,34 @@ end:
   ret {kind} %result
 }}
 """
+
+
+def _extreme(kind: str, bits: int, name: str, before: str) -> str:
+    """PTX's min or max: a number wins over NaN, and of two zeros the sign decides."""
+    merged = "or" if before == "olt" else "and"
+    return f"""
+define {kind} @{name}({kind} %a, {kind} %b) {{
+  %an = fcmp uno {kind} %a, %a
+  %bn = fcmp uno {kind} %b, %b
+  %less = fcmp {before} {kind} %a, %b
+  %same = fcmp oeq {kind} %a, %b
+  %ai = bitcast {kind} %a to i{bits}
+  %bi = bitcast {kind} %b to i{bits}
+  %mi = {merged} i{bits} %ai, %bi
+  %m = bitcast i{bits} %mi to {kind}
+  %x = select i1 %less, {kind} %a, {kind} %b
+  %y = select i1 %same, {kind} %m, {kind} %x
+  %z = select i1 %bn, {kind} %a, {kind} %y
+  %r = select i1 %an, {kind} %b, {kind} %z
+  ret {kind} %r
+}}
+"""
+
+
+_EXTREMES = (
+    _extreme("float", 32, "__nv_fminf", "olt") + _extreme("double", 64, "__nv_fmin", "olt")
+    + _extreme("float", 32, "__nv_fmaxf", "ogt") + _extreme("double", 64, "__nv_fmax", "ogt")
+)  # fmt: skip
 
 
 def _registers() -> str:
@@ -159,7 +187,9 @@ define void @note_undefined() {
 }
 """
 _POWERS = _powers("float", "__nv_powif") + _powers("double", "__nv_powi")
-SUPPORT = _PREDICATES + _POWERS + _registers() + _NOTE + _checked_casts() + _checked_shifts()
+SUPPORT = (
+    _PREDICATES + _EXTREMES + _POWERS + _registers() + _NOTE + _checked_casts() + _checked_shifts()
+)
 OWN = set(re.findall(r"define \S+ @(\w+)\(", SUPPORT))
 _DECLARED = "\n".join(
     f"declare {kind} @{name}({given})"

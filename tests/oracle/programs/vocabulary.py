@@ -130,13 +130,13 @@ def array(dtype: str, size: int, seed: int) -> np.ndarray[Any, Any]:
         wide = min(np.iinfo(kind).max, 10**6)
         plain = lambda: draw.randint(
             max(low * wide // 100, low), wide if draw.random() < 0.2 else 100
-        )  # noqa: E501,E731
+        )
     elif kind.kind == "c":
         plain = lambda: complex(draw.uniform(-4, 4), draw.uniform(-4, 4))  # noqa: E731
     else:
         plain = lambda: draw.choice(
             (draw.uniform(-8, 8), draw.randint(-50, 50) / 4, draw.uniform(-1e5, 1e5))
-        )  # noqa: E501,E731
+        )
     values = [draw.choice(some) if draw.random() < 0.33 else plain() for _ in range(size)]
     with np.errstate(all="ignore"):
         return np.array(values, kind)

@@ -240,7 +240,9 @@ class _Writer:
             self.line(f"{name} {op}= {text}")
         else:
             op = self.pick("+", "-", "*", "/", "//", "%")
-            self.line(f"{name} {op}= {self.number(depth)}")
+            # numba-cuda types int /= int as an integer and compiles the float: no such program
+            text = self.expression("f", depth) if op == "/" else self.number(depth)
+            self.line(f"{name} {op}= {text}")
             self.names[name] = kinds | {"i", "f"}
 
     def output(self, dtype: str, rough: bool = False) -> str:
@@ -332,7 +334,7 @@ class _Writer:
         self.count += 1
         bound = f"({self.expression('i', 1)} & 7)"
         bounds = self.pick(bound, bound, "4", f"{bound}, 9, 2", f"-3, {bound}", f"{bound}, -2, -1",
-                           f"int32({bound})", f"2, {bound}, 3", f"s_int32 & 3")  # fmt: skip
+                           f"int32({bound})", f"2, {bound}, 3", "s_int32 & 3")  # fmt: skip
         if "s_int32" in bounds:
             self.program.scalars["s_int32"] = "int32"
         if self.chance(0.12):

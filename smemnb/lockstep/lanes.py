@@ -123,6 +123,8 @@ def chosen(mask: LaneValue, new: LaneValue, old: LaneValue) -> LaneValue:
     if isinstance(new, tuple) and isinstance(old, tuple) and len(new) == len(old):
         parts = [chosen(mask, a, b) for a, b in zip(new, old, strict=True)]
         return type(new)(*parts) if hasattr(new, "_fields") else tuple(parts)
+    if isinstance(new, Selectable):
+        return new.selected(mask, old)
     if new.dtype != old.dtype:
         dtype = UNIFY[old.dtype.num][new.dtype.num]
         new, old = cast(new, dtype), cast(old, dtype)

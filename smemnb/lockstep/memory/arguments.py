@@ -122,6 +122,7 @@ def _octets(value: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], int]:
     reach = [(extent - 1) * step for extent, step in zip(value.shape, value.strides, strict=True)]
     before = -sum(min(0, step) for step in reach)
     span = before + sum(max(0, step) for step in reach) + value.itemsize
-    lowest = value[tuple(slice(-1, None) if step < 0 else slice(0, 1) for step in reach)]
+    first = (slice(-1, None) if step < 0 else slice(0, 1) for step in reach)
+    lowest = value[(..., *first)]  # the Ellipsis: a view, of an array without axes too
     one = np.lib.stride_tricks.as_strided(lowest, (1,), (value.itemsize,))
     return np.lib.stride_tricks.as_strided(one.view(UINT8), (span,), (1,)), before

@@ -33,12 +33,15 @@ class _Keep(seam.machinery.AnalysisPass):  # type: ignore[misc,name-defined]
 class _FrontEnd(seam.CUDACompiler):  # type: ignore[misc]
     """Numba's CUDA compiler, cut off behind type inference."""
 
+    dissolves = True  # functions with inline="always" into their callers, as Numba does
+
     def define_pipelines(self) -> list[Any]:
         """The passes up to type inference, then `_Keep`."""
         whole = super().define_pipelines()[0]
         front = seam.machinery.PassManager("cuda")
         for step in whole.passes:
-            front.passes.append(step)
+            if self.dissolves or step[0].__name__ != "InlineInlinables":
+                front.passes.append(step)
             if step[0] is seam.typed_passes.NopythonTypeInference:
                 break
         front.add_pass(_Keep, "keep the types")
@@ -46,13 +49,21 @@ class _FrontEnd(seam.CUDACompiler):  # type: ignore[misc]
         return [front]
 
 
-def _run_front_end(function: Callable[..., Any], types: Types, returns: Any) -> Any:
+class _Undissolved(_FrontEnd):
+    """The same with every function left whole, to learn the types of dissolved ones."""
+
+    dissolves = False
+
+
+def _run_front_end(
+    function: Callable[..., Any], types: Types, returns: Any, compiler: Any = _FrontEnd
+) -> Any:
     """(IR, typemap, calltypes, return type) of a function for these argument types."""
     flags = seam.CUDAFlags()
     flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
     flags.error_model = "numpy"
     flags.compute_capability = (9, 0)
-    front = _FrontEnd(seam.typing_context, seam.target_context, None, types, returns, flags, {})
+    front = compiler(seam.typing_context, seam.target_context, None, types, returns, flags, {})
     return front.compile_extra(function)
 
 
@@ -128,7 +139,8 @@ def _device_calls(
 class _Session:
     """One inference in progress: the functions met so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, compiler: Any = _FrontEnd) -> None:
+        self.compiler = compiler
         self.done: dict[tuple[Callable[..., Any], Types], Function] = {}
 
     def function(
@@ -138,7 +150,7 @@ class _Session:
         key = function, types
         if key not in self.done:
             self.done[key] = _record(
-                function, types, _run_front_end(function, types, returns), casts
+                function, types, _run_front_end(function, types, returns, self.compiler), casts
             )
         return self.done[key]
 
@@ -264,11 +276,45 @@ def _infer(function: Callable[..., Any], types: Types, debug: bool) -> Inferred:
     if refused is not None:
         raise refused
     root = _record(function, types, parts, casts=False)
-    return Inferred(types, session.reachable(root), debug)
+    found = session.reachable(root)
+    return Inferred(types, found + _dissolved(function, types, found), debug)
+
+
+def _dissolved(
+    function: Callable[..., Any], types: Types, known: tuple[Function, ...]
+) -> tuple[Function, ...]:
+    """Types of the functions that Numba dissolves into their callers, as if it did not."""
+    if not _names_inlined(function, set()):
+        return ()
+    session = _Session(_Undissolved)
+    with seam.compiler_lock, seam.target_override("cuda"), _inferring(session):
+        try:
+            root = session.function(function, types)
+        except Exception:  # types that only hold where the function is dissolved
+            return ()
+    have = {record.function() for record in known}
+    return tuple(r for r in session.reachable(root) if r.function() not in have)
+
+
+def _names_inlined(function: Callable[..., Any], seen: set[Any]) -> bool:
+    """Whether a function, or one it calls, names a function with the option `inline`."""
+    seen.add(function)
+    for value in _named_values(function):
+        if isinstance(value, seam.CUDADispatcher) and value.py_func not in seen:
+            inline = value.targetoptions.get("inline", "never")
+            if inline != "never" or _names_inlined(value.py_func, seen):
+                return True
+    return False
 
 
 def _outer_values(function: Callable[..., Any]) -> tuple[Any, ...]:
     """The globals and closure values a function names: by value if plain, else by identity."""
+    values = _named_values(function)
+    return tuple((type(v), v) if isinstance(v, int | float | bool | str) else id(v) for v in values)
+
+
+def _named_values(function: Callable[..., Any]) -> list[Any]:
+    """The globals and closure values that a function names."""
     code = function.__code__
     values = [function.__globals__.get(name) for name in code.co_names]
     for cell in function.__closure__ or ():
@@ -276,4 +322,4 @@ def _outer_values(function: Callable[..., Any]) -> tuple[Any, ...]:
             values.append(cell.cell_contents)
         except ValueError:  # an empty cell
             values.append(None)
-    return tuple((type(v), v) if isinstance(v, int | float | bool | str) else id(v) for v in values)
+    return values

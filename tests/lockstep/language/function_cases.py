@@ -70,6 +70,11 @@ def count_and_sum(first, *rest):
     return total * 10 + len(rest)
 
 
+@cuda.jit(device=True)
+def count_rest(first, *rest):
+    return first + len(rest)
+
+
 @njit
 def for_any_target(a):
     return a + 7
@@ -392,7 +397,7 @@ def star_behind_an_argument(out, inp):
 @case
 def starred_parameter(out, inp):
     i = cuda.grid(1)
-    out[i] = count_and_sum(inp[i], 1, 2) + count_and_sum(inp[i]) + count_and_sum(*inp.shape)
+    out[i] = count_and_sum(inp[i], 1, 2) + count_and_sum(inp[i], i) + count_rest(*inp.shape)
 
 
 @case

@@ -2,7 +2,6 @@
 
 import enum
 
-import numpy as np
 from numba import cuda
 
 CASES = []
@@ -329,15 +328,6 @@ def match_in_loop(out, inp):
 
 @case
 def global_declared(out, inp):
-    global CASES  # noqa: PLW0602
+    global CASES
     i = cuda.grid(1)
     out[i] = inp[i]
-
-
-@case
-def indices_of_shape(out, inp):
-    i = cuda.grid(1)
-    total = 0
-    for a, b in np.ndindex(2, 3):
-        total = total * 2 + a * b
-    out[i] = total + i

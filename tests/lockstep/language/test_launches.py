@@ -9,7 +9,7 @@ from numba.extending import overload, register_jitable
 
 from smemnb.errors import TypingRefused
 
-Pair = namedtuple("Pair", "left right")  # noqa: PYI024
+Pair = namedtuple("Pair", "left right")
 
 
 @cuda.jit
@@ -33,8 +33,8 @@ def test_named_tuple_of_arrays():
     @cuda.jit
     def kernel(out, pair):
         i = cuda.grid(1)
-        left, right = pair
-        out[i] = pair.left[i] + right[i] * len(pair)
+        left, _ = pair
+        out[i] = left[i] + pair.right[i] * len(pair)
 
     out = np.zeros(3)
     kernel[1, 3](out, Pair(np.arange(3.0), np.ones(3)))

@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.lockstep.language.running import check_types, check_values, inputs
 from tests.lockstep.language.loop_cases import CASES
+from tests.lockstep.language.running import check_types, check_values, inputs
 
 
 @pytest.mark.parametrize("kernel", CASES, ids=lambda kernel: kernel.__name__)

@@ -47,7 +47,7 @@ DEBUG = [
     ("kernel", "kind", "text"), DEBUG, ids=lambda part: getattr(part, "__name__", "")
 )
 def test_debug_raises_on_the_host(kernel, kind, text):
-    """With debug the launch raises, and names the place and the lowest thread (z, y, x), as Numba."""
+    """With debug the launch raises; place and lowest thread (z, y, x) are named as by Numba."""
     out, inp = np.zeros(THREADS), np.full(THREADS, 1.0)
     inp[41] = inp[50] = 0 if kind is ZeroDivisionError else 4
     with pytest.raises(kind) as raised:

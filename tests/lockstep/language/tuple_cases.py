@@ -23,7 +23,7 @@ class Shape(enum.Enum):
     RING = 8
 
 
-Point = namedtuple("Point", "x y")  # noqa: PYI024
+Point = namedtuple("Point", "x y")
 ORIGIN = Point(2, 0.5)
 MODE = "wrap"
 NESTED = ((1, 2), (3.5, 4.5))
@@ -74,7 +74,7 @@ def chained_to_element(out, inp):
 def annotated(out, inp):
     i = cuda.grid(1)
     a: int32 = inp[i]
-    b: float
+    b: float  # noqa: F842
     out[i] = a
 
 
@@ -114,7 +114,7 @@ def shape_unpacking(out, inp):
 @case
 def tuple_joined(out, inp):
     i = cuda.grid(1)
-    t = (inp[i], i) + (1, 2.5)
+    t = (inp[i], i) + (1, 2.5)  # noqa: RUF005
     out[i] = t[0] + t[1] * t[3] - len(t)
 
 

@@ -62,7 +62,7 @@ def joined(mask: Any, new: LaneValue, old: LaneValue) -> LaneValue:
         return new
     if _merge(new, old):
         return chosen(mask, new, old)
-    if isinstance(new, KernelArray) and isinstance(old, KernelArray):
+    if isinstance(new, Selectable) and isinstance(old, type(new)):
         return new.selected(mask, old)
     if isinstance(new, tuple) and isinstance(old, tuple) and len(new) == len(old):
         return like(new, (joined(mask, a, b) for a, b in zip(new, old, strict=True)))
@@ -143,6 +143,8 @@ def of_objects(symbol: str, compute: Compute, left: LaneValue, right: LaneValue)
     for at, side in enumerate((left, right)):
         if isinstance(side, Mixed):
             return _of_mixed(symbol, compute, left, right, at)
+        if hasattr(side, "operate"):
+            return side.operate(symbol, left, right)
     if isinstance(left, tuple) and isinstance(right, tuple) and symbol in ("==", "!="):
         return _equal_tuples(symbol, compute, left, right)
     if symbol == "*" and isinstance(left, tuple) and isinstance(right, np.integer):

@@ -40,6 +40,7 @@ class Kernel:
     function: Callable[..., Any]
     options: dict[str, Any]
     signatures: tuple[tuple[tuple[Any, ...], Any], ...] = ()
+    dispatcher: Any = None
 
     @property
     def name(self) -> str:
@@ -70,7 +71,7 @@ def kernel_of(kernel: Any) -> Kernel:
         return Kernel(function, options)
     from .inference import declared_signatures
 
-    return Kernel(function, options, tuple(declared_signatures(kernel)))
+    return Kernel(function, options, tuple(declared_signatures(kernel)), kernel)
 
 
 def run(
@@ -279,6 +280,7 @@ def _prepare(kernel: Kernel, args: Sequence[Any], stream: Any) -> Prepared:
 
 def _infer(kernel: Kernel, prepared: Prepared) -> Any:
     from .inference import argument_type, infer
+    from .overloads import register
     from .signatures import fit
 
     types = tuple(argument_type(value) for value in prepared.seen)
@@ -286,7 +288,10 @@ def _infer(kernel: Kernel, prepared: Prepared) -> Any:
         names = list(inspect.signature(kernel.function).parameters)
         types = fit(kernel.name, names, kernel.signatures, types)
         prepared.values = [_cast(v, t) for v, t in zip(prepared.values, types, strict=True)]
-    return infer(kernel.function, types, kernel.options)
+    found = infer(kernel.function, types, kernel.options)
+    if kernel.dispatcher is not None:
+        register(kernel.dispatcher, types)
+    return found
 
 
 def _cast(value: Any, kind: Any) -> Any:

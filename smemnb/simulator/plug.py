@@ -10,8 +10,10 @@ here and in `seam`.
 
 from __future__ import annotations
 
+import importlib
+import linecache
 import os
-import threading
+from itertools import count
 from typing import Any
 
 from ..compiled import available
@@ -120,7 +122,7 @@ class ForAll:
         self, dispatcher: Any, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0
     ) -> None:
         if ntasks < 0:
-            raise LaunchRefused(f"forall({ntasks}) asks for a negative number of threads")
+            raise LaunchRefused(f"Can't create ForAll with negative task count: {ntasks}")
         self._dispatcher, self._ntasks, self._tpb = dispatcher, ntasks, tpb
         self._stream, self._sharedmem = stream, sharedmem
 
@@ -136,13 +138,18 @@ class ForAll:
 def _replace(cuda: Any) -> None:
     from . import seam
     from .host import install
+    from .overloads import compile_device, note_kernel
 
     install(cuda)
     seam.dispatcher_module._LaunchConfiguration = Launch
     seam.dispatcher_module.ForAll = ForAll
     seam.CUDADispatcher.configure = _configure
     seam.CUDADispatcher.__getitem__ = _getitem
-    _note_signatures(seam.CUDADispatcher)
+    seam.CUDADispatcher.compile = note_kernel
+    seam.CUDADispatcher.compile_device = compile_device
+    seam.CUDADispatcher.disable_compile = _disable_compile
+    seam.dispatcher_module._Kernel.bind = lambda self: None  # there is no device to load it into
+    _sources_kept(importlib.import_module("numba.cuda.deviceufunc"))
     devices.set_launches("lockstep")
 
 
@@ -168,42 +175,17 @@ def _getitem(self: Any, configuration: Any) -> Launch:
         raise shortened(error) from error.__cause__
 
 
-_real = threading.local()
+def _sources_kept(module: Any) -> None:
+    """Kernels that Numba writes as text (for `vectorize`) keep it: the engine reads it."""
+    numbers = count(1)
+
+    def kept(source: str, names: dict[str, Any]) -> None:
+        place = f"<written by numba {next(numbers)}>"
+        linecache.cache[place] = (len(source), None, source.splitlines(keepends=True), place)
+        exec(compile(source, place, "exec"), names)
+
+    module.exec = kept
 
 
-def _note_signatures(dispatcher: Any) -> None:
-    """Signatures are noted at decoration and compiled when a real compilation needs them."""
-    compile_device, call_template = dispatcher.compile_device, dispatcher.get_call_template
-
-    def noted(self: Any) -> list[Any]:
-        return self.__dict__.setdefault("_smemnb_signatures", [])  # type: ignore[no-any-return]
-
-    def note_kernel(self: Any, sig: Any) -> None:
-        from . import seam
-
-        types, returns = seam.sigutils.normalize_signature(sig)
-        if (types, returns) not in noted(self):
-            noted(self).append((tuple(types), returns))
-
-    def note_device(self: Any, args: Any, return_type: Any = None) -> Any:
-        if getattr(_real, "depth", 0):
-            return compile_device(self, args, return_type)
-        noted(self).append((tuple(args), return_type))
-        return None
-
-    def get_call_template(self: Any, args: Any, kws: Any) -> Any:
-        _real.depth = getattr(_real, "depth", 0) + 1
-        try:
-            for types, returns in self.__dict__.get("_smemnb_signatures", ()):
-                compile_device(self, types, returns)
-            return call_template(self, args, kws)
-        finally:
-            _real.depth -= 1
-
-    def disable_compile(self: Any, val: bool = True) -> None:
-        self._can_compile = not val
-
-    dispatcher.compile = note_kernel
-    dispatcher.disable_compile = disable_compile
-    dispatcher.compile_device = note_device
-    dispatcher.get_call_template = get_call_template
+def _disable_compile(self: Any, val: bool = True) -> None:
+    self._can_compile = not val

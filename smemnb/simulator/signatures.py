@@ -17,7 +17,7 @@ def fit(
     """The argument types of the declared signature that `given` converts to best.
 
     Raises:
-        LaunchRefused: it converts to none of them.
+        SignatureRefused: it converts to none of them.
     """
     cases = [seam.typing.signature(seam.types.void, *types) for types, _ in declared]
     cases = [case for case in cases if len(case.args) == len(given)]
@@ -28,10 +28,14 @@ def fit(
         if best is not None:
             return tuple(best.args)
     wanted = " or ".join(f"({', '.join(map(str, types))})" for types, _ in declared)
-    raise LaunchRefused(
-        f"{name} was declared for {wanted} and got ({', '.join(map(str, given))})."
-        f" {_first_misfit(parameters, declared[0][0], given)}"
+    raise SignatureRefused(
+        f"No matching definition for argument type(s) {', '.join(map(str, given))}:"
+        f" {name} was declared for {wanted}. {_first_misfit(parameters, declared[0][0], given)}"
     )
+
+
+class SignatureRefused(LaunchRefused, TypeError):
+    """Arguments that fit none of a kernel's declared signatures; Numba raises a TypeError."""
 
 
 def _first_misfit(parameters: Sequence[str], wanted: Types, given: Types) -> str:

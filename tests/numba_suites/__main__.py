@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import json
 import time
+from dataclasses import asdict
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from .comparison import compare, report
-from .runner import FOLDERS, run_suite
+from .runner import FOLDERS, Result, run_suite
 
 
 def main() -> int:
@@ -17,27 +20,33 @@ def main() -> int:
     ask.add_argument("-k", dest="pattern", default="", help="part of a test's name, or a pattern")
     ask.add_argument("-j", dest="jobs", type=int, default=2, help="processes at a time")
     ask.add_argument("--table", type=Path, help="write every test to this file (tab-separated)")
+    ask.add_argument("--baseline", type=Path, help="keep the baseline here, or take it from here")
     ask.add_argument("--log", type=Path, help="write what the tests print to this file")
     given = ask.parse_args()
     pattern = given.pattern if set("*?[") & set(given.pattern) else f"*{given.pattern}*"
     pattern = pattern.replace("**", "*")
     began = time.monotonic()
-    both = [
-        run_suite(
-            given.suite,
-            simulator=simulator,
-            pattern=pattern,
-            jobs=given.jobs,
-            log=None if simulator else given.log,
-        )
-        for simulator in (True, False)
-    ]
-    compared = compare(given.suite, *both, whole=not given.pattern)
+    baseline = _kept(given.baseline)
+    if baseline is None:
+        baseline = run_suite(given.suite, simulator=True, pattern=pattern, jobs=given.jobs)
+        if given.baseline:
+            rows = [asdict(result) for result in baseline.values()]
+            given.baseline.write_text(json.dumps(rows))
+    plug = run_suite(given.suite, simulator=False, pattern=pattern, jobs=given.jobs, log=given.log)
+    baseline = {test: row for test, row in baseline.items() if fnmatchcase(test, pattern)}
+    compared = compare(given.suite, baseline, plug, whole=not given.pattern)
     if given.table:
         given.table.write_text(compared.table())
     print(report(compared))
     print(f"{time.monotonic() - began:.0f} s")
     return 1 if compared.problems else 0
+
+
+def _kept(path: Path | None) -> dict[str, Result] | None:
+    """A baseline that was kept, None if there is none."""
+    if path is None or not path.exists():
+        return None
+    return {row["test"]: Result(**row) for row in json.loads(path.read_text())}
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ from typing import Any
 
 ROOT = Path(__file__).parents[2]
 CHILD = Path(__file__).parent / "child"
-SILENCE_S = 60.0
+SILENCE_S = 40.0
 """Seconds without a finished test after which a worker is stopped."""
 CHUNK = 12
 """Modules per worker."""

@@ -20,9 +20,29 @@ from .words import RULES, Scene, worded
 
 __all__ = ["names", "operations", "refusal"]
 
+_both: dict[type[BaseException], Any] = {}
+
 
 def refusal(error: BaseException, function: Callable[..., Any], types: Any) -> TypingRefused:
-    """The error as `TypingRefused`, with its place, its source line and a repair."""
+    """The error as `TypingRefused`, with its place, its source line and a repair.
+
+    It is also an instance of Numba's own class, so that `except TypingError` goes on to work.
+    """
+    return _also(_refusal(error, function, types), type(error))
+
+
+def _also(refused: TypingRefused, numba: type[BaseException]) -> TypingRefused:
+    """The refusal as an instance of `numba`, too, where that is an error class of Numba's."""
+    if not numba.__module__.startswith("numba.") or isinstance(refused, numba):
+        return refused
+    if numba not in _both:
+        names = {"__module__": TypingRefused.__module__, "__init__": TypingRefused.__init__}
+        _both[numba] = type("TypingRefused", (TypingRefused, numba), names)
+    made: TypingRefused = _both[numba](str(refused), refused.numba_message)
+    return made
+
+
+def _refusal(error: BaseException, function: Callable[..., Any], types: Any) -> TypingRefused:
     text = str(error)
     scene = Scene(text, place(error, function.__code__), function, tuple(types))
     for pattern, rule in RULES:

@@ -24,6 +24,8 @@ Function = Callable[..., Any]
 class Bfloat16(Selectable):
     """A lane value of bfloat16; `number` is its value as a float32."""
 
+    dtype = np.dtype("V2")
+
     def __init__(self, number: LaneValue) -> None:
         self.number = number
 
@@ -31,8 +33,27 @@ class Bfloat16(Selectable):
         """This where the mask holds, `old` elsewhere."""
         return Bfloat16(chosen(mask, self.number, old.number))
 
-    def __format__(self, how: str) -> str:
-        return format(float(self.number), how)
+    def astype(self, dtype: np.dtype[Any]) -> LaneValue:
+        """The value as a number of another type."""
+        return cast(self.number, dtype)
+
+    @staticmethod
+    def operate(symbol: str, left: Any, right: Any) -> Any:
+        """Python's operators, of which one side is a bfloat16."""
+        if symbol not in _OPERATORS:
+            raise TypeError(f"{symbol} of a bfloat16")
+        name, is_half = _OPERATORS[symbol]
+        with np.errstate(all="ignore"):
+            found = name(_BRAIN.read(left), _BRAIN.read(right))
+        return _BRAIN.write(found) if is_half else found
+
+
+_OPERATORS: dict[str, tuple[Function, bool]] = {
+    "+": (np.add, True), "-": (np.subtract, True), "*": (np.multiply, True),
+    "/": (np.divide, True), "==": (np.equal, False), "!=": (np.not_equal, False),
+    "<": (np.less, False), "<=": (np.less_equal, False), ">": (np.greater, False),
+    ">=": (np.greater_equal, False),
+}  # fmt: skip
 
 
 def _saturated(x: Any) -> Any:

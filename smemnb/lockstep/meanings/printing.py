@@ -44,6 +44,7 @@ def _words(value: Any, active: Mask) -> list[str]:
         items = [_words(item, active) for item in value]
         end = ",)" if len(value) == 1 else ")"
         return ["(" + ", ".join(item[at] for item in items) + end for at in range(count)]
+    value = getattr(value, "number", value)  # of a bfloat16
     if not isinstance(value, np.ndarray):
         return [_number(value)] * count
     return [_number(item) for item in spread(value, active.shape)[active]]

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ...lanes import LaneValue, chosen, constant
+from ...lanes import LaneValue, Selectable, chosen, constant
 from ...memory import KernelArray
 
 NUMBERS = (np.ndarray, np.generic)

@@ -1,0 +1,283 @@
+"""Prices: each kind in words, with its count, and what must not be told."""
+
+import math
+
+import numpy as np
+import pytest
+from numba import cuda, float32, float64, int64
+
+from smemnb.tracing import trace
+
+
+def only(kernel, grid, block, *args, **others):
+    """The one finding of a launch."""
+    (found,) = trace(kernel)[grid, block](*args, **others).findings
+    return found
+
+
+def zeros(*shape):
+    return np.zeros(shape, np.float32)
+
+
+def ramp(*shape):
+    return np.arange(math.prod(shape), dtype=np.float32).reshape(shape)
+
+
+# sectors
+
+
+def test_uncoalesced_along_an_axis():
+    """Sectors moved and needed, the step, the axis, and that x and y want to be exchanged."""
+
+    @cuda.jit
+    def turn(out, inp):
+        col, row = cuda.grid(2)
+        out[col, row] = inp[row, col]
+
+    found = only(turn, (2, 1), (32, 32), zeros(64, 32), ramp(32, 64))
+    assert (found.severity, found.kind, found.count) == ("warning", "uncoalesced", 1792)
+    assert found.cause.endswith(
+        "stores out[col, row] and moves 2,048 sectors where 256 would hold the bytes: from lane to "
+        "lane it goes on by 128 bytes, along axis 0 of out."
+    )
+    assert found.cure.startswith("Let threadIdx.x walk along axis 1: exchange the roles of x and y")
+    assert (found.price, found.unit) == (True, "extra sectors")
+
+
+def test_uncoalesced_by_fields():
+    """A step that is no axis: one array per field."""
+
+    @cuda.jit
+    def first(out, points):
+        i = cuda.grid(1)
+        out[i] = points[4 * i]
+
+    found = only(first, 1, 64, zeros(64), ramp(256))
+    assert found.count == 2 * (16 - 4)
+    assert found.cause.endswith("from lane to lane it goes on by 16 bytes.")
+    assert found.cure.startswith("Let neighbouring lanes take neighbouring cells: one array per")
+
+
+@pytest.mark.parametrize(("step", "expected"), [(1, []), (2, ["uncoalesced"]), (0, []), (-1, [])])
+def test_step(step, expected):
+    """Twice the sectors is told; a broadcast and a walk backwards cost nothing."""
+
+    @cuda.jit
+    def take(out, inp, step):
+        i = cuda.grid(1)
+        out[i] = inp[inp.size // 2 + step * i]
+
+    found = trace(take)[1, 32](zeros(32), ramp(128), step).findings
+    assert [one.kind for one in found] == expected
+
+
+def test_a_halo_column_is_no_finding():
+    """Few lanes that walk down a column cost few sectors: nothing to tell."""
+
+    @cuda.jit
+    def edge(out, inp):
+        tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+        if tx == 0:
+            out[ty, tx] = inp[ty, tx]
+
+    assert trace(edge)[1, (16, 16)](zeros(16, 16), ramp(16, 16)).findings == ()
+
+
+def test_rows_of_odd_length_are_not_misaligned():
+    """Rows of 35 cells begin inside sectors whatever the work does."""
+
+    @cuda.jit
+    def copy(out, inp):
+        col, row = cuda.grid(2)
+        if row < inp.shape[0] and col < inp.shape[1]:
+            out[row, col] = inp[row, col]
+
+    assert trace(copy)[(2, 5), (32, 32)](zeros(160, 35), ramp(160, 35)).findings == ()
+
+
+def test_a_stencil_is_not_misaligned():
+    """The neighbours of a cell are off the edge, but the cell itself is on it."""
+
+    @cuda.jit
+    def smooth(out, inp):
+        i = cuda.grid(1)
+        if 0 < i < inp.size - 1:
+            out[i] = inp[i - 1] + inp[i] + inp[i + 1]
+
+    assert trace(smooth)[16, 64](zeros(1024), ramp(1024)).findings == ()
+
+
+# float64: what stays float32 was checked in the PTX of sm_90
+
+
+@cuda.jit
+def by_literal(out, inp):
+    out[cuda.grid(1)] = inp[cuda.grid(1)] * 0.1
+
+
+@cuda.jit
+def by_exact_literal(out, inp):
+    out[cuda.grid(1)] = inp[cuda.grid(1)] * 0.5
+
+
+@cuda.jit
+def by_exact_literal_and_sum(out, inp):
+    out[cuda.grid(1)] = inp[cuda.grid(1)] * 0.5 + inp[0]
+
+
+@cuda.jit
+def by_comparison(out, inp):
+    if inp[cuda.grid(1)] > 0.0:
+        out[cuda.grid(1)] = inp[cuda.grid(1)]
+
+
+@cuda.jit
+def by_maximum(out, inp):
+    out[cuda.grid(1)] = max(inp[cuda.grid(1)], 0.0)
+
+
+@cuda.jit
+def by_index(out, inp):
+    out[cuda.grid(1)] = inp[cuda.grid(1)] * cuda.threadIdx.x
+
+
+@cuda.jit
+def by_literal_int(out, inp):
+    out[cuda.grid(1)] = inp[cuda.grid(1)] / 3
+
+
+@cuda.jit
+def by_square(out, inp):
+    out[cuda.grid(1)] = inp[0] ** 2
+
+
+@cuda.jit
+def by_quotient(out, inp):
+    out[cuda.grid(1)] = cuda.threadIdx.x / cuda.blockDim.x
+
+
+@cuda.jit
+def by_start(out, inp):
+    acc = 0.0
+    for k in range(10):
+        acc += inp[k]
+    out[cuda.grid(1)] = acc
+
+
+@cuda.jit
+def by_name(out, inp):
+    acc = float64(0)
+    for k in range(10):
+        acc += inp[k]
+    out[cuda.grid(1)] = acc
+
+
+@pytest.mark.parametrize(
+    ("kernel", "count", "text"),
+    [
+        (by_literal, 1, "inp[...] * 0.1"),
+        (by_exact_literal, 0, ""),
+        (by_exact_literal_and_sum, 2, "inp[...] * 0.5"),
+        (by_comparison, 0, ""),
+        (by_maximum, 1, "max(inp[...], 0.0)"),
+        (by_index, 1, "inp[...] * cuda.threadIdx.x"),
+        (by_literal_int, 0, ""),
+        (by_square, 0, ""),
+        (by_quotient, 1, "cuda.threadIdx.x / cuda.blockDim.x"),
+        (by_start, 1, "acc + inp[...]"),
+        (by_name, 0, ""),
+    ],
+)
+def test_float64(kernel, count, text):
+    """Operations that the compiled kernel does in float64, and none that it does in float32."""
+    found = trace(kernel)[1, 32](zeros(32), ramp(32)).findings
+    assert sum(one.count for one in found) == count
+    assert all(one.kind == "float64_arithmetic" for one in found)
+    if count:
+        assert f"computes {text} in float64" in found[0].cause
+
+
+def test_float64_names_the_cure():
+    """The start of the sum is named, not the sum."""
+    found = only(by_start, 1, 32, zeros(32), ramp(32))
+    assert found.cause.endswith("as acc = 0.0 makes acc float64; the arrays are float32.")
+    assert found.cure.startswith("Write acc = float32(0.0) for acc = 0.0:")
+
+
+def test_float64_kernel_is_left_alone():
+    """An array of float64 says that float64 is meant."""
+    found = trace(by_literal)[1, 32](zeros(32), ramp(32).astype(np.float64)).findings
+    assert found == ()
+
+
+# shared memory
+
+
+def test_occupancy():
+    """48 KB a block: 4 blocks of 2 warps on an SM of cc 9.0; the tile's line is named."""
+
+    @cuda.jit
+    def big(out, inp):
+        tile = cuda.shared.array(12288, float32)
+        tx = cuda.threadIdx.x
+        tile[tx] = inp[cuda.grid(1)]
+        cuda.syncthreads()
+        out[cuda.grid(1)] = tile[tx ^ 1]
+
+    found = only(big, 2, 64, zeros(128), ramp(128))
+    assert (found.kind, found.severity, found.count) == ("shared_occupancy", "note", 49152)
+    assert found.cause == (
+        f"49,152 bytes of shared memory per block, most of them tile in line {found.line}: 4 blocks "
+        "fit into an SM of cc 9.0 (233,472 bytes), with 8 of its 64 warps."
+    )
+    assert trace(big)[1, 64](zeros(64), ramp(64)).findings == ()  # one block needs no company
+
+
+def test_half_of_the_warps_is_enough():
+    """Shared memory that leaves half of the warps is not told."""
+
+    @cuda.jit
+    def tiled(out, inp):
+        tile = cuda.shared.array(12288, float32)
+        tx = cuda.threadIdx.x
+        tile[tx] = inp[cuda.grid(1)]
+        cuda.syncthreads()
+        out[cuda.grid(1)] = tile[tx ^ 1]
+
+    assert trace(tiled)[2, 256](zeros(512), ramp(512)).findings == ()
+
+
+# index arithmetic
+
+
+@pytest.mark.parametrize(
+    ("width", "count", "first"), [(1 << 25, 0, ""), (1 << 26, 32, "2147483648")]
+)
+def test_cast_of_an_index(width, count, first):
+    """int32(row * width) is told from the first row whose product does not fit."""
+
+    @cuda.jit
+    def place(out, width):
+        i = np.int32(cuda.threadIdx.x * width)
+        if 0 <= i < out.size:
+            out[i] = 1
+
+    found = trace(place)[1, 64](zeros(64), int64(width)).findings
+    assert sum(one.count for one in found) == count
+    if count:
+        assert found[0].severity == "error"
+        assert found[0].cause.endswith(
+            f"for an index: {first} does not fit and becomes -2147483648 (thread 32, warp 1)."
+        )
+
+
+def test_numba_computes_int32_in_64_bits():
+    """A product of two int32 does not wrap in Numba, so nothing is told."""
+
+    @cuda.jit
+    def place(out, row, width):
+        i = row * width
+        if i < out.size:
+            out[i] = 1
+
+    assert trace(place)[1, 32](zeros(32), np.int32(1 << 20), np.int32(1 << 20)).findings == ()

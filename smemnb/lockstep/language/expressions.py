@@ -26,7 +26,7 @@ from .elements import array_attribute
 from .objects.iterables import Items
 from .objects.mixed import NUMBERS, Mixed, joined, known
 from .objects.operators import BINARY, COMPARISONS, SYMBOLS
-from .scope import EXPRESSIONS, NOTHING, UNKNOWN, Expression, Frame, Scope, attribute_of
+from .scope import EXPRESSIONS, NOTHING, UNKNOWN, Expression, Frame, Place, Scope, attribute_of
 
 Operation = Callable[[Frame, Mask, LaneValue, LaneValue], LaneValue]
 
@@ -210,7 +210,14 @@ def operation(scope: Scope, node: ast.AST, operator: ast.operator | ast.cmpop) -
                 whole = all(side.dtype.kind in "biu" for side in (left, right))
                 text = _DIVISIONS[symbol][0 if whole else 1]
                 raise_in(scope, node, frame, zero, ZeroDivisionError, text)
-        return compute(left, right)
+        try:
+            return compute(left, right)
+        except (TypeError, AttributeError) as error:
+            scope.refuse(
+                node,
+                f"the engine does not run {ast.unparse(node)} on these values ({error})",
+                "Take numbers on both sides.",
+            )
 
     return run
 
@@ -354,7 +361,8 @@ def _conditional(scope: Scope, node: ast.IfExp) -> Expression:
 
 def _merged(scope: Scope, node: ast.expr) -> Callable[[LaneValue], LaneValue]:
     """The cast to the type that both sides are joined in, though all lanes may take one."""
-    dtype = scope.library.merged(scope.function, node.lineno) if scope.outer is None else None
+    own = scope.outer is None
+    dtype = scope.library.merged(scope.function, _sides(node)) if own else None
     if dtype is None:
         return lambda value: value
 
@@ -364,6 +372,16 @@ def _merged(scope: Scope, node: ast.expr) -> Callable[[LaneValue], LaneValue]:
         return value
 
     return settle
+
+
+def _sides(node: ast.expr) -> list[Place]:
+    """The places of the expressions of which one becomes the value."""
+    if isinstance(node, ast.IfExp):
+        return _sides(node.body) + _sides(node.orelse)
+    if isinstance(node, ast.BoolOp):
+        return [place for value in node.values for place in _sides(value)]
+    line, column = node.end_lineno or 0, node.end_col_offset or 0
+    return [(node.lineno, line, node.col_offset, column)]
 
 
 def _named(scope: Scope, node: ast.NamedExpr) -> Expression:

@@ -20,7 +20,7 @@ from .calling import inner  # noqa: F401
 from .calling.arguments import Parameters
 from .calling.raising import Raised
 from .objects.mixed import known
-from .scope import NOTHING, Frame, InferredTypes, Scope
+from .scope import NOTHING, Frame, InferredTypes, Place, Scope
 
 
 class Program:
@@ -116,9 +116,9 @@ class Library:
         """The dtype that a device function returns on every path, None if it is not known."""
         return None if self.types is None else self.types.returned(function)
 
-    def merged(self, function: Any, line: int) -> np.dtype[Any] | None:
-        """The dtype of a conditional expression on this line, None if it is not known."""
-        return None if self.types is None else self.types.merged(function, line)
+    def merged(self, function: Any, places: Sequence[Place]) -> np.dtype[Any] | None:
+        """The dtype of a conditional expression with sides at these places, None if not known."""
+        return None if self.types is None else self.types.merged(function, places)
 
 
 @functools.lru_cache(maxsize=256)

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from ..batch import Batch
     from .program import Library
 
+Place = tuple[int, int, int, int]
+"""Line, last line, column, last column of an expression, as in Python's syntax trees."""
+
 UNKNOWN = object()
 """What `Scope.static` gives for an expression whose value only a running kernel has."""
 
@@ -40,8 +43,8 @@ class InferredTypes(Protocol):
     def returned(self, function: Any) -> np.dtype[Any] | None:
         """The dtype that a device function returns on every path, None if it is no scalar."""
 
-    def merged(self, function: Any, line: int) -> np.dtype[Any] | None:
-        """The dtype of a conditional expression, or of `and` and `or`, on this line."""
+    def merged(self, function: Any, places: Sequence[Place]) -> np.dtype[Any] | None:
+        """The dtype in which the sides of an expression at these places are joined."""
 
     def implementation(self, target: Any, values: Sequence[Any], named: Mapping[str, Any]) -> Any:
         """The Python function that runs when `target` is called so, None if Numba has none."""

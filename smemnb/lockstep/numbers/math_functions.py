@@ -68,7 +68,7 @@ def _complex(real: Any, imag: Any = None) -> Any:
     return made if made.ndim else made[()]
 
 
-def _extreme(better: np.ufunc, float_pair: np.ufunc) -> Meaning:
+def _extreme(better: np.ufunc, float_pair: Meaning) -> Meaning:
     """Min or max: two floats by PTX's rule (the number wins over NaN), others by comparing."""
 
     def meaning(*values: Any) -> Any:

@@ -14,6 +14,7 @@ from .. import seam
 from ..refusals import refusal
 from ..refusals.lowering import unlowerable
 from .inferred import Function, Inferred, Types
+from .merges import merges
 
 
 @seam.machinery.register_pass(mutates_CFG=False, analysis_only=True)
@@ -85,7 +86,7 @@ def _record(function: Callable[..., Any], types: Types, parts: Any, casts: bool)
         returned,
         {name: frozenset(kind) for name, kind in kinds.items()},
         {place: frozenset(kind) for place, kind in reads.items()},
-        {line: frozenset(kind) for line, kind in _merges(ir, typemap)},
+        merges(function.__code__, ir, typemap),
         frozenset(ir.arg_names) if casts else frozenset(),
         frozenset(_device_calls(typemap, calltypes)),
         (ir.blocks, typemap),
@@ -107,18 +108,6 @@ def _reads(ir: Any) -> Iterator[tuple[Any, int]]:
                 else:
                     found = part.list_vars()
                 yield from ((v, statement.loc.line) for v in found if not v.name.startswith("$"))
-
-
-def _merges(ir: Any, typemap: Mapping[str, Any]) -> Iterator[tuple[int, set[Any]]]:
-    """Line and types of what two branches of an expression leave on the stack."""
-    found: dict[int, set[Any]] = defaultdict(set)
-    for block in ir.blocks.values():
-        for statement in block.body:
-            phi = isinstance(statement, seam.ir.Assign) and statement.target.name.startswith("$phi")
-            if phi and getattr(statement.value, "op", None) == "phi":
-                kind = typemap.get(statement.target.name)
-                found[statement.loc.line].add(seam.types.unliteral(kind))
-    yield from found.items()
 
 
 def _device_calls(

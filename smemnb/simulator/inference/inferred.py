@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .. import seam
+from .merges import Place
 from .overloads import overload_of
 
 Types = tuple[Any, ...]
@@ -27,7 +28,7 @@ class Function:
     return_type: Any
     kinds: Mapping[str, frozenset[Any]]
     reads: Mapping[tuple[str, int], frozenset[Any]]
-    merges: Mapping[int, frozenset[Any]]
+    merges: Mapping[Place, Any]
     casts: frozenset[str]
     calls: frozenset[tuple[Callable[..., Any], Types]]
     typed: tuple[Any, Any] = field(repr=False)  # blocks of Numba's IR, typemap
@@ -39,10 +40,10 @@ class Function:
         found = self.reads.get((name, line), frozenset())
         return scalar_dtype(next(iter(found))) if len(found) == 1 else None
 
-    def merged(self, line: int) -> _DType | None:
-        """dtype of the one conditional expression, or `and` and `or`, on a line."""
-        found = self.merges.get(line, frozenset())
-        return scalar_dtype(next(iter(found))) if len(found) == 1 else None
+    def merged(self, places: Sequence[Place]) -> _DType | None:
+        """dtype in which the sides of an expression at these places are joined."""
+        found = {scalar_dtype(self.merges[place]) for place in places if place in self.merges}
+        return found.pop() if len(found) == 1 else None
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,9 +73,14 @@ class Inferred:
         found = {scalar_dtype(f.return_type) for f in self._of(function)}
         return found.pop() if len(found) == 1 else None
 
-    def merged(self, function: Any, line: int) -> _DType | None:
-        """dtype of the one conditional expression (or `and`, `or`) on a line of `function`."""
-        found = {f.merged(line) for f in self._of(function)}
+    def merged(self, function: Any, places: Sequence[Place]) -> _DType | None:
+        """dtype in which a conditional expression of `function`, or `and`, `or`, is joined.
+
+        Args:
+            function: where it stands.
+            places: those of its sides in the source.
+        """
+        found = {f.merged(places) for f in self._of(function)}
         return found.pop() if len(found) == 1 else None
 
     def implementation(self, target: Any, values: Sequence[Any], named: Mapping[str, Any]) -> Any:

@@ -89,9 +89,20 @@ def released(out, inp, ticket):
         cuda.atomic.add(ticket, 0, 1)
 
 
+@cuda.jit
+def some_return(out, inp):
+    tx = cuda.threadIdx.x
+    if tx > 40:
+        return
+    out[tx] = inp[tx]
+    cuda.syncthreads()
+    out[tx] += inp[tx]
+
+
 @pytest.mark.parametrize(
     ("kernel", "args", "expected"),
     [
+        (some_return, (), {}),  # that is an error, and not to be made light of by a note
         (counted, (), {}),  # its value is used
         (by_global, (), {4: 1}),  # the second orders global memory
         (released, (np.zeros(1, np.int32),), {}),  # other blocks may wait for the ticket

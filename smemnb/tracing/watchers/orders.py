@@ -79,7 +79,8 @@ class Orders(Watcher):
         self._settle()
         site = event.site
         self._met[site] = self._met.get(site, 0) + self._batch.count
-        if not site.text.endswith("syncthreads()") or event.arrived is not event.live:
+        whole = event.arrived is event.live and event.live is self._launch.live
+        if not site.text.endswith("syncthreads()") or not whole:
             self._needed.add(site)
         if site in self._needed:
             self._pending, self._before, self._now, self._lanes = None, [], [], 0

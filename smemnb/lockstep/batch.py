@@ -78,6 +78,7 @@ class Launch:
         self.patience_s, self._rounds, self._began = patience_s, 0, time.monotonic()
         self.shared_bytes, self.shared_limit = shared_bytes, shared_limit
         self.static_shared_bytes = 0
+        self.arguments: Sequence[Any] = ()
         self.types: Any = None  # what Numba's inference said, where it was asked
         self.last_loop = ""  # the loop that went round last, as messages name it
         self.may_begin_anew = False  # in another order, if this one gets stuck

@@ -205,7 +205,7 @@ def sum_by_atomics(out, inp):
     out[tx] = total[0]
 
 
-@case("race")
+@case("race_atomic")
 def atomic_then_read(out, inp):
     total = cuda.shared.array(1, int32)
     tx = cuda.threadIdx.x
@@ -213,10 +213,10 @@ def atomic_then_read(out, inp):
         total[0] = 0
     cuda.syncthreads()
     cuda.atomic.add(total, 0, 1)
-    out[tx] = total[0]
+    out[cuda.grid(1)] = total[0]
 
 
-@case("race")
+@case("race_atomic")
 def zeroed_without_barrier(out, inp):
     total = cuda.shared.array(1, int32)
     tx = cuda.threadIdx.x
@@ -279,7 +279,7 @@ def half_a_tile(out, inp):
         tile[ty + 8, tx] = inp[ty * TILE + tx]
     tile[ty, tx] = inp[ty * TILE + tx]
     cuda.syncthreads()
-    out[ty * TILE + tx] = tile[tx, ty]
+    out[cuda.blockIdx.x * 128 + ty * TILE + tx] = tile[tx, ty]
 
 
 @case(block=(8, 4, 2))
@@ -296,7 +296,7 @@ def three_dimensions_without_barrier(out, inp):
     tile = cuda.shared.array((2, 4, 8), float32)
     tx, ty, tz = cuda.threadIdx.x, cuda.threadIdx.y, cuda.threadIdx.z
     tile[tz, ty, tx] = inp[tx]
-    out[tx] = tile[1 - tz, ty, tx]
+    out[cuda.blockIdx.x * 64 + tz * 32 + ty * 8 + tx] = tile[1 - tz, ty, tx]
 
 
 # loops
@@ -726,14 +726,14 @@ def branch_per_block(out, inp):
     out[tx] = tile[tx]
 
 
-@case("race", grid=5)
+@case("race", grid=5, size=320)
 def race_in_one_block_only(out, inp):
     tile = cuda.shared.array(N, float32)
     tx = cuda.threadIdx.x
     tile[tx] = inp[tx]
     if cuda.blockIdx.x != 3:
         cuda.syncthreads()
-    out[tx] = tile[(tx + 32) % N]
+    out[cuda.grid(1)] = tile[(tx + 32) % N]
 
 
 def three(extent: Any) -> Any:
@@ -760,12 +760,12 @@ def engine_races(seen: list[Observation]) -> dict[Any, int]:
     for one in seen:
         if one.kind.startswith("race"):
             assert one.other is not None
-            cells[one.kind, frozenset((site_key(one.site), site_key(one.other)))] += one.count
-    return {
-        (kind, sites): count
-        for (kind, sites), count in cells.items()
-        if kind == "race" or ("race", sites) not in cells
-    }
+            key = one.kind, frozenset((site_key(one.site), site_key(one.other)))
+            cells[key] += one.count
+    for worst in ("race_between_blocks", "race"):
+        for sites in [s for kind, s in cells if kind == worst]:
+            cells = {key: n for key, n in cells.items() if key[1] != sites or key[0] == worst}
+    return dict(cells)
 
 
 def compare(seen: list[Observation], wanted: oracle.OracleReport) -> None:
@@ -795,6 +795,11 @@ def compare(seen: list[Observation], wanted: oracle.OracleReport) -> None:
     assert bounds == dict(wanted.out_of_range)
 
 
+def in_global_memory(one: Observation) -> bool:
+    """A race of blocks that all store to the same cells: compared, but not in the table."""
+    return one.kind.startswith("race") and one.array is not None and one.array.space == "global"
+
+
 @pytest.mark.parametrize("function, kinds, grid, block, size", CASES)
 def test_agreement(function: Any, kinds: set[str], grid: Any, block: Any, size: int) -> None:
     """The same pairs of accesses with the same counts from engine and oracle."""
@@ -803,8 +808,8 @@ def test_agreement(function: Any, kinds: set[str], grid: Any, block: Any, size: 
     wanted = oracle.run(function, grid, block, args)
     seen = engine(function, grid, block, args)
     compare(seen, wanted)
-    assert {o.kind for o in seen} == kinds
-    if not kinds & {"race", "race_in_warp", "uninitialised", "stale"}:
+    assert {o.kind for o in seen if not in_global_memory(o)} == kinds
+    if not kinds & {"race", "race_in_warp", "race_atomic", "uninitialised", "stale"}:
         np.testing.assert_array_equal(args[0], wanted.outputs[0])
 
 

@@ -5,7 +5,7 @@ returns. The kernel's globals are copied with `cuda` and Numba's types replaced.
 with what is decided by vector clocks: a barrier joins the clocks of those that wait at it.
 
 Slow, and written with nothing of the engine in it. Limits: values are NumPy's and Python's, not
-Numba's; a shuffle needs all the lanes it names; races of global memory are not looked for.
+Numba's; a shuffle needs all the lanes it names; a fence orders nothing here (see `releases`).
 """
 
 from __future__ import annotations
@@ -29,9 +29,10 @@ Site = tuple[int, int, str]
 
 @dataclass(frozen=True)
 class Race:
-    """Two threads of a block, one cell, one writes, nothing orders them."""
+    """Two threads, one cell, one writes, nothing orders them; `far` if in two blocks."""
 
     kind: str
+    far: bool
     sites: frozenset[Site]
     array: str
     block: int
@@ -61,18 +62,29 @@ class OracleReport:
 
     def race_cells(self) -> dict[tuple[str, frozenset[Site]], int]:
         """(kind, sites) -> cells, of the worst kind of each pair of sites only."""
-        cells: dict[tuple[str, frozenset[Site]], set[Any]] = defaultdict(set)
-        for race in self.races:
-            cells[race.kind, race.sites].add((race.array, race.block, race.interval, race.cell))
-        return {
-            (kind, sites): len(found)
-            for (kind, sites), found in cells.items()
-            if kind == "race" or ("race", sites) not in cells
-        }
+        return worst_only(self.races)
+
+
+def worst_only(races: set[Race]) -> dict[tuple[str, frozenset[Site]], int]:
+    """(kind, sites) -> cells: a race of one block does not count beside one between blocks."""
+    cells: dict[tuple[str, bool, frozenset[Site]], set[Any]] = defaultdict(set)
+    for race in races:
+        cells[race.kind, race.far, race.sites].add(
+            (race.array, race.block, race.interval, race.cell)
+        )
+    told = {}
+    for (kind, far, sites), found in cells.items():
+        if far or (kind, True, sites) not in cells:
+            told[kind, sites] = len(found)
+    for worst in ("race_between_blocks", "race"):
+        for sites in [s for kind, s in told if kind == worst]:
+            told = {key: n for key, n in told.items() if key[1] != sites or key[0] == worst}
+    return told
 
 
 @dataclass(eq=False)
 class _Access:
+    block: int
     thread: int
     site: Site
     write: bool
@@ -129,6 +141,9 @@ def run(
     ]
     for number in range(int(np.prod(machine.grid))):
         machine.run_block(number, kernel, given)
+    for (name, cell), accesses in machine.global_log.items():
+        for first, second in itertools.combinations(accesses, 2):
+            machine.judge_pair(name, cell, accesses, first, second)
     report.outputs = data
     return report
 
@@ -146,6 +161,7 @@ class _Machine:
         self.grid, self.block, self.report = grid, block, report
         self.count = int(np.prod(block))
         self.back = threading.Semaphore(0)
+        self.global_log: dict[tuple[str, tuple[int, ...]], list[_Access]] = defaultdict(list)
         self.written_before: set[tuple[str, tuple[int, ...]]] = set()
         self.dynamic_bytes = 0
 
@@ -257,15 +273,14 @@ class _Machine:
             self.report.barriers["exited_before_barrier", line] += exited
 
     def record(self, array: _Array, cell: tuple[int, ...], site: Site, bits: bytes) -> None:
-        if array.space != "shared":
-            return
         thread, kind = self.current, site[2]
         turn = thread.turns[site]
         thread.turns[site] += 1
-        self.log[array.name, cell].append(
+        log = self.log if array.space == "shared" else self.global_log
+        log[array.name, cell].append(
             _Access(
-                thread.number, site, kind != "load", kind == "atomic", bits, thread.clock,
-                self.interval, turn,
+                self.block_number, thread.number, site, kind != "load", kind == "atomic", bits,
+                thread.clock, self.interval, turn,
             )
         )  # fmt: skip
 
@@ -273,7 +288,7 @@ class _Machine:
         """All pairs of accesses to every cell."""
         for (name, cell), accesses in self.log.items():
             for first, second in itertools.combinations(accesses, 2):
-                self._judge_pair(name, cell, accesses, first, second)
+                self.judge_pair(name, cell, accesses, first, second)
             for read in accesses:
                 if read.site[2] != "store":
                     self._judge_read(name, cell, accesses, read)
@@ -281,19 +296,24 @@ class _Machine:
             key for key, accesses in self.log.items() if any(a.write for a in accesses)
         }
 
-    def _judge_pair(self, name: str, cell: Any, accesses: Any, a: _Access, b: _Access) -> None:
-        if a.thread == b.thread or not (a.write or b.write) or (a.atomic and b.atomic):
+    def judge_pair(self, name: str, cell: Any, accesses: Any, a: _Access, b: _Access) -> None:
+        """A race, if these two accesses are one."""
+        far = a.block != b.block
+        if (a.thread == b.thread and not far) or not (a.write or b.write):
             return
-        if _before(a, b) or _before(b, a):
+        if (a.atomic and b.atomic) or (not far and (_before(a, b) or _before(b, a))):
             return
         kind = "race" if a.thread // 32 != b.thread // 32 else "race_in_warp"
+        kind = "race_between_blocks" if far else kind
+        near = [c for c in accesses if far or (c.interval, c.block) == (a.interval, a.block)]
         if a.write and b.write:
-            stores = [c for c in accesses if c.write and c.interval == a.interval]
+            stores = [c for c in near if c.write]
             if not any(c.atomic for c in stores) and len({c.bits for c in stores}) == 1:
                 kind = "race_same_value"
-        self.report.races.add(
-            Race(kind, frozenset((a.site, b.site)), name, self.block_number, a.interval, cell)
-        )
+        if a.atomic or b.atomic:
+            kind = "race_atomic"
+        where = (-1, -1) if far else (a.block, a.interval)
+        self.report.races.add(Race(kind, far, frozenset((a.site, b.site)), name, *where, cell))
 
     def _judge_read(self, name: str, cell: Any, accesses: Any, read: _Access) -> None:
         place = accesses.index(read)

@@ -342,7 +342,7 @@ def test_index_of_a_row_out_of_range():
 
 def test_long_intervals_are_folded(monkeypatch):
     """A long loop without a barrier keeps its memory bounded and its race known."""
-    from smemnb.tracing.watchers import races
+    from smemnb.tracing.watchers.races import in_shared
 
     @cuda.jit
     def kernel(out, inp):
@@ -354,7 +354,7 @@ def test_long_intervals_are_folded(monkeypatch):
             acc += tile[(tx + k) % 64]
         out[tx] = acc
 
-    monkeypatch.setattr(races, "LANES_BEFORE_FOLDING", 256)
+    monkeypatch.setattr(in_shared, "LANES_BEFORE_FOLDING", 256)
     found = trace(kernel)[1, 64](np.zeros(64, np.float32), numbers(64)).findings
     assert [finding.kind for finding in found] == ["race"]
 

@@ -10,11 +10,11 @@ from collections.abc import Callable, Sequence
 
 from ...lockstep.watch import Site
 from ..model import Dim3, Observation
-from . import barriers, indices, memory, prices, races
+from . import barriers, indices, memory, prices, races, signals
 from .finding import SEVERITY, Finding, in_order
 from .words import Say, Words
 
-_FAMILIES = (races, barriers, memory, indices, prices)
+_FAMILIES = (races, signals, barriers, memory, indices, prices)
 _SAID: dict[str, Say] = {kind: say for family in _FAMILIES for kind, say in family.SAID.items()}
 
 

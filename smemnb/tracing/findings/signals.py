@@ -1,0 +1,89 @@
+"""Words of races between blocks, beside an atomic, and on flags."""
+
+from __future__ import annotations
+
+from ...lockstep.watch import Site
+from ..model import Observation, place
+from .words import Say, Words, act, cell
+
+
+def _between_blocks(words: Words, seen: Observation) -> tuple[str, str]:
+    cause = f"{_both(words, seen)}; no barrier orders blocks."
+    first, then = seen.site, seen.other
+    alone = then is None or then is first
+    if alone or (then is not None and (first.line, first.text) == (then.line, then.text)):
+        return cause, (
+            "Give every block a cell of its own, or make it one atomic step: cuda.atomic.add, or "
+            "another function of cuda.atomic."
+        )
+    stored = first if first.kind == "store" else then
+    assert stored is not None
+    return cause, (
+        "Split the kernel in two launches, one after the other; or let the blocks signal each "
+        f"other: cuda.threadfence() after {words.line(stored)}, then an atomic of cuda.atomic, and "
+        "an atomic on the same cell before the other line."
+    )
+
+
+def _beside_atomic(words: Words, seen: Observation) -> tuple[str, str]:
+    then = seen.other or seen.site
+    atomic, plain = (seen.site, then) if _is_atomic(seen.site) else (then, seen.site)
+    cause = f"{_both(words, seen)}: one is atomic, the other is not, and nothing orders them."
+    if plain.kind == "store":
+        instead = "cuda.atomic.exch in place of the plain store"
+    else:
+        instead = "the value that the atomic returns"
+    if seen.other_block is not None:
+        ways = f"Use {instead}, or move one of the lines to a launch of its own."
+    else:
+        ways = f"Put cuda.syncthreads() between {words.line(atomic)} and {words.line(plain)}, or "
+        ways += f"use {instead}."
+    return cause, ways
+
+
+def _flag(words: Words, seen: Observation) -> tuple[str, str]:
+    cause = (
+        f"{_both(words, seen)}: a plain load polls what another thread signals; it works only as "
+        "long as the compiler loads again each time."
+    )
+    return cause, (
+        "Poll with an atomic that changes nothing, cuda.atomic.add of 0, and signal with "
+        "cuda.atomic.exch."
+    )
+
+
+def _both(words: Words, seen: Observation) -> str:
+    """Both accesses with thread, warp and block, and the cell they meet in."""
+    if seen.other_block is None:
+        return words.both(seen)
+    then = seen.other or seen.site
+    here = _does(words, seen.site, seen, other=False)
+    there = _does(words, then, seen, other=True)
+    if then is seen.site:
+        there = f"in {_thread(words, seen, other=True)}"
+        here = f"{words.line(seen.site)} {act(seen.site)} in {_thread(words, seen, other=False)}"
+    there = there.removeprefix(f"{words.line(seen.site)} ")
+    return f"{here} and {there}: the same cell {cell(seen)}"
+
+
+def _does(words: Words, site: Site, seen: Observation, other: bool) -> str:
+    return f"{words.line(site)} {act(site)} ({_thread(words, seen, other)})"
+
+
+def _thread(words: Words, seen: Observation, other: bool) -> str:
+    assert seen.other_block is not None
+    extent = tuple(map(max, seen.block, seen.other_block))
+    block = seen.other_block if other else seen.block
+    axes = (extent[0] + 1, extent[1] + 1, extent[2] + 1)
+    return f"{words.thread(seen, other)}, block {place(block, axes)}"
+
+
+def _is_atomic(site: Site) -> bool:
+    return site.kind.startswith("atomic")
+
+
+SAID: dict[str, Say] = {
+    "race_between_blocks": _between_blocks,
+    "race_atomic": _beside_atomic,
+    "race_flag": _flag,
+}

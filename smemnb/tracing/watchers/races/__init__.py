@@ -1,0 +1,162 @@
+"""Races: two threads touch one cell, one of them writes, nothing orders them.
+
+Lockstep order never shows a race in a result, so races are found from the accesses themselves, in
+shared and in global memory. Cells are bytes at virtual addresses: two arrays over the same memory,
+of whatever width, meet there. Local arrays and constants belong to one thread or are never written.
+
+What orders two accesses of different threads:
+
+- between blocks: a barrier of a cooperative grid, or a release by one and an acquire by the other;
+- inside a block: `syncthreads` reached by all its live threads, or release and acquire;
+- inside a warp: `syncwarp` of lanes that both are in. A shuffle or vote orders nothing.
+
+Release and acquire (`order`): a thread runs a fence, then an atomic; another thread's later atomic
+on that cell sees all that the first did before its fence. `threadfence_block` does so inside a
+block, between blocks it takes `threadfence`. Without the fence the atomic orders nothing. Atomics
+never race with each other; with a plain access they do (`signals` says how a load is judged).
+
+Kinds: "race" (two warps of a block), "race_in_warp", "race_between_blocks", "race_atomic" (one side
+an atomic), "race_flag" (a plain load polls what others signal), "race_same_value" (all stores wrote
+the same bits). Of a pair of lines only the worst is told.
+
+**Limits**: what is ordered is judged by the order in which this launch ran: a race that hides
+behind a lock taken in one order may show in another. Of very many accesses only the extremes are
+kept (`in_global`), of very many atomics after fences none: then nothing is told between threads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ....lockstep.watch import Access, ArrayInfo, Barrier, Fence, Site, Watcher
+from ...model import Observation
+from .clocks import Clocks
+from .in_global import GlobalRaces
+from .in_shared import SharedRaces
+from .pairs import BLOCKS, WARPS, Pair
+from .signals import SignalLog
+from .touch import Record
+from .trail import FenceRecord
+
+if TYPE_CHECKING:
+    from ....lockstep.batch import Batch, Launch
+
+__all__ = ["Races"]
+
+Key = tuple[str, bool, Site, Site]
+
+
+class Races(Watcher):
+    """Finds races; `observations()` lists them, one per pair of sites and kind."""
+
+    def __init__(self) -> None:
+        self._found: dict[Key, Observation] = {}
+
+    def start(self, launch: Launch) -> None:
+        """Nothing is known of this launch yet."""
+        self._launch, self._lanes = launch, launch.warps * 32
+        self._found = {}
+        self._clocks, self._log = Clocks(), SignalLog()
+        self._shared = SharedRaces(self._log, self._note)
+        self._global = GlobalRaces(launch, self._log, self._note)
+
+    def begin_batch(self, batch: Batch) -> None:
+        """Blocks that have passed no barrier, with fresh shared memory."""
+        self._clocks.begin(batch)
+        self._shared.begin(batch)
+
+    def access(self, event: Access) -> None:
+        """Put the access aside until it can be compared with others."""
+        space = event.array.space
+        if space not in ("shared", "global"):
+            return
+        record = Record(event, self._clocks.now, self._clocks.tick())
+        if event.kind.startswith("atomic"):
+            self._log.atomic(record)
+        if space == "shared":
+            self._shared.access(record)
+        else:
+            self._global.access(record)
+
+    def fence(self, event: Fence) -> None:
+        """Keep the fence: atomics after it may release what came before."""
+        self._log.fence(FenceRecord(event, self._clocks.now, self._clocks.tick()))
+
+    def barrier(self, event: Barrier) -> None:
+        """End the interval of the blocks that arrived whole, or move a warp's clocks on."""
+        if event.scope == "warp":
+            self._clocks.pass_warp(event)
+            return
+        blocks = self._clocks.pass_block(event)
+        if blocks is None or blocks.any():
+            self._shared.end_interval(blocks, self._clocks.tick())
+
+    def end_batch(self) -> None:
+        """The end of the blocks ends their intervals."""
+        self._shared.end_interval(None, self._clocks.tick())
+        self._global.end_batch()
+
+    def finish(self) -> None:
+        """All accesses to global memory are known."""
+        self._global.examine()
+
+    def observations(self) -> list[Observation]:
+        """One observation per kind and pair of sites; the worst kind of a pair only."""
+        known = self._found
+
+        def worst(key: Key) -> bool:
+            kind, far, *pair = key
+            if not far and (kind, True, *pair) in known:
+                return False
+            for worse in ((BLOCKS, True), (WARPS, False)):
+                if (*worse, *pair) in known:
+                    return kind == worse[0]
+            return True
+
+        return [seen for key, seen in known.items() if worst(key)]
+
+    def _note(self, region: Any, pair: Pair, weight: int) -> None:
+        """Keep the first example of a pair of sites, and count the cells."""
+        key = (pair.kind, pair.scope == BLOCKS, pair.site, pair.other)
+        array, size = pair.array, region.size
+        offset = pair.cells % size * region.unit + region.start - array.base
+        first = int(offset[0]) // array.itemsize
+        cells = pair.cells // size * size + offset // array.itemsize
+        count = len(np.unique(cells)) * weight
+        seen = self._found.get(key)
+        if seen is not None:
+            self._found[key] = replace(seen, count=seen.count + count)
+            return
+        launch, far = self._launch, pair.scope == BLOCKS
+        block, thread = divmod(pair.thread, self._lanes)
+        other_block, other_thread = divmod(pair.other_thread, self._lanes)
+        self._found[key] = Observation(
+            kind=pair.kind,
+            site=pair.site,
+            other=pair.other,
+            array=array,
+            block=launch.block_of(block),
+            thread=launch.thread_of(*divmod(thread, 32)),
+            other_thread=launch.thread_of(*divmod(other_thread, 32)),
+            warp=thread // 32,
+            other_warp=other_thread // 32,
+            other_block=launch.block_of(other_block) if far else None,
+            index=index_of(array, first),
+            count=count,
+        )
+
+
+def index_of(array: ArrayInfo, offset: int) -> tuple[int, ...]:
+    """The index of the element at an offset from the array's lowest address."""
+    index = [0] * len(array.shape)
+    axes = sorted(range(len(index)), key=lambda axis: -abs(array.strides[axis]))
+    for axis in axes:
+        step = abs(array.strides[axis])
+        if step and array.shape[axis] > 1:
+            at, offset = divmod(offset, step)
+            at = min(at, array.shape[axis] - 1)
+            index[axis] = at if array.strides[axis] > 0 else array.shape[axis] - 1 - at
+    return tuple(index)

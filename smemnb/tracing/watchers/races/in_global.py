@@ -1,0 +1,244 @@
+"""Races in global memory: within a block, and between blocks, which no barrier orders.
+
+Accesses are put aside by reference until the launch is over, or too many have come together. Then
+one pass per region (arrays over the same bytes) looks whether each cell was touched once, and if
+not, whether some cell was touched by several threads and written. Only such cells are examined.
+Arrays that the kernel never stores to, by its source, are not watched at all.
+
+**Limits**: when more than `MOST_LANES` accesses have come together, those before count by the
+lowest and highest block that touched a cell at each line; with fences and atomics in the launch,
+such an early access counts as ordered.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .exact import pairs_of
+from .pairs import BLOCKS, Pair, pairs_between_blocks, pairs_in_blocks
+from .signals import SignalLog, addresses, judged
+from .suspects import plain_beside_atomic, suspects
+from .touch import Record, Touch, flat, folded, split
+from .written import never_written, span
+
+if TYPE_CHECKING:
+    from ....lockstep.batch import Launch
+
+Array = np.ndarray[Any, np.dtype[Any]]
+MOST_LANES = 1 << 23
+EARLY = -1  # the time of accesses of which only the extremes are kept
+
+
+@dataclass(eq=False)
+class Region:
+    """Global memory from `start` to `stop` that some arrays look at, in units of bytes."""
+
+    start: int
+    stop: int
+    unit: int
+    records: list[Record]
+    early: list[Touch]
+
+    @property
+    def size(self) -> int:
+        """Units in all."""
+        return -(-(self.stop - self.start) // self.unit)
+
+    def touches(self, write: bool) -> Iterator[Touch]:
+        """The writes, or the reads, one after another."""
+        for touch in self.early:
+            if touch.write == write:
+                yield touch
+        for record in self.records:
+            if (record.event.kind != "load") == write:
+                count = record.moment.shape[0]
+                yield flat(record, self.unit, self.start, 0, count)
+
+
+Found = Callable[[Region, Pair, int], None]
+
+
+class GlobalRaces:
+    """Watches global memory through a launch; `found` is told each racing pair."""
+
+    def __init__(self, launch: Launch, log: SignalLog, found: Found) -> None:
+        self._log, self._found = log, found
+        self._lanes_of_block = launch.warps * 32
+        self._unwatched = never_written(launch)
+        self._records: list[Record] = []
+        self._early: list[tuple[Touch, int, int]] = []  # with address of cell 0 and unit
+        self._lanes = 0
+        self._told: dict[Any, Array] = {}
+
+    def access(self, record: Record) -> None:
+        """Put an access aside."""
+        event = record.event
+        if id(event.array) in self._unwatched:
+            return
+        if event.elements == 1:
+            self._records.append(record)
+        else:
+            self._records += [Record(one, record.moment, record.time) for one in event.cells()]
+        self._lanes += (event.offset.size + event.active.size) * event.elements
+
+    def end_batch(self) -> None:
+        """Examine what has come together, if it is much."""
+        if self._lanes > MOST_LANES:
+            self.examine(keep=True)
+
+    def examine(self, keep: bool = False) -> None:
+        """Look for races in all that was put aside; `keep` what later accesses may race with."""
+        early = []
+        for region in _regions(self._records, self._early):
+            if not any(True for _ in _writes(region)):
+                if keep:
+                    early += self._folded(region)
+                continue
+            if keep or not _touched_once(region):
+                self._examine(region)
+            if keep:
+                early += self._folded(region)
+        self._records, self._early, self._lanes = [], early, 0
+
+    def _folded(self, region: Region) -> list[tuple[Touch, int, int]]:
+        touches = [touch for write in (True, False) for touch in region.touches(write)]
+        merged = folded(_by_site(touches), self._lanes_of_block)
+        return [(touch, region.start, region.unit) for touch in merged]
+
+    def _examine(self, region: Region) -> None:
+        marked = suspects(region.touches(True), lambda: region.touches(False), region.size)
+        if marked is None:
+            return
+        touches = [
+            touch.only(chosen)
+            for write in (True, False)
+            for touch in region.touches(write)
+            if (chosen := marked[touch.cell]).any()
+        ]
+        if any(touch.atomic for touch in touches):
+            marked = plain_beside_atomic(touches, marked)
+            touches = [
+                touch.only(chosen) for touch in touches if (chosen := marked[touch.cell]).any()
+            ]
+        touches.sort(key=lambda touch: touch.time)
+        if touches:
+            self._note(region, touches)
+
+    def _note(self, region: Region, touches: list[Touch]) -> None:
+        """Tell the racing pairs among these touches."""
+        log, lanes = self._log, self._lanes_of_block
+        now = [touch for touch in touches if touch.time > EARLY]
+        keys, cell_of = _cells_in_blocks(now, lanes, region.size)
+        address = [addresses(t, region.start, region.unit, 0, lanes) for t in now]
+        inside_blocks = np.concatenate([np.zeros(0, np.int64), *keys])
+        pairs = pairs_of(now, address, log, lanes, inside_blocks)
+        if pairs is None:
+            inside = [touch.moved(key) for touch, key in zip(now, keys, strict=True)]
+            pairs = pairs_between_blocks(touches, lanes) + pairs_in_blocks(inside)
+        pairs = [
+            pair if pair.scope == BLOCKS else replace(pair, cells=cell_of[pair.cells])
+            for pair in pairs
+        ]
+        for pair in judged(pairs, touches, log.fences, lanes):
+            if len((fresh := self._fresh(region, pair)).cells):
+                self._found(region, fresh, 1)
+
+    def _fresh(self, region: Region, pair: Pair) -> Pair:
+        """The pair without cells it was already told with, where early accesses are kept."""
+        if pair.scope != BLOCKS or not self._early:
+            return pair
+        key = (pair.kind, pair.site, pair.other)
+        address = pair.cells * region.unit + region.start
+        known = self._told.get(key, np.zeros(0, np.int64))
+        self._told[key] = np.union1d(known, address)
+        return replace(pair, cells=pair.cells[~np.isin(address, known)])
+
+
+def _writes(region: Region) -> Iterator[bool]:
+    yield from (True for touch in region.early if touch.write)
+    yield from (True for record in region.records if record.event.kind != "load")
+
+
+def _touched_once(region: Region) -> bool:
+    """Whether no cell was touched twice."""
+    if region.early:
+        return False
+    touched, lanes = np.zeros(region.size, bool), 0
+    for write in (True, False):
+        for touch in region.touches(write):
+            touched[touch.cell] = True
+            lanes += len(touch.cell)
+    return int(np.count_nonzero(touched)) == lanes
+
+
+def _cells_in_blocks(touches: list[Touch], lanes: int, size: int) -> tuple[list[Array], Array]:
+    """Per touch, numbers for (cell, block, interval); and per number the cell.
+
+    There are `size` cells in all; each block and interval has cells of its own beyond that.
+    """
+    if not touches:
+        return [], np.zeros(0, np.int64)
+    cell = np.concatenate([touch.cell for touch in touches]).astype(np.int64)
+    block = np.concatenate([touch.thread // lanes for touch in touches]).astype(np.int64)
+    interval = np.concatenate([touch.moment.intervals(touch.thread) for touch in touches])
+    _, place = np.unique(np.stack([cell, block, interval], 1), axis=0, return_inverse=True)
+    place = place.reshape(-1)
+    cell_of = np.zeros(int(place.max()) + 1, np.int64)
+    _, part = np.unique(np.stack([block, interval], 1), axis=0, return_inverse=True)
+    cell_of[place] = cell + part.reshape(-1) * size
+    ends = np.cumsum([len(touch.cell) for touch in touches])
+    return np.split(place, ends[:-1]), cell_of
+
+
+def _by_site(touches: list[Touch]) -> list[Touch]:
+    """Touches of one site as one."""
+    groups: dict[Any, list[Touch]] = {}
+    for touch in touches:
+        groups.setdefault((touch.site, touch.write, touch.array.dtype), []).append(touch)
+    merged = []
+    for members in groups.values():
+        values = [touch.value for touch in members if touch.value is not None]
+        merged.append(
+            replace(
+                members[-1],
+                cell=np.concatenate([touch.cell for touch in members]),
+                thread=np.concatenate([touch.thread for touch in members]),
+                value=np.concatenate(values) if len(values) == len(members) else None,
+                turn=None,
+                epoch=0,
+                moment=replace(members[-1].moment, interval=0, warp=0),
+                time=EARLY,
+            )
+        )
+    return merged
+
+
+def _regions(records: list[Record], early: list[tuple[Touch, int, int]]) -> list[Region]:
+    """The records by the memory they are about, arrays that overlap together."""
+    arrays = {id(one.event.array): one.event.array for one in records}
+    arrays |= {id(touch.array): touch.array for touch, _, _ in early}
+    regions: list[Region] = []
+    of_array: dict[int, Region] = {}
+    for array in sorted(arrays.values(), key=span):
+        start, stop = span(array)
+        if not regions or start >= regions[-1].stop:
+            regions.append(Region(start, stop, array.itemsize, [], []))
+        region = regions[-1]
+        region.stop = max(region.stop, stop)
+        region.unit = math.gcd(region.unit, array.base - region.start)
+        of_array[id(array)] = region
+    for record in records:
+        region = of_array[id(record.event.array)]
+        region.unit = math.gcd(region.unit, record.event.unit)
+        region.records.append(record)
+    for touch, start, unit in early:
+        region = of_array[id(touch.array)]
+        per, shift = unit // region.unit, (start - region.start) // region.unit
+        moved = touch.moved(touch.cell * per + shift)
+        region.early.append(moved if per == 1 else split(moved, per))
+    return regions

@@ -1,0 +1,85 @@
+"""Which array parameters a kernel may store to, by its source.
+
+A parameter that is only read from (`a[i]`) or asked for its shape cannot race, if no other argument
+is the same memory: its accesses need not be kept. All else (handed to a function, renamed, indexed
+with fewer indices than it has axes) counts as written.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import textwrap
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ....lockstep.batch import Launch
+    from ....lockstep.watch import ArrayInfo
+
+_ASKED = {"shape", "size", "ndim", "strides", "dtype"}
+
+
+def never_written(launch: Launch) -> set[int]:
+    """The ids of the argument arrays that no thread can store to."""
+    arrays = list(_arrays(getattr(launch, "arguments", ())))
+    indices = indices_read(launch.function)
+    read = [one for one in arrays if indices.get(one.name) == {len(one.shape)}]
+    kept = {id(one) for one in read}
+    others = [span(one) for one in arrays if id(one) not in kept]
+    return {id(one) for one in read if not any(_overlap(span(one), other) for other in others)}
+
+
+def span(array: ArrayInfo) -> tuple[int, int]:
+    """The bytes of a global array: address of the first, and past the last."""
+    reach = 0
+    if 0 not in array.shape:
+        steps = zip(array.strides, array.shape, strict=True)
+        reach = sum(abs(step) * (extent - 1) for step, extent in steps)
+    return array.base, array.base + (reach + 1) * array.itemsize
+
+
+def _overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    return one[0] < other[1] and other[0] < one[1]
+
+
+def _arrays(values: Iterable[Any]) -> Iterator[ArrayInfo]:
+    for value in values:
+        if isinstance(value, tuple):
+            yield from _arrays(value)
+        elif hasattr(value, "itemsize") and hasattr(value, "space"):
+            yield value
+
+
+@functools.lru_cache(maxsize=256)
+def indices_read(function: Any) -> dict[str, set[int]]:
+    """Parameters that are only read from or asked for their shape: with how many indices."""
+    try:
+        tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
+    except (OSError, TypeError, SyntaxError):
+        return {}
+    if not isinstance(tree, ast.FunctionDef):
+        return {}
+    found: dict[str, set[int]] = {
+        one.arg: set() for one in (*tree.args.posonlyargs, *tree.args.args)
+    }
+    harmless = {id(node): count for node, count in _harmless(tree)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and node.id in found:
+            if id(node) not in harmless:
+                del found[node.id]
+            elif count := harmless[id(node)]:
+                found[node.id].add(count)
+    return found
+
+
+def _harmless(tree: ast.AST) -> Iterator[tuple[ast.expr, int]]:
+    """Names that are only read here, with the number of indices (0: asked for the shape)."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute) and node.attr in _ASKED:
+            yield node.value, 0
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load):
+            slices = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
+            if not any(isinstance(part, (ast.Slice, ast.Starred)) for part in slices):
+                yield node.value, len(slices)

@@ -24,9 +24,10 @@ from ..numbers.operators import UNARY, static_power
 from .calling.raising import number, raise_in
 from .elements import array_attribute
 from .objects.iterables import Items
+from .objects.merged import settlement
 from .objects.mixed import NUMBERS, Mixed, joined, known
 from .objects.operators import BINARY, COMPARISONS, SYMBOLS
-from .scope import EXPRESSIONS, NOTHING, UNKNOWN, Expression, Frame, Place, Scope, attribute_of
+from .scope import EXPRESSIONS, NOTHING, UNKNOWN, Expression, Frame, Scope, attribute_of
 
 Operation = Callable[[Frame, Mask, LaneValue, LaneValue], LaneValue]
 
@@ -323,7 +324,7 @@ def _compared(scope: Scope, operator: ast.cmpop, node: ast.expr) -> Expression:
 def _bool_op(scope: Scope, node: ast.BoolOp) -> Expression:
     parts = [scope.expression(value) for value in node.values]
     is_and = isinstance(node.op, ast.And)
-    settle = _merged(scope, node)
+    settle = settlement(scope, node)
 
     def run(frame: Frame, mask: Mask) -> LaneValue:
         result = parts[0](frame, mask)
@@ -345,7 +346,7 @@ def _conditional(scope: Scope, node: ast.IfExp) -> Expression:
         scope.expression(node.body),
         scope.expression(node.orelse),
     )
-    settle = _merged(scope, node)
+    settle = settlement(scope, node)
 
     def run(frame: Frame, mask: Mask) -> LaneValue:
         condition = truth(test(frame, mask))
@@ -357,31 +358,6 @@ def _conditional(scope: Scope, node: ast.IfExp) -> Expression:
         return settle(joined(condition, body(frame, yes), orelse(frame, no)))
 
     return run
-
-
-def _merged(scope: Scope, node: ast.expr) -> Callable[[LaneValue], LaneValue]:
-    """The cast to the type that both sides are joined in, though all lanes may take one."""
-    own = scope.outer is None
-    dtype = scope.library.merged(scope.function, _sides(node)) if own else None
-    if dtype is None:
-        return lambda value: value
-
-    def settle(value: LaneValue) -> LaneValue:
-        if isinstance(value, NUMBERS) and value.dtype != dtype:
-            return cast(value, dtype)
-        return value
-
-    return settle
-
-
-def _sides(node: ast.expr) -> list[Place]:
-    """The places of the expressions of which one becomes the value."""
-    if isinstance(node, ast.IfExp):
-        return _sides(node.body) + _sides(node.orelse)
-    if isinstance(node, ast.BoolOp):
-        return [place for value in node.values for place in _sides(value)]
-    line, column = node.end_lineno or 0, node.end_col_offset or 0
-    return [(node.lineno, line, node.col_offset, column)]
 
 
 def _named(scope: Scope, node: ast.NamedExpr) -> Expression:

@@ -51,7 +51,7 @@ class Stuck(KernelStopped):
 
 ROUNDS_BETWEEN_LOOKS = 16  # of any loop, between two looks at the clock
 LOOK_EVERY = 1024  # rounds of a while loop between two looks for progress
-LONG_WAIT = 1 << 16  # rounds without a store, after which another order is tried
+LONG_WAIT = 1 << 15  # rounds without a store, after which another order is tried
 DYNAMIC_BASE = 1 << 20  # virtual address of dynamic shared memory, past any static array
 
 

@@ -72,6 +72,8 @@ def plans(launch: Launch, step: int, order: Order | None, seed: int) -> list[Pla
     """
     check_order(order, seed)
     found, blocks = needs(launch.function), launch.blocks
+    if found:
+        step = min(step, launch.resident_blocks())
     chosen = [Plan(step)] if order is None else [_in_order(blocks, step, found, order, seed)]
     if not found:
         return chosen

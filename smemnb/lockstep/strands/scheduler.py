@@ -24,6 +24,7 @@ from .strand import Strand
 
 MOST_STRANDS = 2048  # threads of Python in flight
 MOST_VAIN_TURNS = 20_000  # turns of busy loops without a store by anyone
+VAIN_TURNS = 512  # the same where another order can be tried
 
 _ASLEEP = ("waiting", "busy")
 
@@ -123,7 +124,7 @@ class Scheduler:
         if self.writes != self._writes_before:
             self._vain, self._writes_before = 0, self.writes
         self._vain += 1
-        if self._vain > MOST_VAIN_TURNS:
+        if self._vain > (VAIN_TURNS if self.launch.may_begin_anew else MOST_VAIN_TURNS):
             raise Stuck(self._explanation())
         self._begun = 0
         self._ready += self._arranged(strands)

@@ -17,6 +17,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -43,6 +44,9 @@ _SYMBOLS |= {operator.eq: "==", operator.ne: "!=", operator.neg: "-"} | _INPLACE
 _MODULES = ("math", "numpy", "builtins")
 
 
+_known: WeakKeyDictionary[Any, list[Observation]] = WeakKeyDictionary()
+
+
 @dataclass(frozen=True)
 class _Operation:
     """One operation in float64: its line, how it is said, and what makes it float64."""
@@ -56,6 +60,12 @@ def double_arithmetic(types: Any) -> list[Observation]:
     """The lines that compute in float64 without need; none unless the kernel is a float32 one."""
     if types is None or not _single(types.argument_types):
         return []
+    if types not in _known:
+        _known[types] = _doubled(types)
+    return _known[types]
+
+
+def _doubled(types: Any) -> list[Observation]:
     functions = [_Function(*parts) for parts in types.typed()]
     if any(function.names_double() for function in functions):
         return []

@@ -11,8 +11,8 @@ rely on their order.
 
 A barrier in a loop of which a launch ran one round only may be there for the next.
 
-**Limits**: a launch that touches more than `LANES_AT_MOST` lane values between needed barriers
-gets no such note.
+**Limits**: a barrier with more than `LANES_AT_MOST` lane values before or behind it, up to the next
+needed barriers, is taken as needed.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, np.dtype[Any]]
 LANES_AT_MOST = 1 << 22
+NEAR = 4
 _NOBODY = np.iinfo(np.int64).max
 
 
@@ -42,7 +43,7 @@ class Orders(Watcher):
     """Finds barriers that order nothing; `observations()` lists them."""
 
     def __init__(self) -> None:
-        self._needed: set[Site] = set()
+        self._needed: set[Site | None] = set()
         self._met: dict[Site, int] = {}
         self._watching, self._touched, self._blocks = False, False, 0
 
@@ -50,7 +51,7 @@ class Orders(Watcher):
         """Remember the launch; one without barriers is not looked at."""
         functions = _functions(launch.function, [])
         names = {name for function in functions for name in function.__code__.co_names}
-        self._loops = [loop for function in functions for loop in _loops(function)]
+        self._functions = functions
         self._launch, self._fenced = launch, any("fence" in name for name in names)
         self._watching = "syncthreads" in names and launch.threads > 1
 
@@ -60,7 +61,7 @@ class Orders(Watcher):
         self._before: list[Access] = []
         self._now: list[Access] = []
         self._pending: Site | None = None
-        self._lanes = 0
+        self._lanes, self._lost = 0, False
 
     def access(self, event: Access) -> None:
         """Put the access aside until the next barrier."""
@@ -70,7 +71,9 @@ class Orders(Watcher):
         self._touched = True
         self._lanes += max(event.offset.size, event.active.size)
         if self._lanes > LANES_AT_MOST:
-            self._watching, self._before, self._now = False, [], []
+            self._lost = True
+            self._needed |= {self._pending} - {None}
+            self._pending, self._before, self._now, self._lanes = None, [], [], 0
 
     def barrier(self, event: Barrier) -> None:
         """Settle the barrier before this one, and begin to ask about this one."""
@@ -80,8 +83,9 @@ class Orders(Watcher):
         site = event.site
         self._met[site] = self._met.get(site, 0) + self._batch.count
         whole = event.arrived is event.live and event.live is self._launch.live
-        if not site.text.endswith("syncthreads()") or not whole:
+        if not site.text.endswith("syncthreads()") or not whole or self._lost:
             self._needed.add(site)
+            self._lost = False
         if site in self._needed:
             self._pending, self._before, self._now, self._lanes = None, [], [], 0
         else:
@@ -112,7 +116,9 @@ class Orders(Watcher):
     def _may_go_round(self, site: Site, times: int) -> bool:
         """Whether a barrier stands in a loop of which this launch ran one round at most."""
         return times <= self._blocks and any(
-            file == site.file and first <= site.line <= last for file, first, last in self._loops
+            file == site.file and first <= site.line <= last
+            for function in self._functions
+            for file, first, last in _loops(function)
         )
 
     def _settle(self) -> None:
@@ -143,7 +149,10 @@ class Orders(Watcher):
                 for events in (self._before, self._now)
             )
             written = any(event.kind != "load" for event in before + now)
-            if before and now and written and self._share_a_cell(before, now):
+            if not (before and now and written):
+                continue
+            near = before[-NEAR:], now[:NEAR]  # as a rule they meet at once
+            if self._share_a_cell(*near) or self._share_a_cell(before, now):
                 return True
         return False
 

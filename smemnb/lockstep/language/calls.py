@@ -32,7 +32,7 @@ from .calling.inner import InnerFunction
 from .calling.methods import METHOD_NAMES, method_of
 from .calling.operator_functions import as_operator
 from .calling.raising import number
-from .objects.mixed import NUMBERS
+from .objects.mixed import NUMBERS, Mixed
 from .scope import EXPRESSIONS, UNKNOWN, Expression, Frame, Scope, attribute_of
 
 
@@ -142,8 +142,9 @@ def _intrinsic(
 
     def run(frame: Frame, mask: Mask) -> LaneValue:
         values, named = arguments.values(frame, mask), arguments.keywords(frame, mask)
-        mask = frame.rest(mask)
-        return meaning(frame.batch, mask, site, *values, **named)
+        if any(isinstance(value, Mixed) for value in values):
+            values = [number(scope, node, frame, mask, value) for value in values]
+        return meaning(frame.batch, frame.rest(mask), site, *values, **named)
 
     return run
 

@@ -19,8 +19,8 @@ from ..memory.sequences import Flat
 from ..memory.views import indexed, is_view
 from ..memory.whole import store_whole
 from ..watch import Site
-from .calling.raising import raise_in
-from .objects.mixed import joined
+from .calling.raising import number, raise_in
+from .objects.mixed import Mixed, joined
 from .scope import EXPRESSIONS, Expression, Frame, Scope, Statement
 
 Index = Callable[[Frame, Mask], tuple[Any, ...]]
@@ -137,8 +137,8 @@ class _Refusals:
         if not isinstance(at, np.ndarray):
             return items[0 if outside else int(at)]
         result = items[0]
-        for number, item in enumerate(items[1:], 1):
-            result = joined((at == number) | (at == number - len(items)), item, result)
+        for place, item in enumerate(items[1:], 1):
+            result = joined((at == place) | (at == place - len(items)), item, result)
         return result
 
     def whole_update(self) -> NoReturn:
@@ -154,6 +154,9 @@ def _read(
 ) -> LaneValue:
     """What a subscript reads: a view, a field, an item of a tuple, an element."""
     batch = frame.batch
+    if isinstance(target, Mixed):
+        target = number(tell.scope, tell.node, frame, mask, target)
+        mask = frame.rest(mask)
     if isinstance(target, KernelArray):
         if target.is_record and at:
             if isinstance(at[0], str) and target.shape:

@@ -11,11 +11,12 @@ import ast
 from typing import Any
 
 from ..lanes import NO_LANE, LaneValue, Mask, both, split, truth
+from .calling.raising import number
 from .elements import assign_element, assign_field, augmented_element, augmented_field
 from .expressions import may_raise, operation
 from .loops import for_loop, rejoined, while_loop
 from .matching import match
-from .objects.mixed import joined
+from .objects.mixed import Mixed, joined
 from .scope import NOTHING, STATEMENTS, Frame, Scope, Statement
 
 Setter = Any  # (frame, mask, value) -> None
@@ -56,12 +57,26 @@ def _assign_tuple(scope: Scope, node: ast.Tuple | ast.List) -> Setter:
     return put
 
 
+def _store_number(scope: Scope, node: ast.Subscript, store: Setter) -> Setter:
+    """Storing an optional value stores its number; lanes that have None raise, as in Numba."""
+
+    def put(frame: Frame, mask: Mask, value: LaneValue) -> None:
+        if value is None or isinstance(value, Mixed):
+            value = number(scope, node, frame, mask, value)
+            mask = frame.rest(mask)
+            if mask is NO_LANE:
+                return
+        store(frame, mask, value)
+
+    return put
+
+
 def setter(scope: Scope, node: ast.expr) -> Setter:
     """The closure that assigns a value to a target."""
     if isinstance(node, ast.Name):
         return _assign_name(scope, node)
     if isinstance(node, ast.Subscript):
-        return assign_element(scope, node)
+        return _store_number(scope, node, assign_element(scope, node))
     if isinstance(node, ast.Attribute):
         return assign_field(scope, node)
     if isinstance(node, (ast.Tuple, ast.List)):
@@ -83,7 +98,7 @@ def _assign(scope: Scope, node: ast.Assign | ast.AnnAssign) -> Statement:
 
         def run_one(frame: Frame, mask: Mask) -> Mask:
             only(frame, mask, value(frame, mask))
-            return mask
+            return frame.rest(mask)
 
         return run_one
 
@@ -93,7 +108,7 @@ def _assign(scope: Scope, node: ast.Assign | ast.AnnAssign) -> Statement:
         if mask is not NO_LANE:
             for put in setters:
                 put(frame, mask, result)
-        return mask
+        return frame.rest(mask)
 
     return run
 

@@ -331,3 +331,22 @@ def global_declared(out, inp):
     global CASES
     i = cuda.grid(1)
     out[i] = inp[i]
+
+
+@case
+def steps_of_an_iterator(out, inp):
+    i = cuda.grid(1)
+    items = iter(range(i % 3, 9, 2))
+    a = next(items)
+    if inp[i] > 0:
+        a = next(items)
+    out[i] = a * 10 + next(items)
+
+
+@case
+def iterator_of_array(out, inp):
+    i = cuda.grid(1)
+    items = iter(inp)
+    for _ in range(i):
+        next(items)
+    out[i] = next(items)

@@ -299,6 +299,44 @@ def none_on_one_path(out, inp):
 
 
 @case
+def none_stored_and_used(out, inp):
+    i = cuda.grid(1)
+    x = None
+    k = None
+    if inp[i] > -9:
+        x = inp[i] + 1
+    if i >= 0:
+        k = i
+    out[i] = x
+    if inp[i] > 2 or x is None:
+        out[i] = x * 2 + abs(k)
+
+
+@case
+def none_for_some(out, inp):
+    i = cuda.grid(1)
+    x = None
+    if inp[i] > 1:
+        x = inp[i]
+    elif inp[i] < -1:
+        x = inp[i] * 3
+    if x is not None and x > 0:
+        out[i] = x
+    elif x is None:
+        out[i] = 100
+
+
+@case
+def none_or_array(out, inp):
+    i = cuda.grid(1)
+    row = None
+    if inp[i] > 1:
+        row = inp
+    if row is not None:
+        out[i] = row[i] * 2
+
+
+@case
 def none_returned(out, inp):
     i = cuda.grid(1)
     r = maybe(inp[i])

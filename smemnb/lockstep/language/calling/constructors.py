@@ -15,7 +15,7 @@ from ...memory.sequences import Flat, extents
 from ...numbers.math_functions import FUNCTIONS, to_bool, to_float
 from ...numbers.typing_rules import BOOL, COMPLEX128, FLOAT64, INT64
 from ...watch import Site
-from ..objects.iterables import Enumerated, Items, Range, Zipped, items_of
+from ..objects.iterables import Enumerated, Items, Range, Started, Zipped, items_of
 from ..objects.mixed import NUMBERS
 from ..objects.operators import BINARY
 from ..scope import Frame
@@ -42,6 +42,20 @@ def _enumerate(
     frame: Frame, mask: Mask, site: Site, items: LaneValue, start: LaneValue = NOUGHT
 ) -> LaneValue:
     return Enumerated(_items(items, site), start)
+
+
+def _iter(frame: Frame, mask: Mask, site: Site, items: LaneValue) -> LaneValue:
+    return Started(_items(items, site))
+
+
+def _next(frame: Frame, mask: Mask, site: Site, started: LaneValue) -> LaneValue:
+    """The next item; a lane that has no more raises StopIteration, as in Numba."""
+    if not isinstance(started, Started):
+        raise TypeError(f"next() of a {type(started).__name__}")
+    item, past = started.next(frame, mask)
+    if past.any():
+        frame.end(past)
+    return item
 
 
 def _zip(frame: Frame, mask: Mask, site: Site, *parts: LaneValue) -> LaneValue:
@@ -144,6 +158,8 @@ BUILTINS: dict[Any, Builtin] = {
     builtins.range: _range,
     builtins.enumerate: _enumerate,
     builtins.zip: _zip,
+    builtins.iter: _iter,
+    builtins.next: _next,
     builtins.tuple: _tuple,
     builtins.len: _len,
     builtins.sum: _sum,

@@ -53,12 +53,19 @@ def raise_in(
 
 
 def number(scope: Scope, node: ast.AST, frame: Frame, mask: Mask, value: LaneValue) -> LaneValue:
-    """The number of an optional value; lanes that have None instead raise, as in Numba."""
+    """An optional value without its None; lanes that have None instead raise, as in Numba."""
     plain, without = unwrapped(value)
     if without is not False:
         lanes = mask & np.asarray(without)
         if lanes.any():
-            raise_in(scope, node, frame, lanes, TypeError, f"expected {plain.dtype}, got None")
+            raise_in(
+                scope,
+                node,
+                frame,
+                lanes,
+                TypeError,
+                f"expected {getattr(plain, 'dtype', 'a value')}, got None",
+            )
     return plain
 
 

@@ -15,6 +15,7 @@ from ...lanes import LaneValue, Mask, cast
 from ...memory import KernelArray, sequences
 from ...numbers.operators import range_dtype
 from ...watch import Site
+from .mixed import joined
 
 
 class Items:
@@ -106,6 +107,26 @@ class Zipped(Items):
     def item(self, frame: _Frame, mask: Mask, at: int) -> LaneValue:
         """One item of each."""
         return tuple(part.item(frame, mask, at) for part in self.parts)
+
+
+class Started:
+    """iter(items): each lane is at a place of its own, and `next` takes it one on."""
+
+    def __init__(self, inner: Items) -> None:
+        self.inner = inner
+        self.at: LaneValue = np.int64(0)
+
+    def next(self, frame: _Frame, mask: Mask) -> tuple[LaneValue, Mask]:
+        """The item at each lane's place, and the lanes that are past the end."""
+        here, at = np.broadcast_arrays(mask, self.at)
+        inside = here & (at < self.inner.count)
+        result: LaneValue = np.int64(0)
+        for turn, place in enumerate(np.unique(np.broadcast_to(at, inside.shape)[inside])):
+            lanes = inside & (at == place)
+            item = self.inner.item(frame, lanes, int(place))
+            result = joined(lanes, item, result) if turn else item
+        self.at = np.where(inside, at + 1, at)
+        return result, here & ~inside
 
 
 def items_of(value: LaneValue, site: Site) -> Items | None:

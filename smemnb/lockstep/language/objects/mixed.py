@@ -110,14 +110,13 @@ _MERGING: tuple[Any, ...] = (NUMBERS, KernelArray)
 
 
 def unwrapped(value: LaneValue) -> tuple[LaneValue, Any]:
-    """(the number of an optional value, the lanes that have None instead or False)."""
+    """(the value without its None, the lanes that have None instead or False)."""
     if value is None:
         return np.int64(0), np.True_
-    if isinstance(value, Mixed):
-        numbers = [option for option in value.options if isinstance(option, NUMBERS)]
-        nones = [at for at, option in enumerate(value.options) if option is None]
-        if len(numbers) == 1 and nones:
-            return numbers[0], value.lanes_of(nones[0])
+    if isinstance(value, Mixed) and len(value.options) == 2:
+        for at, option in enumerate(value.options):
+            if option is None:
+                return value.options[1 - at], value.lanes_of(at)
     return value, False
 
 

@@ -30,7 +30,7 @@ SIMULATOR_LIMIT_S = 300
 
 @dataclass(frozen=True)
 class Work:
-    """A kernel on square matrices with `size` elements per side."""
+    """A kernel on work of a size: matrices with so many elements per side, rows, or values."""
 
     kernel: str
     size: int
@@ -43,6 +43,10 @@ class Work:
     def launch(self) -> tuple[Any, tuple[int, int, int], tuple[int, int, int], tuple[Any, ...]]:
         """The kernel, its grid and block, and fresh arguments."""
         from ..kernels import matmul, transpose
+        from .bench_kernels import MAKERS
+
+        if self.kernel in MAKERS:
+            return MAKERS[self.kernel](self.size)
 
         random = np.random.default_rng(self.size)
         inputs = random.random((2, self.size, self.size), dtype=np.float32)
@@ -58,7 +62,14 @@ class Work:
         return getattr(matmul, self.kernel), (blocks, blocks, 1), block, args
 
 
-BESIDE = (Work("transpose_tiled", 128), Work("transpose_padded", 128), Work("matmul_tiled", 128))
+BESIDE = (
+    Work("transpose_tiled", 128),
+    Work("transpose_padded", 128),
+    Work("matmul_tiled", 128),
+    Work("csr_matvec", 8192),
+    Work("mandelbrot", 128),
+    Work("histogram", 65536),
+)
 SIZES = (64, 128, 256, 512, 1024)
 
 

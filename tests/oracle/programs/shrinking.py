@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -12,23 +13,26 @@ from .comparing import Verdict
 from .writing import Program
 
 
-def shrunk(seed: int, gpu: bool = False, rounds: int = 200) -> str:
+def shrunk(seed: int, gpu: bool = False, seconds: float = 90) -> str:
     """The differing program of a seed made small, with what differs."""
     if gpu:
         from . import gpu as way
     else:
         from . import checking as way  # type: ignore[no-redef]
-    return shrunk_program(writing.program_of(seed), way.check_programs, rounds)
+    return shrunk_program(writing.program_of(seed), way.check_programs, seconds)
 
 
 def shrunk_program(
-    program: Program, check: Callable[[list[Program]], list[Verdict]], rounds: int
+    program: Program, check: Callable[[list[Program]], list[Verdict]], seconds: float
 ) -> str:
-    """The program made small under this check, with what differs."""
+    """The program made small under this check, with what differs; stops when the time is over."""
     best, verdict = program, check([program])[0]
-    for _ in range(rounds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
         candidates = [_with_source(best, text) for text in _smaller(best.source)]
         for start in range(0, len(candidates), 16):
+            if time.monotonic() > end:
+                break
             some = candidates[start : start + 16]
             found = [
                 (candidate, seen)

@@ -1,0 +1,122 @@
+"""Random programs and chosen expressions: the engine against Numba's compiled code.
+
+`python -m tests.oracle.programs --help` runs many more.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from oracle.programs import checking, shrinking, writing
+from oracle.programs.writing import Program
+
+QUICK = 40
+MORE = 640
+
+
+def differences(first: int, last: int) -> list[str]:
+    """What differs in the programs of these seeds."""
+    verdicts = checking.check_seeds(range(first, last))
+    assert sum(not verdict.refused for verdict in verdicts) > 0.7 * (last - first)
+    return [f"seed {v.seed}: {said}" for v in verdicts for said in v.differences]
+
+
+def test_random_programs() -> None:
+    assert differences(0, QUICK) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(QUICK, MORE, 60))
+def test_more_random_programs(first: int) -> None:
+    assert differences(first, first + 60) == []
+
+
+INPUTS = {
+    f"{name}_{dtype}": dtype
+    for name in "ab"
+    for dtype in (*writing.INTEGERS, *writing.FLOATS, *writing.COMPLEX, "bool")
+}
+SCALARS = {"s_bool": "bool", "s_int32": "int32"}
+
+
+def program(body: str, **outputs: str) -> Program:
+    """A program with this body, over the inputs and scalars that it names."""
+    inputs = {name: dtype for name, dtype in INPUTS.items() if name in body}
+    scalars = {name: dtype for name, dtype in SCALARS.items() if name in body}
+    head = f"def kernel({', '.join([*outputs, *inputs, *scalars])}):\n    i = cuda.grid(1)\n"
+    return Program(11, f"{head}    {body}\n", outputs, inputs, scalars)
+
+
+EXPRESSIONS = {
+    # through float64 on its way back: low bits beyond 2**53 are rounded away
+    "a_int64[i] ** 1": "int64",
+    "a_uint64[i] ** 3": "uint64",
+    "a_int64[i] ** (b_uint8[i] & 15)": "int64",
+    "a_int32[i] ** -1": "int64",
+    "a_int32[i] ** -2": "int64",
+    "a_float32[i] ** -3": "float32",
+    "a_float64[i] ** (b_int8[i] % 5)": "float64",
+    "a_float64[i] ** 0": "float64",
+    # CPython's constants, not 64-bit ones
+    "(255 ** (-4 & 15) >> (-1 & 63)) + a_int8[i]": "int64",
+    "7 // 2 * a_float32[i] + 3 ** -1": "float64",
+    "(1 << 63 >> 60) + a_int8[i]": "int64",
+    # signs of zeros
+    "1 / min(a_float64[i] * 0.0, b_float64[i] * 0.0)": "float64",
+    "1 / max(a_float32[i] * 0, b_float32[i] * 0)": "float64",
+    "1 / np.minimum(a_float64[i] * 0.0, b_float64[i] * 0.0)": "float64",
+    "1 / np.fmax(a_float32[i] * 0, b_float32[i] * 0)": "float64",
+    # complex numbers
+    "a_complex64[i] * b_complex64[i] * a_complex64[i]": "complex64",
+    "a_complex128[i] * b_float32[i]": "complex128",
+    "a_complex128[i] / (3 - 4j)": "complex128",
+    "a_complex64[i] / (0.5 + 2j)": "complex128",
+    "complex(a_float64[i], b_float64[i])": "complex128",
+    "complex(a_complex64[i])": "complex128",
+    "(a_complex64[i] if a_bool[i] else b_float64[i]).real": "float64",
+    # one type for both sides, though all threads take one
+    "(a_int32[i] if s_int32 == s_int32 else 0.5) // 3 / 2": "float64",
+    "np.minimum(a_float32[i], (b_float32[i] if s_int32 < 2**31 else b_float64[i]))": "float64",
+    "(a_uint8[i] if True else 9) < b_uint8[i] >= 3": "bool",
+    "(a_int8[i] and b_float32[i]) * 2": "float64",
+    # division, remainder and their signs
+    "a_int64[i] // b_int64[i]": "int64",
+    "a_int64[i] % b_int64[i]": "int64",
+    "a_uint32[i] // b_int8[i]": "int64",
+    "a_float64[i] // b_float64[i]": "float64",
+    "a_float64[i] % b_float64[i]": "float64",
+    "a_float32[i] // b_float32[i]": "float32",
+    "divmod(a_float32[i], b_float32[i])[1]": "float32",
+    "divmod(a_int16[i], b_int16[i])[0]": "int64",
+    "math.fmod(a_float64[i], b_float64[i])": "float64",
+    "math.remainder(a_float64[i], b_float64[i])": "float64",
+    # rounding
+    "round(a_float64[i])": "int64",
+    "round(a_float64[i], 2)": "float64",
+    "round(a_float32[i], -1)": "float32",
+    "math.nextafter(a_float32[i], b_float32[i])": "float32",
+}
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_expressions(expression: str) -> None:
+    """Each over all edges of its types; refused by neither side."""
+    verdict = checking.check_programs(
+        [program(f"out[i] = {expression}", out=EXPRESSIONS[expression])]
+    )[0]
+    assert (verdict.refused, verdict.differences, verdict.exact) == ("", [], 1)
+
+
+def test_a_difference_is_found_and_made_small() -> None:
+    """A wrong engine: the oracle's kernel adds 1, the engine's text does not."""
+    wrong = program("out[i] = (a_int32[i] * 2 + (b_int32[i] - 7)) if a_bool[i] else 0", out="int64")
+
+    def check(programs: list[Program]) -> list[checking.Verdict]:
+        verdicts = checking.check_programs(programs)
+        for one, verdict in zip(programs, verdicts, strict=True):
+            if "b_int32[i] - 7" in one.source:  # what this check calls different
+                verdict.differences = ["differs"]
+        return verdicts
+
+    lines = shrinking.shrunk_program(wrong, check, seconds=30).splitlines()
+    assert lines[-3:] == ["    out[i] = b_int32[i] - 7", "", "differs"]

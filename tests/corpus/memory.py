@@ -280,7 +280,7 @@ def row_times_width_in_64_bits(out, inp, width):
 def offset_in_uint32(out, inp, stride):
     tx = cuda.threadIdx.x
     i = np.uint32(tx // 62 * 62 * stride)  # (1)
-    if i < out.size and tx != 63:
+    if i < out.size and tx == 0:
         out[i] = inp[tx]
 
 
@@ -288,7 +288,7 @@ def offset_in_uint32(out, inp, stride):
 def offset_in_uint64(out, inp, stride):
     tx = cuda.threadIdx.x
     i = tx // 62 * 62 * stride
-    if i < out.size and tx != 63:
+    if i < out.size and tx == 0:
         out[i] = inp[tx]
 
 

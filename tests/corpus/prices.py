@@ -408,8 +408,12 @@ def barrier_before_reuse(out, inp):
     out[cuda.grid(1)] = tile[N - 1 - tx]
 
 
-@buggy("unused_barrier", 8, 2, N, args=vectors(128))  # 4 rounds of 2 blocks
-def barrier_in_a_private_loop(out, inp):
+def _with_ticket():
+    return zeros(128), floats(128), np.zeros(1, np.int32)
+
+
+@buggy("unused_barrier", 8, 2, N, args=_with_ticket)  # 4 rounds of 2 blocks
+def barrier_in_a_private_loop(out, inp, ticket):
     tx = cuda.threadIdx.x
     acc = float32(0)
     for k in range(4):
@@ -419,10 +423,10 @@ def barrier_in_a_private_loop(out, inp):
 
 
 @clean
-def publish_before_ticket(out, inp):
+def publish_before_ticket(out, inp, ticket):
     i = cuda.grid(1)
     out[i] = inp[i]
     cuda.threadfence()
     cuda.syncthreads()
     if cuda.threadIdx.x == 0:
-        cuda.atomic.add(out, 0, float32(1))
+        cuda.atomic.add(ticket, 0, 1)

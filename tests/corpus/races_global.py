@@ -143,7 +143,7 @@ def _blocks(size):
     return lambda: (zeros(1), zeros(4), np.zeros(1, np.int32), floats(size))
 
 
-@buggy("race_flag", 3, 4, N, args=_blocks(256))  # the sums of the three other blocks
+@buggy("race_between_blocks", 3, 4, N, args=_blocks(256))  # the sums of the three other blocks
 def last_block_sum(out, partial, ticket, inp):
     tile = cuda.shared.array(N, float32)
     last = cuda.shared.array(1, int32)
@@ -200,6 +200,96 @@ def queue_in_global(queue, length):  # the length
 def queue_in_global_atomic(queue, length):
     place = cuda.atomic.add(length, 0, 1)
     queue[place] = cuda.grid(1)
+
+
+def _chain():
+    return zeros(256), zeros(4), np.zeros(4, np.int32), floats(256)
+
+
+@buggy("race_between_blocks", 3, 4, N, args=_chain)  # the sums of the three blocks before
+def chained_scan(out, sums, flags, inp):
+    tile = cuda.shared.array(N, float32)
+    before = cuda.shared.array(1, float32)
+    tx, bx = cuda.threadIdx.x, cuda.blockIdx.x
+    tile[tx] = inp[cuda.grid(1)]
+    cuda.syncthreads()
+    if tx == 0:
+        total = float32(0)
+        for k in range(N):
+            total += tile[k]
+        before[0] = 0
+        if bx > 0:
+            while cuda.atomic.add(flags, bx - 1, 0) == 0:
+                pass
+            before[0] = sums[bx - 1]  # (2)
+        sums[bx] = before[0] + total  # (1)
+        cuda.atomic.exch(flags, bx, 1)
+    cuda.syncthreads()
+    out[cuda.grid(1)] = before[0] + tile[tx]
+
+
+@clean
+def chained_scan_fenced(out, sums, flags, inp):
+    tile = cuda.shared.array(N, float32)
+    before = cuda.shared.array(1, float32)
+    tx, bx = cuda.threadIdx.x, cuda.blockIdx.x
+    tile[tx] = inp[cuda.grid(1)]
+    cuda.syncthreads()
+    if tx == 0:
+        total = float32(0)
+        for k in range(N):
+            total += tile[k]
+        before[0] = 0
+        if bx > 0:
+            while cuda.atomic.add(flags, bx - 1, 0) == 0:
+                pass
+            cuda.threadfence()
+            before[0] = sums[bx - 1]
+        sums[bx] = before[0] + total
+        cuda.threadfence()
+        cuda.atomic.exch(flags, bx, 1)
+    cuda.syncthreads()
+    out[cuda.grid(1)] = before[0] + tile[tx]
+
+
+def _handed_over():
+    return zeros(64), zeros(64), np.zeros(1, np.int32), floats(64)
+
+
+@buggy("race_flag", 1, 2, N, args=_handed_over)  # the flag
+def hand_over(out, box, flag, inp):
+    tx = cuda.threadIdx.x
+    if cuda.blockIdx.x == 0:
+        box[tx] = inp[tx]
+        cuda.threadfence()
+        cuda.syncthreads()
+        if tx == 0:
+            cuda.atomic.exch(flag, 0, 1)  # (1)
+    else:
+        if tx == 0:
+            while flag[0] == 0:  # (2)
+                pass
+        cuda.threadfence()
+        cuda.syncthreads()
+        out[tx] = box[N - 1 - tx]
+
+
+@clean
+def hand_over_by_atomics(out, box, flag, inp):
+    tx = cuda.threadIdx.x
+    if cuda.blockIdx.x == 0:
+        box[tx] = inp[tx]
+        cuda.threadfence()
+        cuda.syncthreads()
+        if tx == 0:
+            cuda.atomic.exch(flag, 0, 1)
+    else:
+        if tx == 0:
+            while cuda.atomic.add(flag, 0, 0) == 0:
+                pass
+        cuda.threadfence()
+        cuda.syncthreads()
+        out[tx] = box[N - 1 - tx]
 
 
 @buggy("race", 64, 1, N, args=vectors(64))  # every cell but none with itself: 64

@@ -11,21 +11,7 @@ from smemnb import trace
 from tests.corpus import memory, order, prices, races_global, races_shared  # noqa: F401
 from tests.corpus.pairs import PAIRS, Pair
 
-_GLOBAL = "races in global memory are not looked for yet"
-NOT_YET = {
-    "race_between_blocks-grand_total": _GLOBAL,
-    "race_between_blocks-smooth_in_place": _GLOBAL,
-    "race-smooth_in_one_block": _GLOBAL,
-    "race-scratch_in_global": _GLOBAL,
-    "race_between_blocks-two_phases": _GLOBAL,
-    "race_between_blocks-histogram_in_global": _GLOBAL,
-    "race_between_blocks-queue_in_global": _GLOBAL,
-    "race-reverse_in_place": _GLOBAL,
-    "race_flag-last_block_sum": _GLOBAL,
-    "race_atomic-rank_by_reading": _GLOBAL,
-    "race_atomic-count_with_reset": _GLOBAL,
-    "race_atomic-share_of_total": "atomic against plain is told as a plain race",
-}
+NOT_YET: dict[str, str] = {}
 """Names of pairs whose detector is not there yet, and what is missing."""
 
 

@@ -159,7 +159,7 @@ class Batch:
         self.launch, self.first, self.count = launch, first, count
         self.shape = (count, launch.warps, WARP)
         self.live: Mask = launch.live
-        self.thread_index = launch.thread_index
+        self.thread_index, self.pass_round = launch.thread_index, launch.pass_round
         self.weight, self.watched = weight, bool(launch.watchers) and weight > 0
         self.watchers: Sequence[Watcher] = launch.watchers
         self.writes = 0
@@ -221,10 +221,6 @@ class Batch:
                 f"(the array {name!r} goes past the end); this device gives a block at most "
                 f"{launch.shared_limit:,}. Make the tile smaller."
             )
-
-    def pass_round(self, where: str) -> None:
-        """Note that a loop goes round once more."""
-        self.launch.pass_round(where)
 
     def look(self, where: str, inside: Mask, count: int, still: bool, quiet: bool) -> None:
         """Note what a while loop left behind since the last look.

@@ -6,7 +6,7 @@ from numba import cuda, int32
 
 from smemnb import lockstep, trace
 from smemnb.errors import KernelStopped, LaunchRefused
-from smemnb.lockstep.strands.waiting import needs
+from smemnb.lockstep.strands.waiting import local_bytes, needs
 from smemnb.simulator import devices
 
 
@@ -287,7 +287,7 @@ def half_the_warp_shuffles(lock, out):
 @pytest.mark.parametrize(
     "kernel, grid, arrays, said",
     [
-        (nobody_unlocks, 2, [zeros(1)], r"\(`cuda.atomic.cas\(lock, 0, 0, 1\) != 0`\) never ends: "),
+        (nobody_unlocks, 2, [zeros(1)], r"\(`cuda.atomic.cas\(lock, 0, 0, 1\) != 0`\) never ends"),
         (barrier_behind, 1, [zeros(1)], r"never ends: 32 threads .*; 32 threads wait at cuda.sync"),
         (half_the_warp_shuffles, 1, [zeros(1), zeros(64)], "16 threads wait at cuda.shfl_sync"),
     ],
@@ -418,3 +418,19 @@ def calls_one_that_spins(flag):
 def test_needs(kernel, expected):
     """What a kernel may need is read from its source, and from the functions it calls."""
     assert needs(kernel) == expected
+
+
+WIDE = 40
+
+
+def with_local_arrays(out):
+    table = cuda.local.array((3, WIDE), int32)
+    other = cuda.local.array(shape=7, dtype=np.float64)
+    table[0, 0] = other[0] = 1
+    out[0] = table[0, 0]
+
+
+def test_local_bytes():
+    """3 x 40 of 4 bytes and 7 of 8; a kernel without local arrays has none."""
+    assert local_bytes(with_local_arrays) == 3 * 40 * 4 + 7 * 8
+    assert local_bytes(halves) == 0

@@ -16,7 +16,7 @@ import numpy as np
 from ...errors import LaunchRefused
 from ..lanes import WARP
 from ..watch import Watcher
-from .waiting import needs
+from .waiting import local_bytes, needs
 
 if TYPE_CHECKING:
     from ..batch import Launch
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 Order = Literal["reversed", "random"]
 
 MOST_LANES_TOGETHER = 1 << 19  # of a grid that runs in one batch
+LOCAL_BYTES = 1 << 28  # of the local arrays of a batch
 CREWS = 8  # that a grid is cut into, so that an order of blocks shows
 
 
@@ -71,13 +72,14 @@ def plans(launch: Launch, step: int, order: Order | None, seed: int) -> list[Pla
         LaunchRefused: an unknown order, or a seed that is no whole number from 0.
     """
     check_order(order, seed)
-    found, blocks = needs(launch.function), launch.blocks
+    found, blocks, lanes = needs(launch.function), launch.blocks, launch.warps * WARP
+    step = max(1, min(step, LOCAL_BYTES // max(1, local_bytes(launch.function) * lanes)))
     if found:
         step = min(step, launch.resident_blocks())
     chosen = [Plan(step)] if order is None else [_in_order(blocks, step, found, order, seed)]
     if not found:
         return chosen
-    together = blocks * launch.warps * WARP <= MOST_LANES_TOGETHER
+    together = blocks * lanes <= MOST_LANES_TOGETHER
     if order is None and step < blocks <= launch.resident_blocks() and together:
         chosen = [Plan(blocks)] if "grid" in found else [*chosen, Plan(blocks)]
     by_warp = Plan(1, strands=True, order=order, seed=seed)

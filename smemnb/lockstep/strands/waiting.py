@@ -1,4 +1,4 @@
-"""Which kernels may wait in a loop for what another thread stores, by their source.
+"""What the source of a kernel says of the way to run it: who may wait for whom, how much memory.
 
 A `while` loop can wait if its end depends on memory or on a call: a subscript or call in its
 test, a `break` or `return` in its body, or a variable of the test that the body assigns from such
@@ -11,11 +11,15 @@ from __future__ import annotations
 import ast
 import functools
 import inspect
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 from ...errors import UnsupportedSyntax
+from ..memory.attributes import numpy_dtype
 from ..source import source_tree
 
 _TOUCHES = (ast.Subscript, ast.Call)
@@ -60,12 +64,45 @@ def _taken_from_memory(nodes: list[ast.AST]) -> set[str]:
 @functools.lru_cache(maxsize=256)
 def needs(function: Any) -> frozenset[str]:
     """What a kernel, with the functions it calls, may need: "wait", "grid" (a grid barrier)."""
-    found: set[str] = set()
-    _collect(function, found, set())
+    found = set()
+    for _, node, target in _loops_and_calls(function, set()):
+        if isinstance(node, ast.While) and waits_on_memory(node):
+            found.add("wait")
+        if getattr(target, "__name__", "") == "this_grid":
+            found.add("grid")
     return frozenset(found)
 
 
-def _collect(function: Any, found: set[str], seen: set[Any]) -> None:
+@functools.lru_cache(maxsize=256)
+def local_bytes(function: Any) -> int:
+    """Bytes of the local arrays of one thread, as far as the source tells their sizes."""
+    total = 0
+    for owner, node, target in _loops_and_calls(function, set()):
+        if isinstance(node, ast.Call) and getattr(target, "__qualname__", "") == "local.array":
+            named = {keyword.arg: keyword.value for keyword in node.keywords}
+            named.update(zip(("shape", "dtype"), node.args, strict=False))
+            itemsize = _itemsize(_called(owner, named.get("dtype")))
+            total += _elements(owner, named.get("shape")) * itemsize
+    return total
+
+
+def _elements(function: Any, shape: ast.expr | None) -> int:
+    """Elements of an array of this shape; 0 if only a running kernel knows it."""
+    if isinstance(shape, ast.Tuple):
+        return math.prod(_elements(function, extent) for extent in shape.elts)
+    value = shape.value if isinstance(shape, ast.Constant) else _called(function, shape)
+    return value if isinstance(value, int) else 0
+
+
+def _itemsize(dtype: Any) -> int:
+    try:
+        return numpy_dtype(dtype).itemsize
+    except (TypeError, ValueError):
+        return 8
+
+
+def _loops_and_calls(function: Any, seen: set[Any]) -> Iterator[tuple[Any, ast.AST, Any]]:
+    """(function, while loop or call in it, what is called), through all functions it calls."""
     if function in seen:
         return
     seen.add(function)
@@ -74,18 +111,17 @@ def _collect(function: Any, found: set[str], seen: set[Any]) -> None:
     except UnsupportedSyntax:  # the call itself is refused where it is compiled
         return
     for node in ast.walk(tree):
-        if isinstance(node, ast.While) and waits_on_memory(node):
-            found.add("wait")
+        if isinstance(node, ast.While):
+            yield function, node, None
         if isinstance(node, ast.Call):
             target = _called(function, node.func)
-            if getattr(target, "__name__", "") == "this_grid":
-                found.add("grid")
+            yield function, node, target
             target = getattr(target, "py_func", target)
-            if inspect.isfunction(target) and not target.__module__.startswith(("numba", "numpy")):
-                _collect(target, found, seen)
+            if inspect.isfunction(target) and not (target.__module__ or "").startswith(("numba", "numpy")):
+                yield from _loops_and_calls(target, seen)
 
 
-def _called(function: Any, node: ast.expr) -> Any:
+def _called(function: Any, node: ast.expr | None) -> Any:
     """What a name or a module's attribute stands for in a function, None if that is not known."""
     if isinstance(node, ast.Attribute):
         owner = _called(function, node.value)

@@ -357,3 +357,21 @@ def hash_that_wraps(out, inp, plane):
     h = np.uint32(tx * 2654435761)
     h = np.uint32((h ^ (h >> 15)) * 2246822519)
     cuda.atomic.add(out, h % 64, inp[tx])
+
+
+@buggy("index_overflow", 30, 1, N, args=_wide(1 << 30))  # threads 2..31 take this way
+def chosen_offset(out, inp, far):
+    tx = cuda.threadIdx.x
+    start = np.int32(tx * far) if tx < 32 else tx  # (1)
+    if start >= 0 and start < out.size:
+        out[start] = inp[tx]
+
+
+@clean
+def hash_in_64_bits(out, inp, far):
+    tx = cuda.threadIdx.x
+    h = np.uint64(tx) * np.uint64(0x9E3779B97F4A7C15)
+    h ^= h >> np.uint64(31)
+    h = h * np.uint64(0xBF58476D1CE4E5B9)
+    h %= np.uint64(64)
+    cuda.atomic.add(out, h, inp[tx])

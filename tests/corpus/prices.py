@@ -147,13 +147,13 @@ def turn_flat_padded(out, inp):
     out[ty, tx] = tile[tx * 33 + ty]
 
 
-@buggy("phantom_padding", 992, 1, (32, 32), args=matrices(32, 32))
-def turn_padded_by_a_row(out, inp):
-    tile = cuda.shared.array((32, 64), float32)
+@buggy("phantom_padding", 292, 1, (32, 32), args=matrices(32, 32))
+def turn_padded_and_swizzled(out, inp):  # bank (tx + (ty ^ tx)) % 32: 292 extra over all ty
+    tile = cuda.shared.array((32, 33), float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
-    tile[ty, tx] = inp[ty, tx]
+    tile[ty, tx ^ ty] = inp[ty, tx]
     cuda.syncthreads()
-    out[ty, tx] = tile[tx, ty]  # (1)
+    out[ty, tx] = tile[tx, ty ^ tx]  # (1)
 
 
 @clean

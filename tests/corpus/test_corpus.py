@@ -5,6 +5,8 @@ The kernels are in the manner of real code; their findings were worked out by ha
 
 from __future__ import annotations
 
+import functools
+
 import pytest
 
 from smemnb import trace
@@ -15,7 +17,9 @@ NOT_YET: dict[str, str] = {}
 """Names of pairs whose detector is not there yet, and what is missing."""
 
 
+@functools.cache
 def findings(kernel, pair: Pair):
+    """The findings of one side of a pair."""
     return trace(kernel)[pair.launch](*pair.args()).findings
 
 

@@ -3,7 +3,8 @@
 While a watched kernel is compiled, the expressions that an index is made of are marked: its own
 operators and casts, and those of the variables it names. Only additions, subtractions, products,
 left shifts and integer casts are followed; behind `%`, `//`, `&`, `^`, `|` or `>>` a wrapped value
-is meant (hashes, random numbers). An unwatched kernel is compiled without any of this.
+is meant (hashes, random numbers), and so it is in a variable
+that is assigned again and mixes bits. An unwatched kernel is compiled without any of this.
 
 Numba computes int32 and uint32 in 64 bits, so what wraps is a product of large 64-bit numbers, or
 a cast to a narrower type. **Limits**: an unsigned number below zero is not told here (its access is
@@ -34,29 +35,48 @@ def index_nodes(scope: Scope) -> frozenset[ast.AST]:
     """The operators and casts of a function that an index is made of."""
     known = scope.library.index_nodes
     if scope.tree not in known:
-        known[scope.tree] = frozenset(_collected(scope.tree))
+        known[scope.tree] = frozenset(_collected(scope))
     return known[scope.tree]
 
 
-def _collected(tree: ast.FunctionDef) -> set[ast.AST]:
+def _collected(scope: Scope) -> set[ast.AST]:
     made: dict[str, list[ast.expr]] = {}
-    for name, value in _assigned(tree):
+    for name, value in _assigned(scope.tree):
         made.setdefault(name, []).append(value)
-    waiting, names, found = list(_indices(tree)), set[str](), set[ast.AST]()
+    waiting, names, found = list(_indices(scope.tree)), set[str](), set[ast.AST]()
     while waiting:
         node = waiting.pop()
         if isinstance(node, ast.Name) and node.id not in names:
             names.add(node.id)
-            waiting += made.get(node.id, ())
+            values = made.get(node.id, [])
+            if len(values) < 2 or not any(map(_mixes, values)):
+                waiting += values
         elif isinstance(node, ast.BinOp) and isinstance(node.op, _FOLLOWED):
             found.add(node)
             waiting += [node.left, node.right]
-        elif isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
-            found.add(node)  # a cast, as far as compiling shows
+        elif isinstance(node, ast.Call) and _is_cast(scope, node):
+            found.add(node)
             waiting += node.args
-        elif isinstance(node, (ast.Tuple, ast.UnaryOp)):
+        elif isinstance(node, ast.Tuple | ast.UnaryOp):
             waiting += node.elts if isinstance(node, ast.Tuple) else [node.operand]
+        elif isinstance(node, ast.IfExp):
+            waiting += [node.body, node.orelse]
     return found
+
+
+def _is_cast(scope: Scope, node: ast.Call) -> bool:
+    """Whether a call is a cast to an integer."""
+    if len(node.args) != 1 or node.keywords:
+        return False
+    target = scope.static(node.func)
+    dtype = None if target is UNKNOWN else as_dtype(target)
+    return dtype is not None and dtype.kind in "iu"
+
+
+def _mixes(value: ast.expr) -> bool:
+    """Whether an expression mixes bits, as hashes do: such a variable is meant to wrap."""
+    mixing = ast.Mod | ast.BitAnd | ast.BitOr | ast.BitXor | ast.RShift
+    return any(isinstance(n, ast.BinOp) and isinstance(n.op, mixing) for n in ast.walk(value))
 
 
 def _indices(tree: ast.AST) -> Iterator[ast.expr]:
@@ -71,9 +91,9 @@ def _indices(tree: ast.AST) -> Iterator[ast.expr]:
 def _assigned(tree: ast.AST) -> Iterator[tuple[str, ast.expr]]:
     """Names and the expressions assigned to them, tuple by tuple where both sides are written."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.AugAssign) and isinstance(node.op, _FOLLOWED):
-            if isinstance(node.target, ast.Name):
-                yield node.target.id, node.value
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            plain = isinstance(node.op, _FOLLOWED)
+            yield node.target.id, node.value if plain else _as_binary(node)
         elif isinstance(node, ast.Assign):
             for target in node.targets:
                 if isinstance(target, ast.Name):
@@ -82,6 +102,11 @@ def _assigned(tree: ast.AST) -> Iterator[tuple[str, ast.expr]]:
                     for one, value in zip(target.elts, node.value.elts, strict=False):
                         if isinstance(one, ast.Name):
                             yield one.id, value
+
+
+def _as_binary(node: ast.AugAssign) -> ast.BinOp:
+    """`h ^= x` as `h ^ x`."""
+    return ast.BinOp(ast.Name(ast.unparse(node.target), ast.Load()), node.op, node.value)
 
 
 def _watched(scope: Scope, node: ast.expr) -> bool:
@@ -128,10 +153,8 @@ def _tell_product(
 def _call(scope: Scope, node: ast.Call) -> Expression:
     if not _watched(scope, node):
         return _plain_call(scope, node)
-    target = scope.static(node.func)
-    dtype = None if target is UNKNOWN else as_dtype(target)
-    if dtype is None or dtype.kind not in "iu" or not node.args:
-        return _plain_call(scope, node)
+    dtype = as_dtype(scope.static(node.func))
+    assert dtype is not None  # it was marked as a cast
     value, site = scope.expression(node.args[0]), scope.site(node, "index")
 
     def run(frame: Frame, mask: Mask) -> LaneValue:

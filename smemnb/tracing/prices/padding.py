@@ -68,7 +68,8 @@ def _form(
     columns: Cells = np.any(stored, axis=tuple(range(stored.ndim - 1)))
     used = _used(columns)
     pad = len(columns) - used
-    if 0 < pad and used >= 8 and used & (used - 1) == 0 and not _gains(array, counts, used):
+    power = used >= 8 and used & (used - 1) == 0
+    if 0 < pad <= MOST_PAD and power and not _gains(array, counts, used):
         return "useless", pad, used
     return None
 

@@ -85,8 +85,7 @@ def launch(
         patience_s=patience_s,
         residents=residents,
     )
-    state.types = types
-    state.arguments = arguments.values
+    state.types, state.arguments = types, arguments.values
     chosen = plans(state, max(1, lanes_per_batch // (state.warps * WARP)), order, seed)
     beginning = Beginning([*args, *arguments.records], watchers) if len(chosen) > 1 else None
     pieces = segments or (Segment(0, state.blocks),)

@@ -67,7 +67,7 @@ class KernelArray(Selectable):
         self.name, self.space, self.shape = name, space, shape
         self.dtype, self.itemsize, self.base = dtype, dtype.itemsize, base
         self.is_record = dtype.names is not None
-        self.special = self.is_record or dtype.kind in "SUV"
+        self.special = self.is_record or dtype.kind in "SUV" or space == "const"
         if not unit:
             unit = 1 if self.is_record or dtype.itemsize not in GRID else dtype.itemsize
             if unit != dtype.itemsize and not self.is_record:

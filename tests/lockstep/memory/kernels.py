@@ -48,11 +48,13 @@ def arguments() -> dict[str, Any]:
     nested["c"] = ints("f4", 5) + 1j * ints("f4", 5)
     return {
         "out": np.zeros(64), "a": ints("f4", 40), "b": ints("i4", 64), "A": ints("f4", 6, 7),
-        "B": ints("i4", 3, 4, 5), "E": ints("i2", 2, 3, 2, 2, 3), "F": np.asfortranarray(ints("f4", 5, 4)),
+        "B": ints("i4", 3, 4, 5), "E": ints("i2", 2, 3, 2, 2, 3),
+        "F": np.asfortranarray(ints("f4", 5, 4)),
         "R": ints("f4", 12)[::-1], "S": ints("f8", 9, 8)[1::3, ::2], "Z": np.array(2.5, np.float32),
         "c": (ints("f4", 9) + 1j * ints("f4", 9)).astype("c8"), "u": np.arange(80, dtype=np.uint8),
         "h": ints("f2", 9), "t": ints("?", 9), "r": records, "p": packed, "s": nested,
-        "q": packed["w"], "y": np.zeros((0, 3), np.float32), "o": np.broadcast_to(ints("f4", 4), (5, 4)),
+        "q": packed["w"], "y": np.zeros((0, 3), np.float32),
+        "o": np.broadcast_to(ints("f4", 4), (5, 4)),
     }  # fmt: skip
 
 
@@ -134,7 +136,12 @@ class Seen(Watcher):
     def addresses(self, kind: str = "load", array: str = "") -> list[list[int]]:
         """Per event of this kind the addresses of the active threads of the first block."""
         return [
-            np.broadcast_to(e.address, self.shape)[0][np.broadcast_to(e.active, self.shape)[0]].tolist()
+            _active(e.address, e.active, self.shape)
             for e in self.events
             if e.kind == kind and array in ("", e.array.name)
-        ]  # fmt: skip
+        ]
+
+
+def _active(address: Any, active: Any, shape: tuple[int, ...]) -> list[int]:
+    lanes = np.broadcast_to(active, shape)[0]
+    return [int(at) for at in np.broadcast_to(address, shape)[0][lanes]]

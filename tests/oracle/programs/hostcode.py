@@ -13,6 +13,7 @@ import struct
 from typing import Any
 
 import llvmlite.binding as llvm
+import numpy as np
 
 _SAME = """
 acos acosh asin asinh atan atan2 atanh ceil copysign cos cosh erf erfc exp exp2 expm1 fabs floor
@@ -170,6 +171,84 @@ good:
     return "\n".join(parts)
 
 
+_HALF_FROM = {"f32": "float", "f64": "double", "s16": "i16", "u16": "i16", "s32": "i32",
+              "u32": "i32", "s64": "i64", "u64": "i64"}  # fmt: skip
+_HALF_COMPARED = {"eq": "oeq", "ne": "une", "lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge"}
+_TO_HALF = re.compile(r'asm\s+"cvt\.rn\.f16\.(\w+) [^"]*", "[^"]*"')
+_OF_HALF = re.compile(r'asm\s+"cvt\.(?:rni\.)?(\w+)\.f16 [^"]*", "[^"]*"')
+
+
+@ctypes.CFUNCTYPE(ctypes.c_uint16, ctypes.c_double)
+def _rounded_to_half(value: float) -> int:
+    with np.errstate(all="ignore"):
+        return int(np.float64(value).astype(np.float16).view(np.uint16))
+
+
+llvm.add_symbol("half_bits", ctypes.cast(_rounded_to_half, ctypes.c_void_p).value)
+
+
+def _halves() -> str:
+    """float16 by way of float32 or float64, which hold every result before it is rounded."""
+    parts = ["declare i16 @half_bits(double)"]
+    for name, kind in _HALF_FROM.items():
+        op = "sitofp" if name[0] == "s" else "uitofp"
+        up = {"f32": "fpext", "f64": "bitcast"}.get(name, op)
+        down = {"f32": "%f", "f64": "%d"}.get(name)
+        parts.append(f"""
+define i16 @ptx_half_of_{name}({kind} %x) {{
+  %d = {up} {kind} %x to double
+  %h = call i16 @half_bits(double %d)
+  ret i16 %h
+}}""")
+        cast = f"%r = call {kind} @fpto{name[0]}i_float_{kind}(float %n)"
+        if down:
+            cast = f"%r = {'fpext' if name == 'f64' else 'bitcast'} float %f to {kind}"
+        parts.append(f"""
+define {kind} @ptx_{name}_of_half(i16 %x) {{
+  %h = bitcast i16 %x to half
+  %f = fpext half %h to float
+  %n = call float @llvm.rint.f32(float %f)
+  {cast}
+  ret {kind} %r
+}}""")
+    for name, op in (("pl", "fadd"), ("mi", "fsub"), ("ml", "fmul"), ("dv", "fdiv")):
+        parts.append(_of_halves(f"_Z{name}RK6__halfS1__nbst", f"%r = {op} float %a, %b"))
+    for name, op in _HALF_COMPARED.items():
+        parts.append(_of_halves(f"_Z{name}RK6__halfS1__nbst", f"%c = fcmp {op} float %a, %b"))
+    parts.append(_of_halves("_ZngRK6__half_nbst", "%r = fneg float %a", one=True))
+    parts.append(_of_halves("_ZpsRK6__half_nbst", "%r = fadd float %a, -0.0", one=True))
+    parts.append(
+        _of_halves("_ZL6__habs6__half_nbst", "%r = call float @llvm.fabs.f32(float %a)", one=True)
+    )
+    return "\n".join(["declare float @llvm.rint.f32(float)", *parts])
+
+
+def _of_halves(name: str, compute: str, one: bool = False) -> str:
+    """A function of numba-cuda's float16 library: pointers in, the result behind a pointer."""
+    second = (
+        ""
+        if one
+        else """
+  %bh = load half, ptr %y
+  %b = fpext half %bh to float"""
+    )
+    result = """
+  %d = fpext float %r to double
+  %h = call i16 @half_bits(double %d)
+  store i16 %h, ptr %ret"""
+    if "fcmp" in compute:
+        result = """
+  %z = zext i1 %c to i8
+  store i8 %z, ptr %ret"""
+    return f"""
+define i32 @{name}(ptr %ret, ptr %x{"" if one else ", ptr %y"}) {{
+  %ah = load half, ptr %x
+  %a = fpext half %ah to float{second}
+  {compute}{result}
+  ret i32 0
+}}"""
+
+
 _NOTE = """
 declare double @llvm.rint.f64(double)
 define i64 @__nv_llrint(double %x) {
@@ -187,14 +266,15 @@ define void @note_undefined() {
 }
 """
 _POWERS = _powers("float", "__nv_powif") + _powers("double", "__nv_powi")
-SUPPORT = (
-    _PREDICATES + _EXTREMES + _POWERS + _registers() + _NOTE + _checked_casts() + _checked_shifts()
+SUPPORT = "".join(
+    (_PREDICATES, _EXTREMES, _POWERS, _registers(), _NOTE, _checked_casts(), _checked_shifts())
 )
+SUPPORT += _halves()
 OWN = set(re.findall(r"define \S+ @(\w+)\(", SUPPORT))
 _DECLARED = "\n".join(
     f"declare {kind} @{name}({given})"
     for kind, name, given in re.findall(r"define (\S+) @(\w+)\((.*?)\)", SUPPORT)
-    if re.match("(fpto|shl_|lshr_|ashr_)", name)
+    if re.match("(fpto|shl_|lshr_|ashr_|ptx_.*half)", name)
 )
 
 _REGISTER = re.compile(r'"?llvm\.nvvm\.read\.ptx\.sreg\.(\w+)\.(\w)"?')
@@ -234,6 +314,7 @@ def for_host(text: str) -> str:
     text = "\n".join(map(_opaque, text.splitlines()))
     text = re.sub(r"^target .*$", "", text, flags=re.M)
     text = re.sub(r"^!nvvm.*$", "", text, flags=re.M)
+    text = _OF_HALF.sub(r"@ptx_\1_of_half", _TO_HALF.sub(r"@ptx_half_of_\1", text))
     text = _CHECKED.sub(r"call \4 @\1_\2_\4(\2 \3)", text)
     text = _SHIFTED.sub(r"call \2 @\1_\2(\2 \3, \2 \4)", text)
     return _REGISTER.sub(r"ptx_\1_\2", text) + _DECLARED
@@ -243,7 +324,7 @@ def unknown_names(modules: list[Any]) -> set[str]:
     """Functions that are declared and that neither these modules nor the host has."""
     defined = {f.name for m in modules for f in m.functions if not f.is_declaration}
     asked = {f.name for m in modules for f in m.functions if f.is_declaration}
-    have = OWN | KNOWN
+    have = OWN | KNOWN | {"half_bits"}
     missing = asked - defined - have
     return {name for name in missing if not name.startswith("llvm.") or "nvvm" in name}
 

@@ -14,8 +14,9 @@ SIGNED = ("int8", "int16", "int32", "int64")
 UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
 INTEGERS = SIGNED + UNSIGNED
 FLOATS = ("float32", "float64")
+HALF = "float16"
 COMPLEX = ("complex64", "complex128")
-SCALARS = (BOOL, *INTEGERS, *FLOATS, *COMPLEX)
+SCALARS = (BOOL, *INTEGERS, HALF, *FLOATS, *COMPLEX)
 
 
 class Call(NamedTuple):
@@ -115,7 +116,7 @@ def edges(dtype: str) -> list[Any]:
     tiny = np.finfo(kind).smallest_subnormal
     huge = np.finfo(kind).max
     return [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, tiny, -tiny, huge, -huge, 0.5,
-            1.5, 2.5, -0.5, np.finfo(kind).smallest_normal, 2.0**24 + 1, 2.0**53]  # fmt: skip
+            1.5, 2.5, -0.5, np.finfo(kind).smallest_normal, 2.0**11 + 1, 2.0**24 + 1, 2.0**53]  # fmt: skip
 
 
 def array(dtype: str, size: int, seed: int) -> np.ndarray[Any, Any]:

@@ -19,7 +19,7 @@ import random
 from dataclasses import dataclass, field
 
 from . import vocabulary as words
-from .vocabulary import BOOL, COMPLEX, EXACT, FLOATS, INTEGERS, ROUGH, UNSIGNED
+from .vocabulary import BOOL, COMPLEX, EXACT, FLOATS, HALF, INTEGERS, ROUGH, UNSIGNED
 
 LENGTH = 96  # elements of every array, and threads
 
@@ -51,6 +51,7 @@ class _Writer:
         self.names: dict[str, set[str]] = {}
         self.budget = self.random.randint(2, 7)
         self.flat = self.random.random() < 0.4
+        self.halves = self.random.random() < 0.12  # float16 among the floats
         self.functions: list[tuple[str, list[str]]] = []
 
     # -- expressions: text of the kind asked for
@@ -110,6 +111,8 @@ class _Writer:
     def load(self, kind: str) -> str:
         choice = {"i": INTEGERS, "f": FLOATS, "b": (BOOL,), "c": COMPLEX}[kind]
         dtype = self.random.choice(choice)
+        if kind == "f" and self.halves and self.chance(0.4):
+            dtype = HALF
         if self.chance(0.2) and kind != "c":
             name = f"s_{dtype}"
             self.program.scalars[name] = dtype
@@ -164,7 +167,8 @@ class _Writer:
         if what < 0.78:
             return f"({self.pick('-', '+')}{self.expression('f', depth)})"
         if what < 0.9:
-            return f"{self.pick(*FLOATS)}({self.number(depth)})"
+            kinds = (*FLOATS, HALF) if self.halves else FLOATS
+            return f"{self.pick(*kinds)}({self.number(depth)})"
         return self.chosen_of("f", depth)
 
     def boolean(self, depth: int) -> str:
@@ -194,6 +198,8 @@ class _Writer:
             right = self.expression("c", depth) if self.chance(0.6) else self.number(depth)
             left, right = (left, right) if self.chance(0.7) else (right, left)
             return f"({left} {self.pick('+', '-', '*')} {right})"
+        if what < 0.65:  # by a literal: Numba ends the thread at a complex division by zero
+            return f"({self.expression('c', depth)} / {self.pick(*words.COMPLEX_LITERALS)})"
         if what < 0.75:
             return f"({self.pick('-', '+')}{self.expression('c', depth)})"
         return f"{self.pick(*COMPLEX)}({self.expression(self.pick('c', 'f', 'i'), depth)})"
@@ -266,7 +272,8 @@ class _Writer:
             else:
                 self.line(f"{target} = {text}")
         elif what < 0.8:
-            target, text = self.output(self.random.choice(FLOATS)), self.number(depth)
+            kinds = (*FLOATS, HALF) if self.halves else FLOATS
+            target, text = self.output(self.random.choice(kinds)), self.number(depth)
             self.line(f"{target} {self.pick('', '', '+', '-', '*', '/')}= {text}")
         elif what < 0.9:
             self.line(f"{self.output(BOOL)} = {self.expression('b', depth)}")

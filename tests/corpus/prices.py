@@ -270,6 +270,24 @@ def pairs_together(out, inp):
     out[i] = inp[i] + inp[i + out.size]
 
 
+@buggy("interleaved", 16, 1, N, args=lambda: (zeros(64), floats(64, 3)))  # 2 requests of 12, not 4
+def lengths_of_points(out, points):
+    i = cuda.grid(1)
+    x = points[i, 0]  # (1)
+    y = points[i, 1]
+    z = points[i, 2]
+    out[i] = math.sqrt(x * x + y * y + z * z)
+
+
+@clean
+def lengths_by_fields(out, points):
+    i = cuda.grid(1)
+    x = points[0, i % 3]
+    y = points[1, i % 3]
+    z = points[2, i % 3]
+    out[i] = math.sqrt(x * x + y * y + z * z)
+
+
 def _gather():
     return zeros(64), floats(4096), (np.arange(64) ** 2 % 4096).astype(np.int32)
 

@@ -33,6 +33,7 @@ SEVERITY = {
     "uncoalesced": "warning",
     "phantom_padding": "warning",
     "float64_arithmetic": "warning",
+    "interleaved": "note",
     "scattered": "note",
     "misaligned": "note",
     "shared_occupancy": "note",
@@ -40,13 +41,14 @@ SEVERITY = {
     "unused_barrier": "note",
 }
 PRICES = {"uncoalesced", "phantom_padding", "float64_arithmetic", "scattered", "misaligned"}
-PRICES |= {"shared_occupancy", "unused_shared", "unused_barrier"}
+PRICES |= {"interleaved", "shared_occupancy", "unused_shared", "unused_barrier"}
 """Kinds that cost something and change no result."""
 
 _RANK = {"error": 0, "warning": 1, "note": 2}
 _UNIT = {"uninitialised": "time", "stale": "time", "out_of_range": "time", "wrapped_index": "time"}
 _UNIT |= {"index_overflow": "time", "unused_barrier": "time", "float64_arithmetic": "operation"}
 _UNIT |= {"uncoalesced": "extra sector", "scattered": "extra sector", "misaligned": "extra sector"}
+_UNIT |= {"interleaved": "extra sector"}
 _UNIT |= {"phantom_padding": "extra wavefront", "unused_shared": "byte", "shared_occupancy": "byte"}
 _UNIT |= {"divergent_syncwarp": "thread", "missing_lane": "time"}
 _UNIT |= {"stray_shuffle": "time", "unnamed_lane": "time"}

@@ -29,6 +29,15 @@ def _scattered(words: Words, seen: Observation) -> tuple[str, str]:
     )
 
 
+def _interleaved(words: Words, seen: Observation) -> tuple[str, str]:
+    step = abs(int(seen.detail["step"]))
+    return (
+        f"{_moved(words, seen)}: it takes a part of every {step} bytes, and other accesses "
+        "take the rest.",
+        "A cache may keep the sectors from one to the next; one array per field needs none.",
+    )
+
+
 def _misaligned(words: Words, seen: Observation) -> tuple[str, str]:
     return f"{_moved(words, seen)}: its lanes go from cell to cell, but begin inside a sector.", (
         "Let the first lane of a warp begin at a multiple of 32 bytes: pad the rows of "
@@ -118,6 +127,7 @@ def _name(seen: Observation) -> str:
 
 SAID: dict[str, Say] = {
     "uncoalesced": _uncoalesced,
+    "interleaved": _interleaved,
     "scattered": _scattered,
     "misaligned": _misaligned,
     "phantom_padding": _phantom,

@@ -2,7 +2,8 @@
 
 Judged per expression over the whole launch, from the counts of `watchers/counting.py`: at least
 `FACTOR` times the fewest sectors and `EXTRA` sectors too many in each request. How lanes walk is
-read off the worst request: by one constant step ("uncoalesced"), from place to place as the data
+read off the worst request: by one constant step ("uncoalesced", or "interleaved" where
+other accesses of the kind take all that lies between), from place to place as the data
 say ("scattered"), or cell by cell but off the sectors' edges ("misaligned": by where the work
 begins, not by the length of the rows).
 
@@ -25,16 +26,31 @@ MANY = 32  # requests, before a sector too many in each is worth a note
 def dear_accesses(counts: Iterable[SiteCounts]) -> Iterator[Observation]:
     """One observation per expression that moves far more than it needs, or lies off the edges."""
     counts = [one for one in counts if one.array.space == "global" and one.worst is not None]
+    walks = [(one, *_walk(one)) for one in counts]
     in_step = {one.array.name for one in counts if one.sectors == one.ideal_sectors}
-    for one in counts:
-        step, walk = _walk(one)
+    for one, step, walk in walks:
         extra = one.sectors - one.ideal_sectors
         if walk == "contiguous":
             often = one.requests >= MANY and extra * 2 >= one.requests
             if often and one.array.name not in in_step and _rows_begin_sectors(one):
                 yield _seen(one, "misaligned", step)
         elif one.sectors >= FACTOR * one.ideal_sectors and extra >= EXTRA * one.requests:
-            yield _seen(one, "uncoalesced" if walk == "strided" else "scattered", step)
+            kind = "uncoalesced" if walk == "strided" else "scattered"
+            if kind == "uncoalesced" and _shared_out(one, step, walks):
+                kind = "interleaved"
+            yield _seen(one, kind, step)
+
+
+def _shared_out(one: SiteCounts, step: int, walks: Iterable[tuple[SiteCounts, int, str]]) -> bool:
+    """Whether accesses of one kind to an array take a whole step between them, field by field."""
+    assert one.worst is not None
+    active = one.worst.active.index(True)
+    places = set()
+    for other, its_step, _ in walks:
+        if other.array.name == one.array.name and (its_step, other.kind) == (step, one.kind):
+            assert other.worst is not None
+            places.add(other.worst.address[active] % abs(step))
+    return step != 0 and len(places) * one.width >= abs(step)
 
 
 def _rows_begin_sectors(one: SiteCounts) -> bool:

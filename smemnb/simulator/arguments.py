@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -81,6 +82,7 @@ class Prepared:
             memory[...] = np.frombuffer(b"\xff" * plain.itemsize, plain.dtype)[0]
         else:
             memory = np.array(plain, order="K")
+        _warn_of_copy()
         if how != "In" and plain.flags.writeable:
             self.write_back.append(lambda: np.copyto(plain, memory))
         return memory, plain
@@ -104,6 +106,18 @@ class Prepared:
             self.write_back.append(lambda: array.copy_to_device(memory))
             self._on_gpu[id(value)] = memory
         return self._on_gpu[id(value)], self._on_gpu[id(value)]
+
+
+def _warn_of_copy() -> None:
+    from .devices import simulated_by_numba
+
+    if not simulated_by_numba():
+        from . import seam
+
+        seam.warn(
+            "CUDA_WARN_ON_IMPLICIT_COPY",
+            "Host array used in CUDA kernel will incur copy overhead to/from device.",
+        )
 
 
 def _device_memory(array: Any) -> Any:
@@ -153,8 +167,6 @@ def _check_array(name: str, value: np.ndarray[Any, Any]) -> None:
             f"`{name}` is an array of Python objects. Give it a number type:"
             f" {name}.astype(np.float32); rows of unequal length make such arrays"
         )
-    if kind.kind in "US":
-        raise LaunchRefused(f"`{name}` is an array of texts. Kernels take arrays of numbers")
     if kind.kind in "fc" and kind.itemsize // (1 + (kind.kind == "c")) > 8:
         raise LaunchRefused(f"`{name}` is {kind}, which no GPU has. Pass {name}.astype(np.float64)")
     if not kind.isnative:
@@ -179,6 +191,8 @@ def _scalar(name: str, value: Any) -> tuple[Any, Any]:
                 " Kernels take NumPy arrays, device arrays, numbers and tuples of them:"
                 f" pass {instead.format(name=name, dtype=_dtype_of(value))}"
             )
+    if isinstance(value, Enum):
+        return _member(name, value)
     if isinstance(value, bool):
         return np.bool_(value), value
     if isinstance(value, int) and type(value) is int:
@@ -191,14 +205,19 @@ def _scalar(name: str, value: Any) -> tuple[Any, Any]:
         raise LaunchRefused(f"`{name}` is {value.dtype}, which no GPU has. Pass float({name})")
     if isinstance(value, np.generic):
         return value, value
-    if hasattr(value, "_value_"):
-        raise LaunchRefused(f"`{name}` is a member of an enum. Pass {name}.value")
     to_numpy = next((m for m in ("to_numpy", "numpy") if hasattr(value, m)), None)
     repair = f"pass {name}.{to_numpy}()" if to_numpy else "take the numbers out of it"
     raise LaunchRefused(
         f"`{name}` is of type {type(value).__name__}. Kernels take NumPy arrays, device arrays,"
         f" numbers and tuples of them: {repair}"
     )
+
+
+def _member(name: str, value: Enum) -> tuple[Any, Any]:
+    """A member of an enum stays one: kernels compare members."""
+    if isinstance(value.value, int | float):
+        return value, value
+    raise LaunchRefused(f"`{name}` is a member of an enum that stands for no number: {value!r}")
 
 
 def _integer(name: str, value: int) -> np.signedinteger[Any] | np.unsignedinteger[Any]:

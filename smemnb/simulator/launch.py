@@ -153,22 +153,24 @@ def launch_dimensions(kernel: Any, grid: Any, block: Any) -> tuple[Dim3, Dim3]:
     return _dim3(name, "grid", "blocks", grid), _dim3(name, "block", "threads", block)
 
 
+class SizeRefused(LaunchRefused, TypeError):
+    """A grid or block of something else than whole numbers; Numba raises a TypeError."""
+
+
 def _dim3(name: str, which: str, unit: str, given: Any) -> Dim3:
     sizes = list(given) if isinstance(given, tuple | list) else [given]
+    numba = f"{name}: {which}dim must be a sequence of"  # its own words, for who looks for them
     if not 1 <= len(sizes) <= 3:
-        raise LaunchRefused(
-            f"{name}: {which} {given!r} has {len(sizes)} numbers; it takes one to three (x, y, z)"
-        )
+        raise LaunchRefused(f"{numba} 1, 2 or 3 integers, got {sizes} ({len(sizes)} numbers)")
     for size in sizes:
         if isinstance(size, float | np.floating):
-            raise LaunchRefused(
-                f"{name}: {which} {given!r} holds the float {size!r}; a number of {unit} is a"
-                " whole number. `/` gives a float: write `//`, rounded up as (n + 31) // 32"
+            raise SizeRefused(
+                f"{numba} integers, got {sizes}: it holds the float {size!r}; a number of {unit} is"
+                " a whole number. `/` gives a float: write `//`, rounded up as (n + 31) // 32"
             )
         if not isinstance(size, int | np.integer):
-            raise LaunchRefused(
-                f"{name}: {which} {given!r} holds {size!r}; write whole numbers:"
-                f" {name}[grid, block](...)"
+            raise SizeRefused(
+                f"{numba} integers, got {sizes}: write whole numbers: {name}[grid, block](...)"
             )
         if size < 1:
             raise LaunchRefused(

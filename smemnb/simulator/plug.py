@@ -14,6 +14,7 @@ import importlib
 import linecache
 import os
 from itertools import count
+from math import prod
 from typing import Any
 
 from ..compiled import available
@@ -63,6 +64,7 @@ def _kernel_names(cuda: Any) -> None:
                 setattr(cuda, name, value)
 
 
+_MANY_BLOCKS = 128  # from here on Numba does not warn of few blocks
 _WARNINGS = ("CUDA_LOW_OCCUPANCY_WARNINGS", "CUDA_WARN_ON_IMPLICIT_COPY")
 
 
@@ -106,6 +108,15 @@ class Launch:
         self.dispatcher = dispatcher
         self.griddim, self.blockdim = launch_dimensions(dispatcher, griddim, blockdim)
         self.stream, self.sharedmem = stream, sharedmem
+        blocks = prod(self.griddim)
+        if blocks < _MANY_BLOCKS:
+            from . import seam
+
+            seam.warn(
+                _WARNINGS[0],
+                f"Grid size {blocks} will likely result in GPU under-utilization"
+                " due to low occupancy.",
+            )
 
     def __call__(self, *args: Any) -> None:
         """Launch: the lockstep engine runs the kernel to its end."""

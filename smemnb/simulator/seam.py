@@ -10,6 +10,7 @@ Importing this module imports numba.cuda.
 from __future__ import annotations
 
 import importlib
+import warnings
 from types import ModuleType
 from typing import Any
 
@@ -62,6 +63,16 @@ dispatcher_module: Any = cuda_dispatcher
 typing_context: Any = cuda_target.typing_context
 target_context: Any = cuda_target.target_context
 
+
+def warn(setting: str, text: str) -> None:
+    """A performance warning of Numba's, if its setting asks for it."""
+    config = cuda_dispatcher.config
+    if getattr(config, setting) and not config.DISABLE_PERFORMANCE_WARNINGS:
+        from numba.cuda.cudadrv.devicearray import NumbaPerformanceWarning
+
+        warnings.warn(NumbaPerformanceWarning(text), stacklevel=4)
+
+
 __all__ = [
     "OUT_OF_TREE",
     "CUDACompiler",
@@ -82,6 +93,7 @@ __all__ = [
     "types",
     "typing",
     "typing_context",
+    "warn",
 ]
 
 catch_up()

@@ -14,7 +14,7 @@ import numpy as np
 
 from .order import Nodes, Order
 from .pairs import ATOMIC, BLOCKS, LANES, SAME, WARPS, Pair, agreed_cells
-from .signals import SignalLog, nodes_of
+from .signals import Signals
 from .touch import Touch
 from .trail import FenceRecord, Trail, before, trail_of
 
@@ -26,27 +26,24 @@ MOST_PAIRS = 1 << 22
 
 def pairs_of(
     touches: list[Touch],
-    address: list[Array],
-    log: SignalLog,
+    signals: Signals | None,
     lanes: int,
     cell_in_block: Array | None = None,
 ) -> list[Pair] | None:
     """The racing pairs of sites; None where nothing but barriers of all lanes orders threads.
 
-    `address` names the cells of the touches in all memory; `cell_in_block` as for `exact_pairs`.
+    `lanes` are those of a block, `cell_in_block` is as for `exact_pairs`.
     """
-    partial = log.partial or any(touch.moment.partial for touch in touches)
-    phases = len({touch.moment.phase for touch in touches}) > 1
-    if log.lost:
+    if signals is None or not touches:
+        return None
+    if signals.log.lost:
         return []
-    if not (partial or phases or log.fences) or not touches:
+    phases = len({touch.moment.phase for touch in touches}) > 1
+    if not (signals.partial or phases or len(signals.nodes.trail)):
         return None
-    nodes = nodes_of(log, touches, address, lanes, partial)
-    if not (partial or phases or len(nodes.trail)):
-        return None
-    points = trail_of(touches, [touch.cell for touch in touches], lanes, partial)
+    points = trail_of(touches, [touch.cell for touch in touches], lanes, signals.partial)
     inside = points.cell if cell_in_block is None else cell_in_block
-    return exact_pairs(touches, points, nodes, log.fences, inside)
+    return exact_pairs(touches, points, signals.nodes, signals.log.fences, inside)
 
 
 def exact_pairs(

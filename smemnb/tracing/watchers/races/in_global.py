@@ -13,15 +13,16 @@ such an early access counts as ordered.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .exact import pairs_of
 from .pairs import BLOCKS, Pair, pairs_between_blocks, pairs_in_blocks
-from .signals import SignalLog, addresses, judged
+from .signals import SignalLog, addresses, judged, signals_of
 from .suspects import plain_beside_atomic, suspects
 from .touch import Record, Touch, flat, folded, split
 from .written import never_written, span
@@ -93,16 +94,14 @@ class GlobalRaces:
 
     def examine(self, keep: bool = False) -> None:
         """Look for races in all that was put aside; `keep` what later accesses may race with."""
-        early = []
+        early: list[tuple[Touch, int, int]] = []
+        found: list[tuple[Region, list[Touch]]] = []
         for region in _regions(self._records, self._early):
-            if not any(True for _ in _writes(region)):
-                if keep:
-                    early += self._folded(region)
-                continue
-            if keep or not _touched_once(region):
-                self._examine(region)
+            if any(_writes(region)) and (keep or not _touched_once(region)):
+                found.append((region, _suspected(region)))
             if keep:
                 early += self._folded(region)
+        self._note(found)
         self._records, self._early, self._lanes = [], early, 0
 
     def _folded(self, region: Region) -> list[tuple[Touch, int, int]]:
@@ -110,43 +109,25 @@ class GlobalRaces:
         merged = folded(_by_site(touches), self._lanes_of_block)
         return [(touch, region.start, region.unit) for touch in merged]
 
-    def _examine(self, region: Region) -> None:
-        marked = suspects(region.touches(True), lambda: region.touches(False), region.size)
-        if marked is None:
-            return
-        touches = [
-            touch.only(chosen)
-            for write in (True, False)
-            for touch in region.touches(write)
-            if (chosen := marked[touch.cell]).any()
-        ]
-        if any(touch.atomic for touch in touches):
-            marked = plain_beside_atomic(touches, marked)
-            touches = [
-                touch.only(chosen) for touch in touches if (chosen := marked[touch.cell]).any()
-            ]
-        touches.sort(key=lambda touch: touch.time)
-        if touches:
-            self._note(region, touches)
-
-    def _note(self, region: Region, touches: list[Touch]) -> None:
-        """Tell the racing pairs among these touches."""
+    def _note(self, found: list[tuple[Region, list[Touch]]]) -> None:
+        """Tell the racing pairs among the touches of each region."""
         log, lanes = self._log, self._lanes_of_block
-        now = [touch for touch in touches if touch.time > EARLY]
-        keys, cell_of = _cells_in_blocks(now, lanes, region.size)
-        address = [addresses(t, region.start, region.unit, 0, lanes) for t in now]
-        inside_blocks = np.concatenate([np.zeros(0, np.int64), *keys])
-        pairs = pairs_of(now, address, log, lanes, inside_blocks)
-        if pairs is None:
-            inside = [touch.moved(key) for touch, key in zip(now, keys, strict=True)]
-            pairs = pairs_between_blocks(touches, lanes) + pairs_in_blocks(inside)
-        pairs = [
-            pair if pair.scope == BLOCKS else replace(pair, cells=cell_of[pair.cells])
-            for pair in pairs
+        late = [
+            (region, [touch for touch in touches if touch.time > EARLY])
+            for region, touches in found
         ]
-        for pair in judged(pairs, touches, log.fences, lanes):
-            if len((fresh := self._fresh(region, pair)).cells):
-                self._found(region, fresh, 1)
+        address = [addresses(t, r.start, r.unit, 0, lanes) for r, touches in late for t in touches]
+        signals = signals_of(log, [t for _, touches in late for t in touches], address, lanes)
+        for (region, touches), (_, now) in zip(found, late, strict=True):
+            keys, cell_of = _cells_in_blocks(now, lanes, region.size)
+            inside_blocks = np.concatenate([np.zeros(0, np.int64), *keys])
+            pairs = pairs_of(now, signals, lanes, inside_blocks)
+            if pairs is None:
+                inside = [touch.moved(key) for touch, key in zip(now, keys, strict=True)]
+                pairs = pairs_between_blocks(touches, lanes) + pairs_in_blocks(inside)
+            for pair in judged(_in_cells(pairs, cell_of), touches, log.fences, lanes):
+                if len((fresh := self._fresh(region, pair)).cells):
+                    self._found(region, fresh, 1)
 
     def _fresh(self, region: Region, pair: Pair) -> Pair:
         """The pair without cells it was already told with, where early accesses are kept."""
@@ -157,6 +138,28 @@ class GlobalRaces:
         known = self._told.get(key, np.zeros(0, np.int64))
         self._told[key] = np.union1d(known, address)
         return replace(pair, cells=pair.cells[~np.isin(address, known)])
+
+
+def _in_cells(pairs: list[Pair], cell_of: Array) -> list[Pair]:
+    """Pairs inside blocks with their cells for the numbers of `_cells_in_blocks`."""
+    return [
+        pair if pair.scope == BLOCKS else replace(pair, cells=cell_of[pair.cells]) for pair in pairs
+    ]
+
+
+def _suspected(region: Region) -> list[Touch]:
+    """The touches of cells that several threads touch and one writes, in order of time."""
+    marked = suspects(region.touches(True), lambda: region.touches(False), region.size)
+    if marked is None:
+        return []
+    touches = _only(chain(region.touches(True), region.touches(False)), marked)
+    if any(touch.atomic for touch in touches):
+        touches = _only(touches, plain_beside_atomic(touches, marked))
+    return sorted(touches, key=lambda touch: touch.time)
+
+
+def _only(touches: Iterable[Touch], marked: Array) -> list[Touch]:
+    return [touch.only(chosen) for touch in touches if (chosen := marked[touch.cell]).any()]
 
 
 def _writes(region: Region) -> Iterator[bool]:

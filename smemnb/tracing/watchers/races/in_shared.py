@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from ....lockstep.batch import DYNAMIC_BASE
 from ....lockstep.watch import ArrayInfo
 from .exact import pairs_of
 from .pairs import Pair, pairs_in_blocks
-from .signals import SignalLog, addresses, judged
+from .signals import SignalLog, addresses, judged, signals_of
 from .suspects import plain_beside_atomic, suspects
 from .touch import Record, Touch, flat, folded, split
 
@@ -50,6 +50,14 @@ class Region:
             self.carried = [split(touch.moved(touch.cell * per), per) for touch in self.carried]
 
 
+class Suspected(NamedTuple):
+    """The touches of suspicious cells of a region; each block stands for `weight` of them."""
+
+    region: Region
+    touches: list[Touch]
+    weight: int
+
+
 class SharedRaces:
     """Watches the shared memory of the blocks in flight; `found` is told each racing pair."""
 
@@ -75,21 +83,24 @@ class SharedRaces:
             region.records += [Record(one, record.moment, record.time) for one in event.cells()]
         region.lanes += event.offset.size * event.elements
         if region.lanes > LANES_BEFORE_FOLDING:
-            region.carried = folded(self._examine(region, None))
+            self._tell([self._examine(region, None)])
+            region.carried = folded(self._touches(region, self._batch.count))
             region.records, region.lanes = [], 0
 
     def end_interval(self, blocks: Array | None, time: int) -> None:
         """Examine the blocks that passed a barrier (None: all) at this time."""
-        for region in self._regions:
-            if region.records or region.carried:
-                touches = self._examine(region, blocks)
-                region.records, region.lanes = [], 0
-                region.carried = []
-                if blocks is not None:
-                    stay = ~blocks
-                    region.carried = [t.only(stay[t.cell // region.size]) for t in touches]
+        busy = [region for region in self._regions if region.records or region.carried]
+        self._tell([self._examine(region, blocks) for region in busy])
+        for region in busy:
+            region.carried = [] if blocks is None else self._left(region, ~blocks)
+            region.records, region.lanes = [], 0
         if blocks is None:
             self._since = time
+
+    def _left(self, region: Region, stay: Array) -> list[Touch]:
+        """The touches of blocks that did not arrive."""
+        touches = self._touches(region, self._batch.count)
+        return [touch.only(stay[touch.cell // region.size]) for touch in touches]
 
     def _region(self, array: ArrayInfo) -> Region:
         """The region of an array; arrays over the same bytes share one."""
@@ -105,45 +116,52 @@ class SharedRaces:
         self._of_array[id(array)] = (region, array)
         return region
 
-    def _examine(self, region: Region, blocks: Array | None) -> list[Touch]:
-        """Look for races in the blocks that arrived (None: all); the touches come back."""
-        alike = blocks is None and not region.carried and all(map(_alike, region.records))
-        if alike and not any(record.event.kind != "load" for record in region.records):
-            return []
-        count = 1 if alike else self._batch.count
-        touches = [*region.carried]
-        touches += [
+    def _touches(self, region: Region, count: int) -> list[Touch]:
+        """All that was put aside; `count` 1 if one block stands for all."""
+        flattened = [
             flat(one, region.unit, region.start, region.size, count) for one in region.records
         ]
-        looked = touches
-        if blocks is not None:
-            looked = [touch.only(blocks[touch.cell // region.size]) for touch in touches]
-        reads = [touch for touch in looked if not touch.write]
-        marked = suspects((t for t in looked if t.write), lambda: reads, count * region.size)
-        if marked is not None and any(touch.atomic for touch in looked):
-            marked = plain_beside_atomic(looked, marked)
-        if marked is not None and marked.any():
-            log = self._log.since(self._since)
-            exact = bool(log.fences) or any(touch.moment.partial for touch in looked)
-            if alike and exact:
-                looked = [
-                    flat(one, region.unit, region.start, region.size, self._batch.count)
-                    for one in region.records
-                ]
-                marked, alike = np.tile(marked, self._batch.count), False
-            touches_there = [touch.only(marked[touch.cell]) for touch in looked]
-            for pair in self._pairs(region, log, touches_there):
-                self._found(region, pair, self._batch.count if alike else 1)
-        return touches
+        return region.carried + flattened
 
-    def _pairs(self, region: Region, log: SignalLog, touches: list[Touch]) -> list[Pair]:
-        lanes = self._batch.shape[1] * 32
-        touches = [touch for touch in touches if len(touch.cell)]
-        address = [addresses(t, region.start, region.unit, region.size, lanes) for t in touches]
-        pairs = pairs_of(touches, address, log, lanes)
-        if pairs is None:
-            pairs = pairs_in_blocks(touches)
-        return judged(pairs, touches, log.fences, lanes)
+    def _examine(self, region: Region, blocks: Array | None) -> Suspected:
+        """The touches of suspicious cells, of the blocks that arrived (None: all)."""
+        alike = blocks is None and not region.carried and all(map(_alike, region.records))
+        if alike and not any(record.event.kind != "load" for record in region.records):
+            return Suspected(region, [], 1)
+        count = 1 if alike else self._batch.count
+        touches = self._touches(region, count)
+        if blocks is not None:
+            touches = [touch.only(blocks[touch.cell // region.size]) for touch in touches]
+        reads = [touch for touch in touches if not touch.write]
+        marked = suspects((t for t in touches if t.write), lambda: reads, count * region.size)
+        if marked is not None and any(touch.atomic for touch in touches):
+            marked = plain_beside_atomic(touches, marked)
+        if marked is None or not marked.any():
+            return Suspected(region, [], 1)
+        if alike and (self._log.fences or any(touch.moment.partial for touch in touches)):
+            touches, alike = self._touches(region, self._batch.count), False
+            marked = np.tile(marked, self._batch.count)
+        found = [touch.only(marked[touch.cell]) for touch in touches]
+        weight = self._batch.count if alike else 1
+        return Suspected(region, [touch for touch in found if len(touch.cell)], weight)
+
+    def _tell(self, found: list[Suspected]) -> None:
+        """Tell the racing pairs among the suspicious touches of several regions."""
+        if not any(one.touches for one in found):
+            return
+        log, lanes = self._log.since(self._since), self._batch.shape[1] * 32
+        address = [
+            addresses(touch, one.region.start, one.region.unit, one.region.size, lanes)
+            for one in found
+            for touch in one.touches
+        ]
+        signals = signals_of(log, [t for one in found for t in one.touches], address, lanes)
+        for region, touches, weight in found:
+            pairs = pairs_of(touches, signals, lanes)
+            if pairs is None:
+                pairs = pairs_in_blocks(touches)
+            for pair in judged(pairs, touches, log.fences, lanes):
+                self._found(region, pair, weight)
 
 
 def _alike(record: Record) -> bool:

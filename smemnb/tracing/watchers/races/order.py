@@ -56,6 +56,9 @@ class Order:
         if len(nodes.trail) > MOST_NODES:
             self.unknown = True
             return
+        if not len(nodes.trail):
+            self._released = self._known = [0] * len(points)
+            return
         order = np.lexsort((nodes.trail.order, nodes.trail.block))
         self._nodes = nodes.take(order)
         self._last = neighbours(self._fences, self._nodes.trail, after=False)
@@ -108,7 +111,9 @@ class Order:
         covered[mine] |= before(fences, after[mine], trail, r[mine])
         blocks, intervals = self.points.block[a], self.points.interval[a]
         covered |= _first_after(self._of_blocks, blocks, intervals) < trail.interval[r]
-        covered &= self._nodes.stores[r] & (self.points.order[a] < trail.order[r])
+        covered &= self.points.order[a] < trail.order[r]
+        covered |= self.points.order[a] == trail.order[r]  # the change of the cell itself
+        covered &= self._nodes.stores[r]
         return covered.reshape(len(points), len(nodes))
 
     def _knowledge(self) -> list[int]:

@@ -76,6 +76,26 @@ class SignalLog:
         )
 
 
+@dataclass
+class Signals:
+    """What may order threads besides the barriers of all lanes: nodes and fences."""
+
+    log: SignalLog
+    nodes: Nodes
+    partial: bool
+
+
+def signals_of(
+    log: SignalLog, touches: list[Touch], address: list[Array], lanes: int
+) -> Signals | None:
+    """The signals around these touches, whose addresses are given; None if there cannot be any."""
+    partial = log.partial or any(touch.moment.partial for touch in touches)
+    phases = len({touch.moment.phase for touch in touches}) > 1
+    if not (log.fences or partial or phases):
+        return None
+    return Signals(log, nodes_of(log, touches, address, lanes, partial), partial)
+
+
 def nodes_of(
     log: SignalLog, touches: list[Touch], address: list[Array], lanes: int, partial: bool
 ) -> Nodes:

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from ....lockstep.batch import Launch
 
 Array = np.ndarray[Any, np.dtype[Any]]
-MOST_LANES = 1 << 23
+MOST_LANES = 1 << 24
+MOST_CELLS = 1 << 19  # suspicious ones examined at a time, where no signal orders threads
 EARLY = -1  # the time of accesses of which only the extremes are kept
 
 
@@ -98,7 +99,11 @@ class GlobalRaces:
         found: list[tuple[Region, list[Touch]]] = []
         for region in _regions(self._records, self._early):
             if any(_writes(region)) and (keep or not _touched_once(region)):
-                found.append((region, _suspected(region)))
+                for touches in _suspected(region, bool(self._log.fences)):
+                    if self._log.fences:
+                        found.append((region, touches))
+                    else:
+                        self._note([(region, touches)])
             if keep:
                 early += self._folded(region)
         self._note(found)
@@ -119,13 +124,13 @@ class GlobalRaces:
         address = [addresses(t, r.start, r.unit, 0, lanes) for r, touches in late for t in touches]
         signals = signals_of(log, [t for _, touches in late for t in touches], address, lanes)
         for (region, touches), (_, now) in zip(found, late, strict=True):
-            keys, cell_of = _cells_in_blocks(now, lanes, region.size)
+            keys = _cells_in_blocks(now, lanes, region.size)
             inside_blocks = np.concatenate([np.zeros(0, np.int64), *keys])
             pairs = pairs_of(now, signals, lanes, inside_blocks)
             if pairs is None:
                 inside = [touch.moved(key) for touch, key in zip(now, keys, strict=True)]
                 pairs = pairs_between_blocks(touches, lanes) + pairs_in_blocks(inside)
-            for pair in judged(_in_cells(pairs, cell_of), touches, log.fences, lanes):
+            for pair in judged(pairs, touches, log.fences, lanes):
                 if len((fresh := self._fresh(region, pair)).cells):
                     self._found(region, fresh, 1)
 
@@ -140,22 +145,25 @@ class GlobalRaces:
         return replace(pair, cells=pair.cells[~np.isin(address, known)])
 
 
-def _in_cells(pairs: list[Pair], cell_of: Array) -> list[Pair]:
-    """Pairs inside blocks with their cells for the numbers of `_cells_in_blocks`."""
-    return [
-        pair if pair.scope == BLOCKS else replace(pair, cells=cell_of[pair.cells]) for pair in pairs
-    ]
+def _suspected(region: Region, whole: bool) -> Iterator[list[Touch]]:
+    """The touches of cells that several threads touch and one writes, in order of time.
 
-
-def _suspected(region: Region) -> list[Touch]:
-    """The touches of cells that several threads touch and one writes, in order of time."""
+    Cell by cell they belong together; all come at once if `whole`, else some cells at a time.
+    """
     marked = suspects(region.touches(True), lambda: region.touches(False), region.size)
     if marked is None:
-        return []
-    touches = _only(chain(region.touches(True), region.touches(False)), marked)
-    if any(touch.atomic for touch in touches):
-        touches = _only(touches, plain_beside_atomic(touches, marked))
-    return sorted(touches, key=lambda touch: touch.time)
+        return
+    step = region.size if whole else MOST_CELLS
+    for first in range(0, region.size, step):
+        some = np.zeros_like(marked)
+        some[first : first + step] = marked[first : first + step]
+        if not some.any():
+            continue
+        touches = _only(chain(region.touches(True), region.touches(False)), some)
+        if any(touch.atomic for touch in touches):
+            touches = _only(touches, plain_beside_atomic(touches, some))
+        if touches:
+            yield sorted(touches, key=lambda touch: touch.time)
 
 
 def _only(touches: Iterable[Touch], marked: Array) -> list[Touch]:
@@ -179,23 +187,17 @@ def _touched_once(region: Region) -> bool:
     return int(np.count_nonzero(touched)) == lanes
 
 
-def _cells_in_blocks(touches: list[Touch], lanes: int, size: int) -> tuple[list[Array], Array]:
-    """Per touch, numbers for (cell, block, interval); and per number the cell.
+def _cells_in_blocks(touches: list[Touch], lanes: int, size: int) -> list[Array]:
+    """Per touch, numbers of the cells that differ between blocks and intervals.
 
-    There are `size` cells in all; each block and interval has cells of its own beyond that.
+    There are `size` cells in all: a number's remainder is the cell.
     """
-    if not touches:
-        return [], np.zeros(0, np.int64)
-    cell = np.concatenate([touch.cell for touch in touches]).astype(np.int64)
-    block = np.concatenate([touch.thread // lanes for touch in touches]).astype(np.int64)
-    interval = np.concatenate([touch.moment.intervals(touch.thread) for touch in touches])
-    _, place = np.unique(np.stack([cell, block, interval], 1), axis=0, return_inverse=True)
-    place = place.reshape(-1)
-    cell_of = np.zeros(int(place.max()) + 1, np.int64)
-    _, part = np.unique(np.stack([block, interval], 1), axis=0, return_inverse=True)
-    cell_of[place] = cell + part.reshape(-1) * size
-    ends = np.cumsum([len(touch.cell) for touch in touches])
-    return np.split(place, ends[:-1]), cell_of
+    places = [(touch.thread // lanes, touch.moment.intervals(touch.thread)) for touch in touches]
+    most = max((int(interval.max(initial=0)) for _, interval in places), default=0) + 1
+    return [
+        touch.cell + size * (block.astype(np.int64) * most + interval)
+        for touch, (block, interval) in zip(touches, places, strict=True)
+    ]
 
 
 def _by_site(touches: list[Touch]) -> list[Touch]:

@@ -172,7 +172,7 @@ def _read(
         return tell.tuple_item(target, at[0], frame, mask)
     if isinstance(target, Flat):
         return target.load(batch, at[0], mask, site)
-    if hasattr(target, "each"):  # lanes differ in what they index
+    if hasattr(target, "options"):  # lanes differ in what they index
         return target.each(lambda option, lanes: _read(option, at, frame, mask & lanes, site, tell))
     return tell.no_array()
 
@@ -222,7 +222,7 @@ def _store(
     if isinstance(target, Flat):
         target.save(batch, at[0], mask, site, value)
         return
-    if hasattr(target, "each"):
+    if hasattr(target, "options"):
         for number, option in enumerate(target.options):
             lanes = mask & target.lanes_of(number)
             if lanes.any():

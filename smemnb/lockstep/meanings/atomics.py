@@ -19,6 +19,7 @@ import numpy as np
 
 from ..lanes import EVERY_LANE, LaneValue, Mask, cast, spread
 from ..memory import KernelArray
+from ..memory.choices import of_each
 from ..watch import Access, Site
 from .updates import CAS, OPERATIONS, in_order, swaps
 
@@ -135,10 +136,14 @@ def compare_and_swap(
 
 
 MEANINGS: dict[str, tuple[Meaning, str]] = {
-    **{f"atomic.{name}": (partial(_old_values, name), "atomic_add") for name in OPERATIONS},
-    "atomic.cas": (cas, "atomic_cas"),
-    "atomic.compare_and_swap": (compare_and_swap, "atomic_cas"),
+    **{
+        f"atomic.{name}": (of_each(partial(_old_values, name)), "atomic_add") for name in OPERATIONS
+    },
+    "atomic.cas": (of_each(cas), "atomic_cas"),
+    "atomic.compare_and_swap": (of_each(compare_and_swap), "atomic_cas"),
 }
 
-WITHOUT_RESULT: dict[str, Meaning] = {f"atomic.{name}": partial(_no_result, name) for name in _AT}
+WITHOUT_RESULT: dict[str, Meaning] = {
+    f"atomic.{name}": of_each(partial(_no_result, name)) for name in _AT
+}
 """Meanings of the same names for a call that is a statement of its own."""

@@ -10,10 +10,13 @@ issues one for all of them.
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...errors import KernelStopped
 from ..lanes import LaneValue, Mask, chosen
 from ..watch import Site
 from .arrays import KernelArray
@@ -120,15 +123,20 @@ class ChosenArray(KernelArray):
         seen = [(lanes & mask, array) for lanes, array in self.parts]
         return [(lanes, array) for lanes, array in seen if lanes.any()]
 
+    def each(self, mask: Mask, apply: Callable[[Mask, KernelArray], Any]) -> Any:
+        """`apply(lanes, array)` for each array, the results joined lane by lane."""
+        result: Any = None
+        for lanes, array in self.lanes_of(mask):
+            value = apply(lanes, array)
+            result = value if result is None else chosen(lanes, value, result)
+        return result
+
     def load(
         self, batch: Batch, index: tuple[LaneValue, ...], mask: Mask, site: Site
     ) -> LaneValue | KernelArray:
         """The elements at this index, or what is left of each array."""
-        result: Any = None
-        for lanes, array in self.lanes_of(mask):
-            value = array.load(batch, index, lanes, site)
-            result = value if result is None else chosen(lanes, value, result)
-        return np.zeros((), self.dtype)[()] if result is None else result
+        found = self.each(mask, lambda lanes, array: array.load(batch, index, lanes, site))
+        return np.zeros((), self.dtype)[()] if found is None else found
 
     def save(
         self, batch: Batch, index: tuple[LaneValue, ...], mask: Mask, site: Site, value: LaneValue
@@ -136,6 +144,42 @@ class ChosenArray(KernelArray):
         """Write to each array in its lanes."""
         for lanes, array in self.lanes_of(mask):
             array.save(batch, index, lanes, site, value)
+
+    def place(
+        self, batch: Batch, index: tuple[LaneValue, ...], mask: Mask, site: Site
+    ) -> tuple[LaneValue, Mask]:
+        """Refused: the lanes are in different arrays.
+
+        Raises:
+            KernelStopped: always.
+        """
+        raise KernelStopped(
+            f"line {site.line}: {site.text} is given an array that is another one in some threads. "
+            "Branch around the call, with one array on each side."
+        )
+
+
+def of_parts(view: Callable[..., KernelArray]) -> Callable[..., KernelArray]:
+    """A function from array to view, made of each array where they stand side by side."""
+
+    @functools.wraps(view)
+    def run(array: KernelArray, *rest: Any) -> KernelArray:
+        if not isinstance(array, ChosenArray):
+            return view(array, *rest)
+        return ChosenArray([(lanes, view(one, *rest)) for lanes, one in array.parts])
+
+    return run
+
+
+def of_each(meaning: Callable[..., Any]) -> Callable[..., Any]:
+    """A meaning whose first argument is an array, made on each array for its own lanes."""
+
+    def run(batch: Batch, mask: Mask, site: Site, array: KernelArray, *rest: Any) -> Any:
+        if not isinstance(array, ChosenArray):
+            return meaning(batch, mask, site, array, *rest)
+        return array.each(mask, lambda lanes, one: meaning(batch, lanes, site, one, *rest))
+
+    return run
 
 
 def _pick(mask: Mask, new: Any, old: Any) -> Any:

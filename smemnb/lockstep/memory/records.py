@@ -34,6 +34,13 @@ def copy_record(
     target: KernelArray, source: KernelArray, batch: Batch, mask: Mask, site: Site
 ) -> None:
     """Copy one record over another in the lanes of the mask."""
+    from .choices import parts_of
+
+    for lanes, one in parts_of(source):
+        _copy(target, one, batch, mask & lanes, site)
+
+
+def _copy(target: KernelArray, source: KernelArray, batch: Batch, mask: Mask, site: Site) -> None:
     size = target.itemsize
     ends = [_start(array) for array in (source, target)]
     for array in (source, target):

@@ -17,6 +17,7 @@ from ...errors import KernelStopped
 from ..lanes import LaneValue, Mask
 from ..watch import Site
 from .arrays import GRID, KernelArray, Shape, c_strides
+from .choices import ChosenArray, of_parts
 from .stores import UINT8
 from .unaligned import ByteStore
 
@@ -88,6 +89,8 @@ def indexed(
     array: KernelArray, batch: Batch, index: tuple[Any, ...], mask: Mask, site: Site
 ) -> LaneValue | KernelArray:
     """The elements or the view that this index of numbers, slices and new axes gives."""
+    if isinstance(array, ChosenArray):
+        return array.each(mask, lambda lanes, one: indexed(one, batch, index, lanes, site))
     items = with_all_axes(index, len(array.shape))
     if not is_view(tuple(items)):
         return array.load(batch, tuple(items), mask, site)
@@ -151,6 +154,7 @@ def _with(
     return view.derived(array, valid)
 
 
+@of_parts
 def transposed(array: KernelArray, axes: tuple[int, ...] | None = None) -> KernelArray:
     """The array with its axes in this order, or in reverse."""
     order = range(len(array.shape))[::-1] if axes is None else axes
@@ -158,6 +162,7 @@ def transposed(array: KernelArray, axes: tuple[int, ...] | None = None) -> Kerne
     return _with(array, shape, strides, array.start, array.valid)
 
 
+@of_parts
 def reshaped(array: KernelArray, shape: Shape, where: str) -> KernelArray:
     """The same elements in another shape, one extent of which may be -1.
 
@@ -219,6 +224,7 @@ def raveled(array: KernelArray, where: str) -> KernelArray:
     return reshaped(array, (-1,), where)
 
 
+@of_parts
 def seen_as(array: KernelArray, dtype: np.dtype[Any], where: str) -> KernelArray:
     """The same bytes as elements of another dtype.
 
@@ -272,6 +278,7 @@ def in_bytes(
     return view.derived(array, array.valid)
 
 
+@of_parts
 def field_of(array: KernelArray, name: str) -> KernelArray:
     """One field of every record of an array (or of the one record of a reference)."""
     assert array.dtype.fields is not None
@@ -285,6 +292,7 @@ def field_of(array: KernelArray, name: str) -> KernelArray:
     return in_bytes(array, dtype, shape, strides, start)
 
 
+@of_parts
 def half_of(array: KernelArray, name: str) -> KernelArray:
     """`.real` or `.imag` of an array: of a real array itself, and nothing."""
     if array.dtype.kind != "c":

@@ -15,6 +15,7 @@ from ...errors import KernelStopped
 from ..lanes import LaneValue, Mask
 from ..watch import Site
 from .arrays import KernelArray, Shape
+from .choices import ChosenArray
 from .records import is_record, load_at
 
 if TYPE_CHECKING:
@@ -55,7 +56,10 @@ def store_whole(
         return value.load(batch, at, here, loading)
 
     places = list(each_index(target.shape, mask))
-    if value.memory is target.memory:  # they may overlap: all is read before anything is written
+    several = isinstance(value, ChosenArray) or isinstance(target, ChosenArray)
+    if (
+        several or value.memory is target.memory
+    ):  # they may overlap: all is read before anything is written
         values = [read(index, here) for index, here in places]
         for (index, here), one in zip(places, values, strict=True):
             target.save(batch, index, here, site, one)

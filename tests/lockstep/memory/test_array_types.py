@@ -14,7 +14,7 @@ from smemnb.lockstep.memory import global_arrays
 from smemnb.lockstep.memory.attributes import numpy_dtype
 from smemnb.simulator.inference import infer
 
-from .kernels import NESTED, PACKED, RECORD, in_engine, kernel_of
+from .kernels import NESTED, PACKED, RECORD, arguments, in_engine, kernel_of
 
 DATES = np.array(["2021-03-04T05:06:07", "1969-12-31T23:59:59", "NaT", "2030-01-01"], "M8[s]")
 DURATIONS = np.array([90, -7, 13, 86400], "m8[s]")
@@ -94,6 +94,28 @@ def test_texts(dtype):
     launch(kernel, (1, 1, 1), (4, 1, 1), (same, words))
     assert same.tolist() == [1, 0, 1, 0]
     assert words.tolist() == np.array(["abc", "de", "abc", "de"], dtype).tolist()
+
+
+@pytest.mark.parametrize(
+    ("body", "name", "added"),
+    [
+        ('cuda.atomic.add(r["n"], i % 8, 1)', "r", {("n", k): 4 for k in range(8)}),
+        ("cuda.atomic.add(b[3:], i % 8, 1)", "b", {k + 3: 4 for k in range(8)}),
+        ("cuda.atomic.add(A.T, (i % 7, 2), 1)", "A", {(2, k): 5 - (k > 3) for k in range(7)}),
+        ("w = A[i % 4]\ncuda.atomic.add(w, 6, 1)", "A", {(k, 6): 8 for k in range(4)}),
+        ("cuda.atomic.add(c.real, i % 2, 1)", "c", {0: 16, 1: 16}),
+        ("w = a if i % 4 else R\ncuda.atomic.add(w, 0, 1)", "a", {0: 24}),
+        ("w = a if i % 4 else R\ncuda.atomic.add(w, 0, 1)", "R", {0: 8}),
+        ("w = a if i % 4 else R\nout[i] = cuda.atomic.add(w, 5, 1)", "R", {5: 8}),
+    ],
+)
+def test_atomics_through_views(body, name, added):
+    """Every one of 32 threads adds once, to the cells of the array behind the view."""
+    expected = arguments()[name]
+    for place, count in added.items():
+        column, at = (expected[place[0]], place[1]) if name == "r" else (expected, place)
+        column[at] += count
+    np.testing.assert_array_equal(in_engine(body, threads=32)[name], expected)
 
 
 def test_record_argument():

@@ -92,6 +92,11 @@ out[i] = S.strides[0] + S.strides[1] + R.strides[0] + B.T.strides[2] + q.strides
 out[i] = y.size + y.shape[1] + len(y) + y[:, 1:].shape[1]
 w = A[0] if i % 3 else A[i % 6]; out[i] = w[i % 7]
 w = a if i % 3 else R; out[i] = w[i % 12]
+w = (a if i % 3 else R)[i % 4 :]; out[i] = w[i % 7] + w.size
+w = (A[:4] if i % 3 else F.T[:, :5]).T[i % 5]; out[i] = w[i % 4]
+w = (a if i % 3 else R).view(np.int32); out[i] = w[i % 12]
+w = (c if i % 3 else c[::-1]).imag; out[i] = w[i % 9]
+w = a if i % 3 else R; out[i] = w[:: -2][i % 6] + w[1:5].sum()
 w = a[2:] if i % 3 else R[:7]; out[i] = w[i % 7] + w.size
 w = A[i % 6] if i % 2 else A[:, i % 7]; out[i] = w[i % 6] + w.shape[0] + w.strides[0]
 """.strip().splitlines()
@@ -128,6 +133,7 @@ t[i % 9] = i % 9
 q[i % 8] = i % 8
 q[1:3] = 5
 w = a if i % 2 else R; w[i % 12] = i % 12
+w = a if i % 2 else R; w[i % 5 : i % 5 + 2] = 3
 w = A[i % 6] if i % 2 else A[0]; w[i % 7] = 1
 for x in A: x[i % 7] = 8
 for x in r[i : i + 1]: x.n += 1
@@ -201,6 +207,9 @@ r[i % 4 + 4] = r[i % 4]
 w = r[i % 4]; r[7 - i % 4] = w
 w = r[1] if i % 2 else r[i % 8]; out[i] = w.x + w.v; w.n = 3
 w = r[0] if i % 2 else r[5]; w.v = i % 2
+m = cuda.local.array(2, RECORD); m[1] = r[i % 8]; w = m[1] if i % 2 else r[0]; out[i] = w.v
+m = cuda.local.array(2, RECORD); m[0] = r[7]; m[1] = m[0] if i % 2 else r[i % 8]; out[i] = m[1].v
+m = cuda.local.array(2, RECORD); w = m[1] if i % 2 else r[i % 8]; w.v = i % 8; out[i] = w.v
 r[0:3] = r[5]
 out[i] = s[i % 5].m[i % 3] + s[i % 5]["m"][0]
 s[i % 5].m[i % 3] = i % 15

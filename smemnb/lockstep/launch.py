@@ -88,10 +88,9 @@ def launch(
     state.types, state.arguments = types, arguments.values
     chosen = plans(state, max(1, lanes_per_batch // (state.warps * WARP)), order, seed)
     beginning = Beginning([*args, *arguments.records], watchers) if len(chosen) > 1 else None
-    pieces = segments or (Segment(0, state.blocks),)
     for plan in chosen:
         state.may_begin_anew = plan is not chosen[-1]
-        if _attempt(state, program, arguments, plan, pieces) or beginning is None:
+        if _attempt(state, program, arguments, plan, segments) or beginning is None:
             break
         beginning.restore()
     return state
@@ -102,20 +101,21 @@ def _attempt(
     program: Program,
     arguments: Arguments,
     plan: Plan,
-    segments: Sequence[Segment],
+    segments: Sequence[Segment] | None,
 ) -> bool:
     """The whole launch in one order; False if it got stuck and may begin anew in another.
 
     Raises:
         KernelStopped: it got stuck in its last order.
     """
+    pieces = segments or (Segment(0, state.blocks),)
     for watcher in state.watchers:
         watcher.start(state)
     try:
         if plan.strands:
-            Scheduler(state, program, arguments.values, plan, segments).run()
+            Scheduler(state, program, arguments.values, plan, pieces).run()
         else:
-            for segment in segments:
+            for segment in pieces:
                 _run_segment(state, program, arguments.values, segment, plan.blocks)
     except KeyboardInterrupt:
         name = state.function.__name__

@@ -298,6 +298,24 @@ def test_deadlocks(kernel, grid, arrays, said):
         run(kernel, grid, 64, *arrays)
 
 
+def test_findings_of_a_deadlock():
+    """What was seen before a kernel stopped is found: here a barrier that half the block misses."""
+
+    @cuda.jit
+    def apart(flag, out):
+        t = cuda.threadIdx.x
+        if t < 32:
+            cuda.syncthreads()
+            while flag[0] == 0:
+                pass
+        out[t] = t
+
+    with pytest.raises(KernelStopped) as stopped:
+        trace(apart, patience_s=60)[1, 64](zeros(1), zeros(64))
+    kinds = [finding.kind for finding in stopped.value.trace.findings]
+    assert "divergent_barrier" in kinds or "exited_before_barrier" in kinds
+
+
 def gives_up(out, flag):
     """A wait that counts, in a thread whose partner never comes."""
     tries = 0

@@ -78,6 +78,13 @@ class Journal:
         if self.sequential:
             self._tell()
 
+    def settle(self) -> None:
+        """Tell what was noted, where the kernel stops in the middle."""
+        if self.sequential:
+            self._tell()
+        else:
+            self.close()
+
     def close(self) -> None:
         """After the last strand has ended."""
         if not self.sequential:

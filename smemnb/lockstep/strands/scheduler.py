@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import LaunchRefused
+from ...errors import KernelStopped, LaunchRefused
 from ..batch import Launch, Segment, Stuck
 from ..language.program import Program
 from .crew import Crew
@@ -70,8 +70,12 @@ class Scheduler:
         try:
             while self._ready or self._wake_or_begin():
                 self._run_one(self._ready.pop(self._place()))
-        except BaseException:
+        except BaseException as error:
             self._abandon()
+            begins_anew = isinstance(error, Stuck) and self.launch.may_begin_anew
+            if isinstance(error, KernelStopped) and not begins_anew:
+                for crew in self._crews:
+                    crew.journal.settle()
             raise
 
     def _place(self) -> int:

@@ -16,8 +16,6 @@ from collections.abc import Iterable, Iterator
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-
 from ...errors import UnsupportedSyntax
 from ..memory.attributes import numpy_dtype
 from ..source import source_tree
@@ -117,7 +115,8 @@ def _loops_and_calls(function: Any, seen: set[Any]) -> Iterator[tuple[Any, ast.A
             target = _called(function, node.func)
             yield function, node, target
             target = getattr(target, "py_func", target)
-            if inspect.isfunction(target) and not (target.__module__ or "").startswith(("numba", "numpy")):
+            module = getattr(target, "__module__", None) or ""
+            if inspect.isfunction(target) and not module.startswith(("numba", "numpy")):
                 yield from _loops_and_calls(target, seen)
 
 

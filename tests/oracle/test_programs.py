@@ -107,6 +107,41 @@ def test_expressions(expression: str) -> None:
     assert (verdict.refused, verdict.differences, verdict.exact) == ("", [], 1)
 
 
+BODIES = {
+    "a branch that makes a variable a float, and one that leaves it an integer": """
+    v = a_uint64[i]
+    if a_bool[i]:
+        v = b_float64[i]
+    else:
+        v *= -8
+    out[i] = v
+""",
+    "the same with elif": """
+    v = a_int64[i]
+    if a_bool[i]:
+        v = v * 0.5
+    elif b_bool[i]:
+        v = v - 1
+    else:
+        v += 3
+    out[i] = v
+""",
+    "a variable of a loop that becomes a float": """
+    v = a_int8[i]
+    for k in range(b_uint8[i] & 3):
+        v = v * 0.5 if k else v + 1
+    out[i] = v
+""",
+}
+
+
+@pytest.mark.parametrize("case", BODIES)
+def test_bodies(case: str) -> None:
+    """Variables with several types, one on each path."""
+    verdict = checking.check_programs([program(BODIES[case].strip(), out="float64")])[0]
+    assert (verdict.refused, verdict.differences, verdict.exact) == ("", [], 1)
+
+
 def test_a_difference_is_found_and_made_small() -> None:
     """A wrong engine: the oracle's kernel adds 1, the engine's text does not."""
     wrong = program("out[i] = (a_int32[i] * 2 + (b_int32[i] - 7)) if a_bool[i] else 0", out="int64")

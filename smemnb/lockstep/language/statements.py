@@ -147,13 +147,36 @@ def _if(scope: Scope, node: ast.If) -> Statement:
             return body(frame, mask)
         if yes is NO_LANE:
             return orelse(frame, mask) if orelse else mask
-        left_yes = body(frame, yes)
-        left_no = orelse(frame, no) if orelse else no
+        if orelse is None:
+            left_yes, left_no = body(frame, yes), no
+        else:
+            before = dict(frame.values)
+            left_yes = body(frame, yes)
+            after = _set_back(frame, before)
+            left_no = orelse(frame, no)
+            for name, value in after.items():
+                frame.values[name] = joined(yes, value, frame.values[name])
         if left_yes is yes and left_no is no:
             return mask
         return rejoined(frame, both(left_yes, left_no))
 
     return run
+
+
+def _set_back(frame: Frame, before: dict[str, LaneValue]) -> dict[str, LaneValue]:
+    """Give variables whose dtype a branch changed their values of before; what they had then.
+
+    The other branch must not see them in the joined type: float64 has no room for all int64.
+    """
+    after = {
+        name: value
+        for name, value in frame.values.items()
+        if before.get(name, value) is not value
+        and getattr(value, "dtype", None) != getattr(before[name], "dtype", None)
+    }
+    for name in after:
+        frame.values[name] = before[name]
+    return after
 
 
 def _expression_statement(scope: Scope, node: ast.Expr) -> Statement:

@@ -141,7 +141,8 @@ def _is_known(foreign: Any) -> bool:
         return False
     from .host.memory import memory
 
-    return memory.find(foreign.__cuda_array_interface__["data"][0]) is not None
+    said = foreign.__cuda_array_interface__
+    return 0 in said["shape"] or memory.find(said["data"][0]) is not None
 
 
 def _dtype_of(numbers: Any) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -54,20 +54,40 @@ def _said(why: str) -> str:
     return (named or lines or [""])[-1].strip()
 
 
-def exceptions(suite: str) -> dict[str, str]:
-    """Pattern of test names -> reason, from `exceptions/SUITE.txt`.
+@dataclass(frozen=True)
+class Exceptions:
+    """The tests that need not pass, by name or pattern.
 
-    A line that begins with `#` is a reason; the indented names below it are the tests it is for,
-    without the leading `numba.cuda.tests.`.
+    Attributes:
+        reasons: pattern -> why.
+        left_out: tests that are not even run, because they never end without a GPU.
+        elsewhere: patterns of tests that pass on other machines (with the CUDA toolkit, say).
     """
-    found: dict[str, str] = {}
-    reason = ""
-    path = EXCEPTIONS / f"{suite}.txt"
-    for line in path.read_text().splitlines() if path.exists() else []:
-        if line.startswith("#"):
-            reason = line.lstrip("# ")
-        elif line.strip():
-            found[f"numba.cuda.tests.{line.strip()}"] = reason
+
+    reasons: dict[str, str]
+    left_out: frozenset[str]
+    elsewhere: frozenset[str]
+
+
+def exceptions(suite: str) -> Exceptions:
+    """What `exceptions/all.txt` and `exceptions/SUITE.txt` say.
+
+    A line that begins with `#` is a reason; the names below it are the tests it is for, without
+    the leading `numba.cuda.tests.`. `!` before a name: not to be run; `?`: may pass elsewhere.
+    """
+    found = Exceptions({}, frozenset(), frozenset())
+    for path in (EXCEPTIONS / "all.txt", EXCEPTIONS / f"{suite}.txt"):
+        reason = ""
+        for line in path.read_text().splitlines():
+            if line.startswith("#"):
+                reason = line.lstrip("# ")
+            elif line.strip():
+                name = f"numba.cuda.tests.{line.strip().lstrip('!?')}"
+                found.reasons[name] = reason
+                if line.startswith("!"):
+                    found = replace(found, left_out=found.left_out | {name})
+                if line.startswith("?"):
+                    found = replace(found, elsewhere=found.elsewhere | {name})
     return found
 
 
@@ -80,8 +100,8 @@ def compare(
     for test in sorted({*baseline, *plug}):
         before = baseline[test].outcome if test in baseline else "absent"
         after = plug.get(test, Result(test, "absent"))
-        matching = [pattern for pattern in accepted if fnmatchcase(test, pattern)]
-        reason = accepted[matching[0]] if matching else ""
+        matching = [pattern for pattern in accepted.reasons if fnmatchcase(test, pattern)]
+        reason = accepted.reasons[matching[0]] if matching else ""
         rows.append(Row(test, before, after, reason))
         fine = after.outcome in GOOD or (after.outcome == "skip" and before not in GOOD)
         if not fine:
@@ -89,7 +109,8 @@ def compare(
         if not fine and not matching:
             problems.append(f"{test}: {before} under Numba's simulator, {after.outcome} here")
     if whole:
-        problems += [f"stale exception: {pattern}" for pattern in accepted if pattern not in used]
+        stale = set(accepted.reasons) - used - accepted.elsewhere
+        problems += [f"stale exception: {pattern}" for pattern in sorted(stale)]
     return Comparison(suite, tuple(rows), tuple(problems))
 
 

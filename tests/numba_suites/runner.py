@@ -8,16 +8,17 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).parents[2]
 CHILD = Path(__file__).parent / "child"
-SILENCE_S = 40.0
+SILENCE_S = 120.0
 """Seconds without a finished test after which a worker is stopped."""
 CHUNK = 12
 """Modules per worker."""
@@ -62,7 +63,13 @@ def environment(suite: str, simulator: bool) -> dict[str, str]:
 
 
 def run_suite(
-    suite: str, *, simulator: bool, pattern: str = "*", jobs: int = 2, log: Path | None = None
+    suite: str,
+    *,
+    simulator: bool,
+    pattern: str = "*",
+    leave_out: Collection[str] = (),
+    jobs: int = 2,
+    log: Path | None = None,
 ) -> dict[str, Result]:
     """All tests of a suite whose names match, by name.
 
@@ -70,16 +77,21 @@ def run_suite(
         suite: "intree" or "numba_cuda".
         simulator: the baseline, Numba's own simulator; else the plug.
         pattern: of test names, as a shell's.
+        leave_out: tests that are not run; their outcome is "left out".
         jobs: workers at a time.
         log: a file that gets what the tests print.
     """
     names = modules(suite)
+    names = [name for name in names if fnmatchcase(name, pattern)] or names
+    leave_out = [test for test in leave_out if fnmatchcase(test, pattern)]
     chunks = [names[at :: -(-len(names) // CHUNK)] for at in range(-(-len(names) // CHUNK))]
     surroundings = environment(suite, simulator)
     with tempfile.TemporaryDirectory(prefix="suites-") as folder, ThreadPoolExecutor(jobs) as pool:
         places = [Path(folder) / f"chunk{number}" for number in range(len(chunks))]
+        lines = [json.dumps({"test": test, "outcome": "left out"}) for test in leave_out]
         for place in places:
             place.mkdir()
+            (place / "results").write_text("".join(line + "\n" for line in lines))
         list(pool.map(lambda c, p: _finish(c, p, pattern, surroundings), chunks, places))
         if log is not None:
             log.write_text("".join((p / "output").read_text(errors="replace") for p in places))

@@ -3,7 +3,8 @@
     python -m tests.numba_suites.worker RESULTS PATTERN MODULE...
 
 Tests that RESULTS already names are left out, so a worker that was stopped is simply started
-again. The lines are {"start": test}, then {"test", "outcome", "why", "launches", "seconds"}.
+again, and tests that hang without a GPU are named there from the beginning. The lines are
+{"start": test}, then {"test", "outcome", "why", "launches", "seconds"}.
 """
 
 from __future__ import annotations
@@ -37,10 +38,12 @@ def count_launches() -> None:
 
 
 def assume_device_libraries() -> None:
-    """Grid synchronisation needs cudadevrt on a GPU, and nothing in the engine: do not skip it."""
+    """Skip nothing for want of libraries that only a real device's code is linked with."""
     from numba.cuda import testing
 
-    testing.cudadevrt_missing = lambda: False
+    testing.cudadevrt_missing = lambda: False  # for grid synchronisation
+    if hasattr(testing.CUDATestCase, "skip_if_lto"):  # in-tree: makes a linker to look at it
+        testing.CUDATestCase.skip_if_lto = lambda self, reason: None
 
 
 class Record(unittest.TestResult):

@@ -136,7 +136,8 @@ class _Kind:
         """A number as a lane value of this format, rounded."""
         number = np.asarray(number)
         if self.into is not BFLOAT16 and direction == "rn" and number.dtype.kind == "f":
-            return number.astype(np.float16)[()]
+            with np.errstate(all="ignore"):
+                return number.astype(np.float16)[()]
         half = converted(number, self.into, direction)
         return Bfloat16(half) if self.into is BFLOAT16 else half
 

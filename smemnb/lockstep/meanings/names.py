@@ -68,6 +68,7 @@ REFUSED: dict[str, tuple[str, str]] = _Refusals(
             "fp16.atomicAdd takes a pointer, which no kernel argument is",
             "Use cuda.atomic.add on a float32 array.",
         ),
+        "fp16": ("cuda.fp16 is a namespace", "Call what is in it: cuda.fp16.hadd(a, b)."),
         "atomic": ("cuda.atomic is a namespace", "Call what is in it: cuda.atomic.add(...)."),
         "shared": ("cuda.shared is a namespace", "Call cuda.shared.array(shape, dtype)."),
         "local": ("cuda.local is a namespace", "Call cuda.local.array(shape, dtype)."),

@@ -32,7 +32,7 @@ def _movable(value: LaneValue) -> LaneValue:
     """The value as a shuffle moves it: int32, int64, float32 or float64."""
     kind, size = value.dtype.kind, value.dtype.itemsize
     if kind == "u":
-        return cast(value, np.dtype("i4" if size < 4 else "i8"))
+        return cast(value, np.dtype({4: "i8", 8: "f8"}.get(size, "i4")))
     return cast(value, np.dtype(_WIDE[kind])) if size < 4 else value
 
 

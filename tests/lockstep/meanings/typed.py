@@ -16,9 +16,9 @@ def numba_type(dtype):
 
 def inferred(owner, name, *types):
     """Dtypes that Numba gives the results of owner.name(...), None if it refuses the call."""
-    CONTEXT.refresh()
     types = [numba_type(t) if isinstance(t, str | np.dtype) else t for t in types]
     with seam.target_override("cuda"):
+        CONTEXT.refresh()
         function = CONTEXT.resolve_getattr(seam.types.Module(owner), name)
         try:
             found = CONTEXT.resolve_function_type(function, tuple(types), {})

@@ -9,6 +9,7 @@ on the device.
 
 from __future__ import annotations
 
+import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,12 @@ if TYPE_CHECKING:
     from ..batch import Batch
 
 MOST = 32  # things that one print can show
+
+TOO_MANY = (
+    "CUDA print() cannot print more than 32 items. "
+    "The raw format string will be emitted by the kernel instead."
+)
+"""What Numba warns of."""
 
 _FORMATS = {"i": "%lld", "u": "%llu", "f": "%f", "b": "%s"}
 
@@ -54,6 +61,7 @@ def print_lanes(batch: Batch, mask: Mask, site: Site, *values: LaneValue) -> Non
     """print(...) in a kernel."""
     active = spread(mask, batch.shape)
     if len(values) > MOST:
+        warnings.warn(TOO_MANY, stacklevel=2)
         columns = [[_format(value)] * int(active.sum()) for value in values]
     else:
         columns = [_words(value, active) for value in values]

@@ -69,6 +69,7 @@ def too_many(x):
 
 
 def test_more_than_printf_takes(capfd):
-    """33 things print their formats, as on the device."""
-    run(too_many, np.array([1], np.uint8))
+    """33 things print their formats, as on the device, and Numba's warning says so."""
+    with pytest.warns(UserWarning, match="cannot print more than 32 items"):
+        run(too_many, np.array([1], np.uint8))
     assert capfd.readouterr().out == "%llu " * 31 + "%lld %f\n"

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from oracle.programs import checking, shrinking, writing
+from oracle.programs import checking, shrinking
+from oracle.programs import vocabulary as words
 from oracle.programs.writing import Program
 
 QUICK = 40
@@ -34,7 +35,7 @@ def test_more_random_programs(first: int) -> None:
 INPUTS = {
     f"{name}_{dtype}": dtype
     for name in "ab"
-    for dtype in (*writing.INTEGERS, *writing.FLOATS, *writing.COMPLEX, "bool")
+    for dtype in (*words.INTEGERS, *words.FLOATS, *words.COMPLEX, "bool")
 }
 SCALARS = {"s_bool": "bool", "s_int32": "int32"}
 

@@ -2,7 +2,8 @@
 
 An integer exponent means repeated squaring in the result's type. Numba returns `1.0 / r` or `r`
 from one function, so an integer power passes through float64 on its way back: beyond 2**53 its
-low bits are rounded away, and a product of 2**63 or more ends at the type's largest value.
+low bits are rounded away, and a product of 2**63 or more ends at the type's largest value. (The
+numba.cuda inside Numba returns integers as they are; numba-cuda is followed.)
 
 A complex product is four products and two sums, each rounded (NumPy may fuse them); a complex
 quotient follows CPython. Complex division by zero, which ends the thread on a GPU, gives NaN.

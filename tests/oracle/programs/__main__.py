@@ -44,7 +44,8 @@ class _Totals:
             f"{c['programs']:,} programs, {c['differing']} differ; {c['types']:,} types and "
             f"{c['exact']:,} outputs equal bit by bit, {c['rough']:,} within a few ulp; "
             f"{c['several']:,} with variables of several types; "
-            f"{c['undefined']:,} threads left out (undefined in C); {c['refused']:,} refused by Numba"
+            f"{c['undefined']:,} threads left out (undefined in C); "
+            f"{c['refused']:,} refused by Numba"
         )
 
 

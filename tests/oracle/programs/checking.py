@@ -61,7 +61,10 @@ def _compare(
     by_name: dict[str, set[str]] = {}
     for (name, _), kinds in compiled.variables.items():
         by_name.setdefault(name, set()).update(kinds)
-    verdict.several = compiled.merged or any(len(kinds) > 1 for kinds in by_name.values())
+    returns = "device0(" in program.source  # on two paths, perhaps with two types
+    verdict.several = (
+        returns or compiled.merged or any(len(kinds) > 1 for kinds in by_name.values())
+    )
     modes = ["own types", "inferred types"][verdict.several :]
     for mode in modes:
         notes: comparing.Notes = {}

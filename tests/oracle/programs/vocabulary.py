@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -115,29 +114,32 @@ def edges(dtype: str) -> list[Any]:
         return [0, 1, 1j, complex(-0.0, 2), complex(3, -4), complex(1e-3, 1e3), -1.5]
     tiny = np.finfo(kind).smallest_subnormal
     huge = np.finfo(kind).max
+    # fmt: off
     return [0.0, -0.0, 1.0, -1.0, math.inf, -math.inf, math.nan, tiny, -tiny, huge, -huge, 0.5,
-            1.5, 2.5, -0.5, np.finfo(kind).smallest_normal, 2.0**11 + 1, 2.0**24 + 1, 2.0**53]  # fmt: skip
+            1.5, 2.5, -0.5, np.finfo(kind).smallest_normal, 2.0**11 + 1, 2.0**24 + 1, 2.0**53]
+    # fmt: on
 
 
 def array(dtype: str, size: int, seed: int) -> np.ndarray[Any, Any]:
     """`size` values: edges in a third of the places, small and medium numbers elsewhere."""
     draw, kind = random.Random(f"{dtype} {seed}"), np.dtype(dtype)
     some = edges(dtype)
-    plain: Callable[[], Any]
-    if kind.kind == "b":
-        plain = lambda: draw.random() < 0.5  # noqa: E731
-    elif kind.kind in "iu":
-        low = 0 if kind.kind == "u" else -100
-        wide = min(np.iinfo(kind).max, 10**6)
-        plain = lambda: draw.randint(
-            max(low * wide // 100, low), wide if draw.random() < 0.2 else 100
-        )
-    elif kind.kind == "c":
-        plain = lambda: complex(draw.uniform(-4, 4), draw.uniform(-4, 4))  # noqa: E731
-    else:
-        plain = lambda: draw.choice(
-            (draw.uniform(-8, 8), draw.randint(-50, 50) / 4, draw.uniform(-1e5, 1e5))
-        )
-    values = [draw.choice(some) if draw.random() < 0.33 else plain() for _ in range(size)]
+    values = [
+        draw.choice(some) if draw.random() < 0.33 else _plain(draw, kind) for _ in range(size)
+    ]
     with np.errstate(all="ignore"):
         return np.array(values, kind)
+
+
+def _plain(draw: random.Random, kind: np.dtype[Any]) -> Any:
+    """A small or medium number."""
+    if kind.kind == "b":
+        return draw.random() < 0.5
+    if kind.kind in "iu":
+        low = 0 if kind.kind == "u" else -100
+        wide = min(np.iinfo(kind).max, 10**6)
+        return draw.randint(max(low * wide // 100, low), wide if draw.random() < 0.2 else 100)
+    if kind.kind == "c":
+        return complex(draw.uniform(-4, 4), draw.uniform(-4, 4))
+    some = (draw.uniform(-8, 8), draw.randint(-50, 50) / 4, draw.uniform(-1e5, 1e5))
+    return draw.choice(some)

@@ -78,9 +78,8 @@ class Order:
     def _useful(self, nodes: Nodes) -> Nodes:
         """The nodes of cells that some thread releases something through."""
         trail = nodes.trail
-        own = neighbours(self._fences, trail, after=False) >= 0
-        earlier = _first_after(self._of_blocks, trail.block, np.full(len(trail), -1))
-        releases = nodes.stores & (own | (earlier < trail.interval))
+        fenced = _first_after(self._of_blocks, trail.block, np.full(len(trail), -1))
+        releases = nodes.stores & (fenced <= trail.interval)
         kept = np.isin(trail.cell, np.unique(trail.cell[releases]))
         return nodes.take(np.flatnonzero(kept))
 

@@ -71,13 +71,21 @@ def call_of(scope: Scope, node: ast.Call, target: Any, declared: str = "") -> Ex
         return _intrinsic(scope, node, meaning, kind, declared if kind.endswith("array") else "")
     if name in REFUSED:
         scope.refuse(node, *REFUSED[name])
-    if name and not hasattr(target, "py_func"):
-        scope.refuse(
-            node,
-            f"the engine does not know cuda.{name}",
-            "Chapter 00 lists what it knows; use one of those.",
-        )
+    if name and not hasattr(target, "py_func") and not _may_be_overloaded(scope, target):
+        _refuse_intrinsic(scope, node, name)
     return _plain_call(scope, node, target)
+
+
+def _may_be_overloaded(scope: Scope, target: Any) -> bool:
+    return scope.library.types is not None and inspect.isfunction(target)
+
+
+def _refuse_intrinsic(scope: Scope, node: ast.Call, name: str) -> NoReturn:
+    scope.refuse(
+        node,
+        f"the engine does not know cuda.{name}",
+        "Chapter 00 lists what it knows; use one of those.",
+    )
 
 
 def _plain_call(scope: Scope, node: ast.Call, target: Any) -> Expression:
@@ -246,6 +254,8 @@ def _overloaded(scope: Scope, node: ast.Call, target: Any) -> Expression:
         values, named = arguments.values(frame, mask), arguments.keywords(frame, mask)
         function = target if types is None else types.implementation(target, values, named)
         if function is None:
+            if qualified(target):
+                _refuse_intrinsic(scope, node, qualified(target))
             function = target if inspect.isfunction(target) else _refuse_call(scope, node)
         if id(function) not in known:
             known[id(function)] = function, _runner(scope, node, function)

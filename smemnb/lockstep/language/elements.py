@@ -21,7 +21,7 @@ from ..memory.whole import store_whole
 from ..watch import Site
 from .calling.raising import number, raise_in
 from .objects.mixed import Mixed, joined
-from .scope import EXPRESSIONS, Expression, Frame, Scope, Statement
+from .scope import EXPRESSIONS, UNKNOWN, Expression, Frame, Scope, Statement
 
 Index = Callable[[Frame, Mask], tuple[Any, ...]]
 Setter = Any  # (frame, mask, value) -> None
@@ -79,6 +79,11 @@ def _names_slice(scope: Scope) -> bool:
 
 
 def _subscript(scope: Scope, node: ast.Subscript) -> Expression:
+    from .expressions import fixed
+
+    value = scope.static(node)
+    if value is not UNKNOWN:
+        return fixed(scope, node, value)
     owner, (index, views), site = (
         scope.expression(node.value),
         index_of(scope, node),

@@ -57,9 +57,16 @@ def _chosen(target: Any, types: tuple[Any, ...], named: tuple[tuple[str, Any], .
     return None
 
 
+_TARGETS = ("cuda", "gpu", "generic")
+"""For which targets an overload may be declared, the more special ones first."""
+
+
 def _builders(kind: Any) -> Iterator[Any]:
     """The functions that choose an implementation by the types of the arguments."""
+    found = []
     for template in getattr(kind, "templates", ()):
         build = template.__dict__.get("_overload_func")
-        if build is not None:
-            yield getattr(build, "__func__", build)
+        target = getattr(template, "metadata", {}).get("target", "generic")
+        if build is not None and target in _TARGETS:
+            found.append((_TARGETS.index(target), getattr(build, "__func__", build)))
+    return (build for _, build in sorted(found, key=lambda pair: pair[0]))

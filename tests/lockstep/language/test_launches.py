@@ -88,6 +88,33 @@ def test_overload_by_type():
     assert out.tolist() == [1.0, 3009.0, 6025.0]
 
 
+def of_both(value):
+    """Known to Numba by two overloads that fit."""
+
+
+@overload(of_both, target="generic")
+def _(value):
+    return lambda value: value + 100
+
+
+@overload(of_both, target="cuda")
+def _(value):
+    return lambda value: value + 7
+
+
+def test_overload_for_this_target():
+    """An overload for CUDA goes before one for every target."""
+
+    @cuda.jit
+    def kernel(out):
+        i = cuda.grid(1)
+        out[i] = of_both(i)
+
+    out = np.zeros(3)
+    kernel[1, 3](out)
+    assert out.tolist() == [7, 8, 9]
+
+
 @register_jitable
 def clamped(value, low=0, high=4):
     if value < low:

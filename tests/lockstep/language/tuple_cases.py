@@ -279,6 +279,13 @@ def enum_members(out, inp):
 
 
 @case
+def enum_by_name(out, inp):
+    i = cuda.grid(1)
+    s = Shape["DISC"]
+    out[i] = s.value + int(s is Shape.DISC) + (i % 6 == Color["BLUE"])
+
+
+@case
 def enum_by_lane(out, inp):
     i = cuda.grid(1)
     s = Shape.DISC if inp[i] > 0 else Shape.RING

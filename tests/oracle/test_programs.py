@@ -96,6 +96,7 @@ EXPRESSIONS = {
     "round(a_float64[i], 2)": "float64",
     "round(a_float32[i], -1)": "float32",
     "math.nextafter(a_float32[i], b_float32[i])": "float32",
+    "math.gamma(a_float64[i] if abs(a_float64[i]) < 1e-300 else 1.0)": "float64",
 }
 
 

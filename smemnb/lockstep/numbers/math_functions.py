@@ -171,7 +171,7 @@ def _by_element(function: Callable[..., float], outside: Callable[..., float]) -
 
 
 def _gamma_outside(x: float) -> float:
-    if x == 0:
+    if -1 < x <= 0:  # Python raises at 0, and so near to it that the result overflows
         return math.copysign(math.inf, x)
     return math.inf if x > 0 else math.nan
 

@@ -118,6 +118,21 @@ def test_atomics_through_views(body, name, added):
     np.testing.assert_array_equal(in_engine(body, threads=32)[name], expected)
 
 
+def test_matrix_in_a_record():
+    """A field of two axes has the strides of its own shape inside the record's."""
+    cells = np.zeros(3, [("head", "i4"), ("m", "f4", (2, 3))])
+    cells["m"] = np.arange(18).reshape(3, 2, 3)
+
+    def kernel(out, cells):
+        i = cuda.grid(1)
+        out[i] = cells[i // 6].m[i % 2, i % 3] + 100 * cells["m"][i // 6, 1, i % 3]
+
+    out = np.zeros(18)
+    launch(kernel, (1, 1, 1), (18, 1, 1), (out, cells))
+    i, m = np.arange(18), cells["m"].astype(float)
+    np.testing.assert_array_equal(out, m[i // 6, i % 2, i % 3] + 100 * m[i // 6, 1, i % 3])
+
+
 def test_record_argument():
     """A record is read and written back."""
     record = np.array((1.5, 7, 2.0), RECORD)[()]

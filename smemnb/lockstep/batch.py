@@ -82,6 +82,7 @@ class Launch:
         self.types: Any = None  # what Numba's inference said, where it was asked
         self.last_loop = ""  # the loop that went round last, as messages name it
         self.may_begin_anew = False  # in another order, if this one gets stuck
+        self.printed: list[str] = []  # lines that wait until it is known that it did not
         self.residents = residents
         self.watchers = tuple(watchers)
         self.threads = math.prod(block)

@@ -20,6 +20,7 @@ from .batch import Batch, Dim3, Launch, Residents, Segment, Stuck
 from .lanes import WARP
 from .language.program import Program, library_of
 from .language.scope import InferredTypes
+from .meanings.printing import show
 from .memory import Arguments
 from .strands.plan import Beginning, Order, Plan, plans
 from .strands.scheduler import Scheduler
@@ -124,7 +125,10 @@ def _attempt(
     except Stuck as error:
         if not state.may_begin_anew:
             raise KernelStopped(str(error)) from None
+        state.printed = []
         return False
+    finally:
+        show(state)
     arguments.finish()
     for watcher in state.watchers:
         watcher.finish()

@@ -374,6 +374,19 @@ def test_a_launch_that_begins_anew():
     assert [finding.kind for finding in found.findings if "race" in finding.kind] == []
 
 
+def prints_and_waits(total, lock):
+    print(cuda.threadIdx.x, total.size)
+    while cuda.atomic.cas(lock, 0, 0, 1) != 0:
+        pass
+    cuda.atomic.exch(lock, 0, 0)
+
+
+def test_prints_of_a_launch_that_begins_anew(capsys):
+    """Every thread prints once, though the launch was tried in other orders first."""
+    run(prints_and_waits, 1, 4, zeros(7), zeros(1))
+    assert sorted(capsys.readouterr().out.splitlines()) == ["0 7", "1 7", "2 7", "3 7"]
+
+
 def test_patience_holds_while_threads_wait():
     """The time is over also where warps take turns."""
 

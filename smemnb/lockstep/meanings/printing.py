@@ -18,7 +18,7 @@ from ..lanes import LaneValue, Mask, spread
 from ..watch import Site
 
 if TYPE_CHECKING:
-    from ..batch import Batch
+    from ..batch import Batch, Launch
 
 MOST = 32  # things that one print can show
 
@@ -57,6 +57,13 @@ def _words(value: Any, active: Mask) -> list[str]:
     return [_number(item) for item in spread(value, active.shape)[active]]
 
 
+def show(launch: Launch) -> None:
+    """Print the lines that wait."""
+    lines, launch.printed = launch.printed, []
+    for line in lines:
+        print(line)
+
+
 def print_lanes(batch: Batch, mask: Mask, site: Site, *values: LaneValue) -> None:
     """print(...) in a kernel."""
     active = spread(mask, batch.shape)
@@ -68,4 +75,6 @@ def print_lanes(batch: Batch, mask: Mask, site: Site, *values: LaneValue) -> Non
     if not columns:
         columns = [[""] * int(active.sum())]
     for line in zip(*columns, strict=True):
-        print(*line)
+        batch.launch.printed.append(" ".join(map(str, line)))
+    if not batch.launch.may_begin_anew:
+        show(batch.launch)

@@ -132,17 +132,27 @@ def test_one_block_that_needs_it(grid, expected):
 
 
 @cuda.jit
-def half_syncs(out, named):
+def half_syncs(out, named, again):
     tx = cuda.threadIdx.x
     if tx % 32 < 16:
         cuda.syncwarp(named)
     out[tx] = tx
+    if again:
+        cuda.syncwarp()
 
 
-@pytest.mark.parametrize(("named", "count"), [(ALL, 32), (0xFFFF, 0), (0x1FFFF, 2)])
-def test_syncwarp(named, count):
-    """Lanes that are named and do not come, in each of two warps."""
-    found = trace(half_syncs)[1, N](ramp(N), np.uint32(named)).findings
+@pytest.mark.parametrize(
+    ("named", "again", "count"),
+    [
+        (ALL, True, 32),
+        (ALL, False, 0),  # the others run to the end, and are not waited for any more
+        (0xFFFF, True, 0),
+        (0x1FFFF, True, 2),
+    ],
+)
+def test_syncwarp(named, again, count):
+    """Lanes that are named and come to another barrier, in each of two warps."""
+    found = trace(half_syncs)[1, N](ramp(N), np.uint32(named), again).findings
     assert sum(one.count for one in found) == count
     assert all(one.kind == "divergent_syncwarp" for one in found)
     if count:

@@ -34,12 +34,14 @@ class Barriers(Watcher):
     def begin_batch(self, batch: Batch) -> None:
         """Remember the blocks in flight."""
         self._batch = batch
+        self._awaited: dict[Site, tuple[Array, Array]] = {}  # who came, and who is waited for
 
     def barrier(self, event: Barrier) -> None:
         """Compare who arrived with who should."""
         if event.scope == "warp":
             self._warp(event)
             return
+        self._come(event)
         if event.arrived is event.live and event.live is self._launch.live:
             return
         shape = (self._batch.count, -1)
@@ -88,6 +90,7 @@ class Barriers(Watcher):
 
     def _warp(self, event: Barrier) -> None:
         """Lanes that a syncwarp waits for, have not returned, and are elsewhere."""
+        self._come(event)
         if event.arrived is event.live:
             return
         shape = (self._batch.count * self._launch.warps, 32)
@@ -100,7 +103,23 @@ class Barriers(Watcher):
             )
         )
         missing = live & named & ~arrived & arrived.any(axis=1, keepdims=True)
-        self._note("divergent_syncwarp", event.site, arrived, missing)
+        if missing.any():
+            self._awaited[event.site] = arrived, self._awaited_at(event.site, shape) | missing
+
+    def _awaited_at(self, site: Site, shape: tuple[int, int]) -> Array:
+        return self._awaited[site][1] if site in self._awaited else np.zeros(shape, bool)
+
+    def _come(self, event: Barrier) -> None:
+        """Note lanes that a syncwarp waits for and that come to a barrier all the same.
+
+        Those that only run to the end of the kernel are not waited for once they are there.
+        """
+        for site, (arrived, missing) in self._awaited.items():
+            here = np.broadcast_to(event.arrived, self._batch.shape).reshape(missing.shape)
+            come = missing & here
+            if come.any():
+                self._note("divergent_syncwarp", site, arrived, come)
+                self._awaited[site] = arrived, missing & ~come
 
     def observations(self) -> list[Observation]:
         """One observation per barrier and kind."""

@@ -1,11 +1,13 @@
-"""Races judged by vector clocks: every lane's every access, one after another, all pairs compared.
+"""Races judged by vector clocks: each access of each lane by itself, all pairs compared.
 
-`Listener` writes down what a launch does, lane by lane. `races` goes through it once: a barrier joins
-the clocks of those that meet in it; a fence keeps a copy of its thread's clock; an atomic leaves that
-copy at its cell and takes up what others have left there. A clock has an entry per thread of the launch.
+`Listener` writes down what a launch does, lane by lane. `races` goes through it once: a barrier
+joins the clocks of those that meet in it; a fence keeps a copy of its thread's clock; an atomic
+leaves that copy at its cell and takes up what others have left there. A clock has an entry per
+thread of the launch.
 
-Slow and plain: no intervals, no batches of lanes, no thought of speed. Limits: cells are elements of
-one width; what `max`, `min` or `compare_and_swap` decide, and flags without an atomic, are not known here.
+Slow and plain: no intervals, no batches of lanes, no thought of speed. Limits: cells are elements
+of one width; what `max`, `min` or `compare_and_swap` decide, and flags without an atomic, are not
+known here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Code without barriers, right and wrong: fences, atomics, flags; wrong kernels with clean twins."""
+"""Code without barriers, right and wrong: fences, atomics, flags; wrong kernels, clean twins."""
 
 import numpy as np
 import pytest

@@ -1,8 +1,9 @@
 """The watchers of a trace: each listens to a launch and keeps what it saw.
 
 counting         requests, wavefronts, sectors per access
-races            cells that several threads touch with no barrier between; pairs in `race_pairs`
+races/           cells that several threads touch with nothing between that orders them
 initialisation   reads before any write
-barriers         barriers that some threads miss
-bounds           indices past the end of an axis
+barriers         barriers that some threads miss; lanes of a warp that do not fit together
+bounds           indices past the end of an axis, and index arithmetic that wraps
+orders           barriers that order nothing
 """

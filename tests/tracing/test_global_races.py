@@ -226,6 +226,24 @@ def test_halves_of_a_warp(partner, expected):
     assert races(kernel, zeros(32), grid=1, block=32) == expected
 
 
+def halves_by_a_mask_per_lane(partner):
+    @cuda.jit
+    def kernel(out):
+        tile = cuda.shared.array(32, float32)
+        tx = cuda.threadIdx.x
+        tile[tx] = tx
+        cuda.syncwarp(0xFFFF << (tx & 16))
+        out[tx] = tile[tx ^ partner]
+
+    return kernel
+
+
+@pytest.mark.parametrize("partner, expected", [(8, []), (16, [("race_in_warp", 32)])])
+def test_halves_by_a_mask_per_lane(partner, expected):
+    """Lanes that name different masks in one call do not meet each other."""
+    assert races(halves_by_a_mask_per_lane(partner), zeros(32), grid=1, block=32) == expected
+
+
 @cuda.jit
 def first_half_only(out):
     tile = cuda.shared.array(32, float32)

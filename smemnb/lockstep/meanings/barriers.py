@@ -61,12 +61,15 @@ def syncwarp(batch: Batch, mask: Mask, site: Site, members: LaneValue = None) ->
     """cuda.syncwarp(mask): a barrier of the lanes named in the mask."""
     if not batch.watched:
         return
-    named = None
-    if members is not None:
-        bits = np.asarray(members).astype(np.int64)
-        named = (bits >> np.arange(32)) & 1 != 0
-        named = named.reshape(1, 1, 32) if named.ndim == 1 else named
-    batch.tell_barrier(Barrier(site, "warp", mask, batch.live, named))
+    if members is None:
+        batch.tell_barrier(Barrier(site, "warp", mask, batch.live))
+        return
+    bits = np.asarray(members).astype(np.int64)
+    for word in np.unique(bits).tolist():  # lanes that name different lanes meet apart
+        named = ((word >> np.arange(32)) & 1 != 0).reshape(1, 1, 32)
+        arrived = mask if bits.ndim == 0 else mask & (bits == word)
+        if bits.ndim == 0 or arrived.any():
+            batch.tell_barrier(Barrier(site, "warp", arrived, batch.live, named))
 
 
 def _fence(scope: str, batch: Batch, mask: Mask, site: Site) -> None:

@@ -32,6 +32,7 @@ from .calling.inner import InnerFunction
 from .calling.methods import METHOD_NAMES, method_of
 from .calling.operator_functions import as_operator
 from .calling.raising import number
+from .calling.ufuncs import has_output, into_array
 from .objects.mixed import NUMBERS, Mixed
 from .scope import EXPRESSIONS, UNKNOWN, Expression, Frame, Scope, attribute_of
 
@@ -108,6 +109,8 @@ def _call_known(scope: Scope, node: ast.Call, target: Any) -> Expression:
     replaced = as_operator(target, node)
     if replaced is not None:
         return scope.expression(replaced)
+    if has_output(target, node):
+        return into_array(scope, node, target)
     if _is_in(FUNCTIONS, target):
         return _function(scope, node, FUNCTIONS[target])
     if isinstance(target, type) and issubclass(target, tuple) and hasattr(target, "_fields"):

@@ -48,6 +48,10 @@ class Kernel:
         return self.function.__name__
 
 
+class DeviceFunctionRefused(LaunchRefused, RuntimeError):
+    """A launch of a device function; Numba raises a RuntimeError."""
+
+
 def kernel_of(kernel: Any) -> Kernel:
     """A numba.cuda dispatcher, a kernel of Numba's simulator, or a plain function.
 
@@ -61,9 +65,9 @@ def kernel_of(kernel: Any) -> Kernel:
         )
     options = dict(getattr(kernel, "targetoptions", None) or {})
     if options.get("device") or getattr(kernel, "_device", False):
-        raise LaunchRefused(
-            f"{function.__name__} is a device function: it is called from kernels. A kernel has"
-            " @cuda.jit without device=True"
+        raise DeviceFunctionRefused(
+            f"Cannot compile a device function as a kernel: {function.__name__} is a device"
+            " function: it is called from kernels. A kernel has @cuda.jit without device=True"
         )
     if any(base.__name__ == "CPUDispatcher" for base in type(kernel).__mro__):
         raise LaunchRefused(f"{function.__name__} is compiled for the CPU: use @cuda.jit")

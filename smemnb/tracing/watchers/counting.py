@@ -26,13 +26,17 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class _Rows(NamedTuple):
-    """Requests put aside: addresses and active lanes (rows, 32), and where they come from."""
+    """Requests put aside: addresses and active lanes (rows, 32), and where they come from.
+
+    `kept` are the places of these rows among all rows of the event, None if all were kept.
+    """
 
     address: Array
     active: Array | None
     weight: int
     block: int  # linear number of the first row's block
     warps: int  # rows per block
+    kept: Array | None = None
 
 
 @dataclass
@@ -81,6 +85,8 @@ class Counting(Watcher):
         if tally is None:
             tally = self._tallies[key] = _Tally(event.site, array, event.kind, event.width)
         rows = _rows_of(event, batch)
+        if not len(rows.address):
+            return
         tally.rows.append(rows)
         tally.waiting += len(rows.address)
         if tally.waiting >= ROWS_BEFORE_MEASURING:
@@ -130,9 +136,16 @@ def _rows_of(event: Access, batch: Batch) -> _Rows:
     address = event.address
     if address.shape != shape:
         address = np.broadcast_to(address, shape)
-    mask = None if whole else np.broadcast_to(active, shape).reshape(-1, lanes)
     weight = (count // blocks) * (warps // rows) * batch.weight
-    return _Rows(address.reshape(-1, lanes), mask, weight, batch.first, rows)
+    address = address.reshape(-1, lanes)
+    if whole:
+        return _Rows(address, None, weight, batch.first, rows)
+    mask = np.broadcast_to(active, shape).reshape(-1, lanes)
+    kept = np.flatnonzero(mask.any(axis=1))
+    if 2 * len(kept) > len(mask):
+        return _Rows(address, mask, weight, batch.first, rows)
+    # in late rounds of a divergent loop most warps have left it
+    return _Rows(address[kept], mask[kept], weight, batch.first, rows, kept)
 
 
 def _measure(tally: _Tally) -> None:
@@ -199,6 +212,10 @@ def _origins(parts: list[_Rows], rows: Array) -> tuple[Array, Array]:
         for column in zip(*((p.block, p.warps, len(p.address)) for p in parts), strict=True)
     )
     at = rows - (ends[number] - length)
+    for which in np.unique(number):
+        kept = parts[which].kept
+        if kept is not None:
+            at[number == which] = kept[at[number == which]]
     return block + at // warps, at % warps
 
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, np.dtype[Any]]
 MOST_LANES = 1 << 24
+MOST_IN_BATCH = 1 << 22  # lanes of one batch, before what repeats is dropped
 MOST_CELLS = 1 << 19  # suspicious ones examined at a time, where no signal orders threads
 EARLY = -1  # the time of accesses of which only the extremes are kept
 
@@ -74,7 +75,8 @@ class GlobalRaces:
         self._unwatched = never_written(launch)
         self._records: list[Record] = []
         self._early: list[tuple[Touch, int, int]] = []  # with address of cell 0 and unit
-        self._lanes = 0
+        self._lanes = self._in_batch = self._first = 0
+        self._limit = MOST_IN_BATCH
         self._told: dict[Any, Array] = {}
 
     def access(self, record: Record) -> None:
@@ -86,12 +88,34 @@ class GlobalRaces:
             self._records.append(record)
         else:
             self._records += [Record(one, record.moment, record.time) for one in event.cells()]
-        self._lanes += (event.offset.size + event.active.size) * event.elements
+        lanes = (event.offset.size + event.active.size) * event.elements
+        self._lanes += lanes
+        self._in_batch += lanes
+        if self._in_batch > self._limit:
+            self._drop_repeats()
 
     def end_batch(self) -> None:
         """Examine what has come together, if it is much."""
         if self._lanes > MOST_LANES:
             self.examine(keep=True)
+        self._first, self._in_batch, self._limit = len(self._records), 0, MOST_IN_BATCH
+
+    def _drop_repeats(self) -> None:
+        """Keep of this batch one access per thread, cell and line between two barriers."""
+        records, self._records = self._records[self._first :], self._records[: self._first]
+        self._lanes -= self._in_batch
+        self._in_batch = 0
+        for region in _regions(records, []):
+            groups: dict[Any, list[Touch]] = {}
+            for touch in chain(region.touches(True), region.touches(False)):
+                key = (touch.site, touch.write, touch.array.dtype, id(touch.moment))
+                groups.setdefault(key, []).append(touch)
+            for members in groups.values():
+                kept = _without_repeats(_joined(members))
+                self._early.append((kept, region.start, region.unit))
+                self._in_batch += len(kept.cell)
+        self._lanes += self._in_batch
+        self._limit = MOST_IN_BATCH + 2 * self._in_batch
 
     def examine(self, keep: bool = False) -> None:
         """Look for races in all that was put aside; `keep` what later accesses may race with."""
@@ -198,6 +222,32 @@ def _cells_in_blocks(touches: list[Touch], lanes: int, size: int) -> list[Array]
         touch.cell + size * (block.astype(np.int64) * most + interval)
         for touch, (block, interval) in zip(touches, places, strict=True)
     ]
+
+
+def _joined(members: list[Touch]) -> Touch:
+    """Touches of one site and moment as one."""
+    last, epoch = members[-1], members[-1].epoch
+    values = [touch.value for touch in members if touch.value is not None]
+    turns = [touch.turn for touch in members if touch.turn is not None]
+    if isinstance(epoch, np.ndarray):
+        epoch = np.concatenate([touch.epoch for touch in members])
+    return replace(
+        last,
+        cell=np.concatenate([touch.cell for touch in members]),
+        thread=np.concatenate([touch.thread for touch in members]),
+        epoch=epoch,
+        value=np.concatenate(values) if len(values) == len(members) else None,
+        turn=np.concatenate(turns) if len(turns) == len(members) else None,
+    )
+
+
+def _without_repeats(touch: Touch) -> Touch:
+    """The last touch of each thread and cell."""
+    order = np.lexsort((touch.thread, touch.cell))
+    cell, thread = touch.cell[order], touch.thread[order]
+    last = np.ones(len(order), bool)
+    last[:-1] = (cell[1:] != cell[:-1]) | (thread[1:] != thread[:-1])
+    return touch.only(order[last])
 
 
 def _by_site(touches: list[Touch]) -> list[Touch]:

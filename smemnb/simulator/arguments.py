@@ -193,7 +193,7 @@ def _scalar(name: str, value: Any) -> tuple[Any, Any]:
                 f" pass {instead.format(name=name, dtype=_dtype_of(value))}"
             )
     if isinstance(value, Enum):
-        return _member(name, value)
+        return value, value  # kernels compare members
     if isinstance(value, bool):
         return np.bool_(value), value
     if isinstance(value, int) and type(value) is int:
@@ -212,13 +212,6 @@ def _scalar(name: str, value: Any) -> tuple[Any, Any]:
         f"`{name}` is of type {type(value).__name__}. Kernels take NumPy arrays, device arrays,"
         f" numbers and tuples of them: {repair}"
     )
-
-
-def _member(name: str, value: Enum) -> tuple[Any, Any]:
-    """A member of an enum stays one: kernels compare members."""
-    if isinstance(value.value, int | float):
-        return value, value
-    raise LaunchRefused(f"`{name}` is a member of an enum that stands for no number: {value!r}")
 
 
 def _integer(name: str, value: int) -> np.signedinteger[Any] | np.unsignedinteger[Any]:

@@ -291,8 +291,7 @@ def _infer(kernel: Kernel, prepared: Prepared) -> Any:
 
     types = tuple(argument_type(value) for value in prepared.seen)
     if kernel.signatures:
-        names = list(inspect.signature(kernel.function).parameters)
-        types = fit(kernel.name, names, kernel.signatures, types)
+        types = fit(kernel.function, kernel.signatures, types)
         prepared.values = [_cast(v, t) for v, t in zip(prepared.values, types, strict=True)]
     found = infer(kernel.function, types, kernel.options)
     if kernel.dispatcher is not None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..errors import LaunchRefused
@@ -11,20 +12,22 @@ from . import seam
 Types = tuple[Any, ...]
 
 
-def fit(
-    name: str, parameters: Sequence[str], declared: Sequence[tuple[Types, Any]], given: Types
-) -> Types:
+def fit(kernel: Callable[..., Any], declared: Sequence[tuple[Types, Any]], given: Types) -> Types:
     """The argument types of the declared signature that `given` converts to best.
 
     Raises:
-        SignatureRefused: it converts to none of them.
+        SignatureRefused: it converts to none of them, or to several equally well.
     """
+    name, parameters = kernel.__name__, list(inspect.signature(kernel).parameters)
     cases = [seam.typing.signature(seam.types.void, *types) for types, _ in declared]
     cases = [case for case in cases if len(case.args) == len(given)]
     if cases:
-        best = seam.typing_context.resolve_overload(
-            name, cases, given, {}, exact_match_required=False
-        )
+        try:
+            best = seam.typing_context.resolve_overload(
+                kernel, cases, given, {}, allow_ambiguous=False, exact_match_required=False
+            )
+        except TypeError as error:
+            raise SignatureRefused(f"{error}\nConvert an argument, so that one fits best") from None
         if best is not None:
             return tuple(best.args)
     wanted = " or ".join(f"({', '.join(map(str, types))})" for types, _ in declared)

@@ -1,6 +1,5 @@
 """Launches: what is refused and in which words, what is copied back, what stays untouched."""
 
-import enum
 
 import numpy as np
 import pytest
@@ -125,7 +124,6 @@ ARGUMENTS = [
     (np.broadcast_to(np.zeros(3), (4, 3)), ("not contiguous", "ascontiguousarray")),
     (np.ma.masked_array([1.0]), ("masked", "filled")),
     (2**70, ("64 bits",)),
-    (enum.Enum("Colour", {"RED": "r"}).RED, ("`inp` is a member of an enum", "no number")),
     ((1, [2]), ("`inp[1]` is a list",)),
     (add_one, ("CUDADispatcher",)),
 ]

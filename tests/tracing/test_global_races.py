@@ -303,3 +303,21 @@ def test_what_never_races():
     """Local arrays, loads of one cell, own cells again and again, two buffers with one barrier."""
     assert races(gathered, zeros(), floats()) == []
     assert races(two_rounds, zeros(), np.zeros((2, BLOCKS * N), np.float32), floats()) == []
+
+
+@cuda.jit
+def many_rounds(out, inp, shift):
+    i = cuda.grid(1)
+    for k in range(50):
+        out[(i + k // 49 * shift) % out.shape[0]] += inp[i]
+
+
+@pytest.mark.parametrize(
+    "shift, expected", [(0, []), (64, [("race_between_blocks", BLOCKS * N)] * 2)]
+)
+def test_repeats_are_dropped(monkeypatch, shift, expected):
+    """Of many equal accesses of a loop one is kept, and the odd one is not lost."""
+    from smemnb.tracing.watchers.races import in_global
+
+    monkeypatch.setattr(in_global, "MOST_IN_BATCH", 512)
+    assert races(many_rounds, zeros(), floats(), shift) == expected

@@ -24,6 +24,7 @@ import numpy as np
 
 from . import typing_rules as rules
 from .casts import cast, to_bool, to_float, to_int
+from .complex_functions import CMATH
 from .powers import power
 from .typing_rules import (
     COMPLEXES,
@@ -295,7 +296,7 @@ def _registry() -> dict[object, Meaning]:
     for name, ufunc in vars(np).items():
         if isinstance(ufunc, np.ufunc) and name not in missing | {"bitwise_count", "spacing"}:
             found[ufunc] = _ufunc(ufunc)
-    return found
+    return found | CMATH
 
 
 FUNCTIONS: dict[object, Meaning] = _registry()

@@ -5,7 +5,8 @@ Switch it on in `conftest.py` (or with `-p smemnb.testing`):
     pytest_plugins = ["smemnb.testing"]
 
 and trace a kernel with the fixture `kernel_trace`; the test fails where the launch goes over its
-budget, or where the trace has a finding that is an error or a warning:
+budget, or where the trace has a finding that is an error or a warning (prices, such as uncoalesced
+accesses, change no result and fail a test only if asked):
 
     def test_transpose(kernel_trace):
         inp = np.random.rand(40, 35).astype(np.float32)

@@ -96,9 +96,12 @@ def _place(trace: Trace, row: AccessRow) -> str:
 
 
 def failing(
-    findings: Iterable[Finding], severity: str | None, allow: Iterable[str]
+    findings: Iterable[Finding], severity: str | None, allow: Iterable[str], prices: bool = False
 ) -> list[Finding]:
     """The findings of this severity or worse whose kind is not allowed; None: none at all.
+
+    Prices (uncoalesced accesses, float64 in a float32 kernel ...) change no result and count only
+    with `prices`.
 
     Raises:
         SmemnbError: an unknown severity, or a lone word where kinds are wanted.
@@ -111,4 +114,8 @@ def failing(
         return []
     told = SEVERITIES[: SEVERITIES.index(severity) + 1]
     allowed = set(allow)
-    return [one for one in findings if one.severity in told and one.kind not in allowed]
+    return [
+        one
+        for one in findings
+        if one.severity in told and one.kind not in allowed and (prices or not one.price)
+    ]

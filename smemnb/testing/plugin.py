@@ -7,19 +7,22 @@ strings), so that it survives worker processes.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from ..errors import SmemnbError
-from ..tracing import Trace, trace
+from ..tracing import Finding, Trace, trace
 from ..tracing.report import github, sarif
 from ..tracing.report.places import Told, told
 from .budget import Budget, failing
 
+Fails = Callable[[Sequence[Finding]], list[Finding]]
+"""Which findings of a trace fail its test."""
 _SEEN = pytest.StashKey[list[Told]]()
 
 
@@ -37,6 +40,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="append",
         default=[],
         help="a kind of finding that --smemnb lets pass (may be given several times)",
+    )
+    group.addoption(
+        "--smemnb-prices",
+        action="store_true",
+        help="--smemnb fails tests also for what only costs time, such as uncoalesced accesses",
     )
     group.addoption("--smemnb-sarif", metavar="FILE", help="store all findings as SARIF 2.1.0")
     group.addoption(
@@ -72,6 +80,7 @@ class KernelTrace:
         *,
         allow: Iterable[str] = (),
         severity: str | None = "warning",
+        prices: bool = False,
         watching: dict[str, Any] | None = None,
         **budget: int | None,
     ) -> Budgeted:
@@ -81,6 +90,7 @@ class KernelTrace:
             kernel: what `@cuda.jit` returns, or the plain function.
             allow: kinds of findings that may be there.
             severity: findings of this severity or worse fail the test; None for none.
+            prices: whether findings that only cost something fail it too.
             watching: more for `smemnb.trace`, such as {"blocks": "edges"}.
             budget: the most of `wavefronts`, `extra`, `ways`, `sectors`, `extra_sectors`,
                 `shared_bytes` (see `Budget`).
@@ -94,7 +104,8 @@ class KernelTrace:
             raise SmemnbError(f"there is no budget for {unknown[0]!r}; there are: {known}")
         failing((), severity, allow)
         tracer = trace(kernel, **(watching or {}))
-        return Budgeted(tracer, Budget(**budget), severity, tuple(allow), self._seen)
+        fails = partial(failing, severity=severity, allow=tuple(allow), prices=prices)
+        return Budgeted(tracer, Budget(**budget), fails, self._seen)
 
 
 class Budgeted:
@@ -104,12 +115,10 @@ class Budgeted:
         self,
         tracer: Any,
         budget: Budget,
-        severity: str | None,
-        allow: tuple[str, ...],
+        fails: Fails,
         seen: Callable[[Trace], None],
     ) -> None:
-        self._tracer, self._budget = tracer, budget
-        self._severity, self._allow, self._seen = severity, allow, seen
+        self._tracer, self._budget, self._fails, self._seen = tracer, budget, fails, seen
 
     def __getitem__(self, configuration: Any) -> Callable[..., Trace]:
         """The launch: call it with the kernel's arguments and get its trace."""
@@ -119,7 +128,7 @@ class Budgeted:
             __tracebackhide__ = True
             report: Trace = configured(*args)
             self._seen(report)
-            said = complaint(report, self._budget, self._severity, self._allow)
+            said = complaint(report, self._budget, self._fails)
             if said:
                 pytest.fail(said, pytrace=False)
             return report
@@ -127,12 +136,9 @@ class Budgeted:
         return launch
 
 
-def complaint(
-    report: Trace, budget: Budget, severity: str | None, allow: Iterable[str] = ()
-) -> str:
+def complaint(report: Trace, budget: Budget, fails: Fails) -> str:
     """Why a trace does not pass, with source lines and the whole report; "" if it does."""
-    over = list(budget.excess(report))
-    bad = failing(report.findings, severity, allow) if report.launch.checked else []
+    over, bad = list(budget.excess(report)), fails(report.findings)
     if not over and not bad:
         return ""
     head = "over its budget" if over else "findings that fail the test"
@@ -192,8 +198,14 @@ def _watched(item: pytest.Item) -> Generator[None, Any, Any]:
             collect = _collector(item)
             for report in reports:
                 collect(report)
-    allow = item.config.getoption("smemnb_allow")
-    said = [complaint(report, Budget(), "warning", allow) for report in reports]
+    options = item.config.getoption
+    fails = partial(
+        failing,
+        severity="warning",
+        allow=options("smemnb_allow"),
+        prices=options("smemnb_prices"),
+    )
+    said = [complaint(report, Budget(), fails) for report in reports]
     if any(said):
         pytest.fail("\n\n".join(dict.fromkeys(filter(None, said))), pytrace=False)
     return result

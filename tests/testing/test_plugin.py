@@ -154,6 +154,22 @@ def test_refused(given, said):
     assert str(refused.value).startswith(said)
 
 
+def test_prices(project):
+    """A launch that is only slow passes, unless prices are asked for; SARIF has it in any case."""
+    project.change(
+        "    reversed_in_blocks[4, 128](out, inp)\n",
+        "    reversed_in_blocks[4, 128](out, inp)\n"
+        "    columns = np.ones((64, 64), np.float32, order='F')\n"
+        "    turned[(2, 2), (TILE, TILE)](np.zeros((64, 64), np.float32), columns)\n",
+        "test_kernels.py",
+    )
+    code, said = project.run("--smemnb", "--smemnb-sarif", "out.sarif")
+    assert code == 0 and "smemnb: 1 findings" in said
+    code, said = project.run("--smemnb", "--smemnb-prices")
+    assert code == 1 and "1 failed, 1 passed" in said
+    assert "warning, uncoalesced" in said
+
+
 def test_severity():
     """What fails a test: errors and warnings by default, notes if asked, nothing with None."""
     kinds = ("race_same_value", "race", "race_in_warp")

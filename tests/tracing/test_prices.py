@@ -147,6 +147,17 @@ def by_literal_int(out, inp):
 
 
 @cuda.jit
+def by_literal_int_and_product(out, inp):
+    quarter = inp[cuda.grid(1)] / 4
+    out[cuda.grid(1)] = quarter * quarter
+
+
+@cuda.jit
+def by_maximum_of_int(out, inp):
+    out[cuda.grid(1)] = max(inp[cuda.grid(1)], 0)
+
+
+@cuda.jit
 def by_square(out, inp):
     out[cuda.grid(1)] = inp[0] ** 2
 
@@ -182,6 +193,8 @@ def by_name(out, inp):
         (by_maximum, 1, "max(inp[...], 0.0)"),
         (by_index, 1, "inp[...] * cuda.threadIdx.x"),
         (by_literal_int, 0, ""),
+        (by_literal_int_and_product, 1, "inp[...] / 4"),
+        (by_maximum_of_int, 1, "max(inp[...], 0)"),
         (by_square, 0, ""),
         (by_quotient, 1, "cuda.threadIdx.x / cuda.blockDim.x"),
         (by_start, 1, "acc + inp[...]"),

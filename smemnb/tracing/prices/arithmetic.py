@@ -257,8 +257,11 @@ class _Function:
             word = self._word(operand)
             if _is(kind, "float64"):
                 yield from self._origin(operand, word)
-            elif str(_plain(kind)).startswith(("int", "uint")) and self._constant(operand) is None:
-                yield f"{word} is {_plain(kind)}", f"float32({word}) for {word}"
+            elif str(_plain(kind)).startswith(("int", "uint")):
+                if self._constant(operand) is None:
+                    yield f"{word} is {_plain(kind)}", f"float32({word}) for {word}"
+                elif any(_is(other, name) for other in kinds for name in ("float32", "float16")):
+                    yield f"{word} is an integer beside a float32", f"float32({word}) for {word}"
 
     def _origin(self, operand: Any, word: str) -> Iterator[tuple[str, str]]:
         if self._constant(operand) is not None and operand.name.startswith("$"):

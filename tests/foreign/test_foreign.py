@@ -1,0 +1,53 @@
+"""Kernels in the manner of tutorials, samples and libraries: right values, expected findings.
+
+Each runs plainly, traced, and traced with its warps in reversed order; findings are exactly those
+that its reader expects.
+"""
+
+from __future__ import annotations
+
+import importlib
+from pathlib import Path
+
+import pytest
+
+from tests.foreign.cases import CASES, Case, Run
+
+HERE = Path(__file__).parent
+FAMILIES = sorted(
+    path.stem for path in HERE.glob("*.py") if path.stem not in ("cases", "test_foreign")
+)
+for family in FAMILIES:
+    importlib.import_module(f"tests.foreign.{family}")
+
+
+def _marked(case: Case, size: object) -> object:
+    marks = [pytest.mark.xfail(strict=True, reason=case.wrong)] if case.wrong else []
+    return pytest.param(case, size, id=f"{case.name}-{size}".replace(" ", ""), marks=marks)
+
+
+ALL = [_marked(case, size) for case in CASES for size in case.sizes]
+
+
+@pytest.mark.parametrize(("case", "size"), ALL)
+def test_values_and_findings(case: Case, size: object) -> None:
+    """Right values in a plain and a watched launch; the findings are those expected."""
+    case.body(Run(), size)
+    run = Run(checks=True)
+    case.body(run, size)
+    seen = {found.kind for found in run.findings}
+    assert seen == case.finds, [str(found) for found in run.findings]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("case", "size"), ALL)
+def test_values_in_reversed_order(case: Case, size: object) -> None:
+    """Right values whatever warp comes first."""
+    case.body(Run(checks=False, order="reversed"), size)
+
+
+def test_enough_of_them() -> None:
+    """At least 40 programs, no name twice."""
+    names = [case.name for case in CASES]
+    assert len(names) >= 40
+    assert sorted(set(names)) == sorted(names)

@@ -8,6 +8,7 @@ from numba import cuda
 
 from smemnb import simulator
 from smemnb.errors import LaunchRefused, SmemnbError
+from smemnb.simulator import seam
 
 pytestmark = pytest.mark.skipif(
     simulator.device() != "lockstep", reason="launches go to a GPU here"
@@ -164,3 +165,53 @@ def test_reduce():
     """`cuda.reduce` works, on the host."""
     total = cuda.reduce(lambda a, b: a + b)
     assert total(np.arange(10, dtype=np.float64)) == 45
+
+
+@pytest.mark.skipif(not seam.OUT_OF_TREE, reason="the numba.cuda inside Numba refuses them")
+def test_global_device_array():
+    """A device array that a kernel names from outside is used in place, not copied."""
+    prices = cuda.to_device(np.array([[2, 3], [5, 7]], np.int32))
+    row = prices[1]
+
+    @cuda.jit
+    def spend(out):
+        i = cuda.grid(1)
+        out[i] = prices[i, 0] * 10 + row[i]
+        row[i] = 0
+
+    out = np.zeros(2, np.int32)
+    spend[1, 2](out)
+    assert out.tolist() == [25, 57]
+    prices[0, 0] = 9
+    spend[1, 2](out)
+    assert out.tolist() == [90, 0]
+    assert prices.copy_to_host().tolist() == [[9, 3], [0, 0]]
+
+
+def test_allocations():
+    """Memory is counted and comes back; what is no memory of a device is refused."""
+    context = cuda.current_context()
+    free, total = context.get_memory_info()
+    with cuda.defer_cleanup():
+        held = cuda.device_array(1 << 20, np.uint8)
+        assert context.get_memory_info() == (free - (1 << 20), total)
+    del held
+    context.deallocations.clear()
+    context.memory_manager.deallocations.clear()
+    assert context.get_memory_info()[0] >= free
+    with pytest.raises(cuda.cudadrv.driver.CudaAPIError, match="OUT_OF_MEMORY"):
+        cuda.device_array(total + 1, np.uint8)
+
+
+def test_no_module():
+    """What only a driver can do is refused by the name of its function."""
+    with pytest.raises(SmemnbError, match="cuModuleLoad is a function of the CUDA driver"):
+        cuda.cudadrv.driver.driver.cuModuleLoad("kernel.cubin")
+
+
+def test_callback():
+    """A stream's callback is called at once: its work is done."""
+    seen = []
+    stream = cuda.stream()
+    stream.add_callback(lambda *what: seen.append(what), 5)
+    assert seen == [(stream, 0, 5)]

@@ -94,7 +94,8 @@ def fixed(scope: Scope, node: ast.expr, value: Any) -> Expression:
     coordinate = COORDINATES.get(qualified(value))
     if coordinate is not None:
         return lambda frame, mask: coordinate(frame.batch)
-    if isinstance(value, np.ndarray | np.void | tuple):
+    on_device = not isinstance(value, type) and hasattr(value, "__cuda_array_interface__")
+    if on_device or isinstance(value, np.ndarray | np.void | tuple):
         result = frozen(ast.unparse(node), value)
     else:
         result = known(value)

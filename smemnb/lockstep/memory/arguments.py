@@ -9,13 +9,14 @@ the kernel does not see, and stores to it are refused.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ..lanes import constant
-from .arrays import GRID, KernelArray
+from .arrays import GRID, KernelArray, c_strides
 from .stores import UINT8, GlobalStore
 from .unaligned import ByteStore
 
@@ -66,16 +67,35 @@ def global_arrays(names: Sequence[str], arguments: Sequence[object]) -> list[Ker
 
 
 def frozen(name: str, value: Any) -> Any:
-    """A global or closure value with every array in it as constant memory."""
+    """A global or closure value: arrays as constant memory, those of the device as they are."""
     if isinstance(value, tuple):
         parts = [frozen(f"{name}[{at}]", part) for at, part in enumerate(value)]
         return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
     if isinstance(value, np.void) and value.dtype.names:
         value = np.array(value)
+    if hasattr(value, "__cuda_array_interface__"):
+        shown = _shown(value)
+        return _kernel_array(name, "global", shown, -(_address(shown) % ALIGNMENT))
     if not isinstance(value, np.ndarray):
         return constant(value)
     copy = np.array(value, order="K")
     return _kernel_array(name, "const", copy, -_address(copy))
+
+
+def _shown(device: Any) -> np.ndarray[Any, Any]:
+    """A device array of this process as NumPy sees it: the same memory."""
+    said = device.__cuda_array_interface__
+    dtype = np.dtype(getattr(device, "dtype", said["typestr"]))
+    shape, address = tuple(said["shape"]), said["data"][0]
+    steps: Any = c_strides(shape)
+    strides = said.get("strides") or tuple(step * dtype.itemsize for step in steps)
+    if 0 in shape:
+        return np.empty(shape, dtype)
+    reach = sum(
+        (extent - 1) * step for extent, step in zip(shape, strides, strict=True) if step > 0
+    )
+    octets: Any = (ctypes.c_uint8 * (reach + dtype.itemsize)).from_address(address)
+    return np.ndarray(shape, dtype, buffer=octets, strides=strides)
 
 
 def _owner(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:

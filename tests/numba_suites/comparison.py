@@ -114,6 +114,13 @@ def compare(
     return Comparison(suite, tuple(rows), tuple(problems))
 
 
+def _needs(row: Row) -> bool:
+    """Whether a test did not pass, so that its reason counts."""
+    if row.plug.outcome == "skip":
+        return row.baseline in GOOD
+    return row.plug.outcome not in GOOD
+
+
 def report(compared: Comparison) -> str:
     """Counts, launches and problems, as text."""
     counts = Counter((row.baseline, row.plug.outcome) for row in compared.rows)
@@ -123,6 +130,7 @@ def report(compared: Comparison) -> str:
         for (before, after), number in sorted(counts.items())
     ]
     lines.append(f"{sum(row.plug.launches for row in compared.rows)} launches reached the engine")
-    lines.append(f"{sum(bool(row.reason) for row in compared.rows)} tests are accepted exceptions")
+    reasons = Counter(row.reason for row in compared.rows if _needs(row))
+    lines += [f"{number:6} excused: {reason}" for reason, number in reasons.most_common() if reason]
     lines += [f"  {problem}" for problem in compared.problems]
     return "\n".join(lines)

@@ -48,14 +48,15 @@ def _polar(value: Any) -> tuple[Any, Any]:
 
 
 def _rect(radius: Any, angle: Any) -> Any:
-    """`radius * e**(i angle)`; of no angle (inf, NaN) and a radius of 0 or inf, the radius."""
+    """`radius * e**(i angle)`; with no angle (inf, NaN) 0 stays 0, and inf is inf + NaN i."""
     radius, angle = np.asarray(radius), np.asarray(angle)
     with np.errstate(all="ignore"):
         parts = [_stretched(radius, part) for part in (np.cos(angle), np.sin(angle))]
         alone = ~np.isfinite(angle) & ((radius == 0) | np.isinf(radius))
-        parts = [np.where(alone, radius, parts[0]), np.where(alone, 0, parts[1])]
+        rest = np.where(np.isinf(radius), np.nan, 0)
+        parts = [np.where(alone, np.abs(radius), parts[0]), np.where(alone, rest, parts[1])]
     shape = np.broadcast_shapes(*(part.shape for part in parts))
-    result = np.empty(shape, np.result_type(parts[0], np.complex64))
+    result = np.empty(shape, np.result_type(radius, angle, np.complex64))
     result.real, result.imag = parts
     return result[()]
 

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from numba import cuda, float32, float64, int64
+from numba.cuda.random import xoroshiro128p_dtype, xoroshiro128p_uniform_float32
 
 from smemnb.tracing import trace
 
@@ -42,6 +43,33 @@ def test_uncoalesced_along_an_axis():
     )
     assert found.cure.startswith("Let threadIdx.x walk along axis 1: exchange the roles of x and y")
     assert (found.price, found.unit) == (True, "extra sectors")
+
+
+def test_uncoalesced_with_idle_lanes():
+    """Lanes that sit out do not make the walk of the others look as if data drove it."""
+
+    @cuda.jit
+    def some(out, points):
+        i = cuda.grid(1)
+        if i % 32 in (0, 1, 3, 4, 8, 9, 16, 24, 26, 31):
+            out[i] = points[16 * i]
+
+    found = only(some, 1, 64, zeros(64), ramp(1024))
+    assert (found.kind, found.count) == ("uncoalesced", 2 * (10 - 2))
+    assert found.cause.endswith("from lane to lane it goes on by 64 bytes.")
+
+
+def test_neighbouring_cells_with_idle_lanes():
+    """Lanes that touch their own cells, a few of them only, walk as they should."""
+
+    @cuda.jit
+    def few(out, inp):
+        i = cuda.grid(1)
+        if i % 4 == 3:
+            out[i] = inp[i]
+
+    inp = np.arange(64, dtype=np.float64)
+    assert trace(few)[1, 64](np.zeros(64), inp).findings == ()
 
 
 def test_uncoalesced_by_fields():
@@ -215,6 +243,20 @@ def test_float64_names_the_cure():
     found = only(by_start, 1, 32, zeros(32), ramp(32))
     assert found.cause.endswith("as acc = 0.0 makes acc float64; the arrays are float32.")
     assert found.cure.startswith("Write acc = float32(0.0) for acc = 0.0:")
+
+
+@cuda.jit
+def by_random(out, states):
+    i = cuda.grid(1)
+    out[i] = 0.1 * xoroshiro128p_uniform_float32(states, i)
+
+
+def test_float64_in_numbas_own_functions():
+    """That cuda.random computes in float64 does not say that the kernel wants to."""
+    states = np.zeros(32, xoroshiro128p_dtype)
+    found = trace(by_random)[1, 32](zeros(32), states).findings[0]
+    assert (found.kind, found.count) == ("float64_arithmetic", 1)
+    assert "the literal 0.1 is float64" in found.cause
 
 
 def test_float64_kernel_is_left_alone():

@@ -6,7 +6,8 @@ What the compiler computes in float32 anyway is left out: a sum, difference, pro
 float32 values and constants that float32 holds exactly, if nothing but a float32 array takes the
 result, and a comparison of such values (checked in PTX).
 
-A kernel that names float64 means it and is left alone. **Limits**: `count` is the operations of
+A kernel that names float64 means it and is left alone; what Numba's own functions do, as those of
+cuda.random, is theirs. **Limits**: `count` is the operations of
 the line as it is written, not how often they run.
 """
 
@@ -66,10 +67,16 @@ def double_arithmetic(types: Any) -> list[Observation]:
 
 
 def _doubled(types: Any) -> list[Observation]:
-    functions = [_Function(*parts) for parts in types.typed()]
+    own = [parts for parts in types.typed() if not _numbas(parts[0])]
+    functions = [_Function(*parts) for parts in own]
     if any(function.names_double() for function in functions):
         return []
     return [seen for function in functions for seen in _observed(function)]
+
+
+def _numbas(function: Any) -> bool:
+    """Whether a function is Numba's own, as those of cuda.random are."""
+    return str(function.__module__).split(".")[0] == "numba"
 
 
 def _observed(function: _Function) -> Iterator[Observation]:

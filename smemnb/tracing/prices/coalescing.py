@@ -5,7 +5,7 @@ Judged per expression over the whole launch, from the counts of `watchers/counti
 read off the worst request: by one constant step ("uncoalesced", or "interleaved" where
 other accesses of the kind take all that lies between), from place to place as the data
 say ("scattered"), or cell by cell but off the sectors' edges ("misaligned": by where the work
-begins, not by the length of the rows).
+begins, not by the length of the rows). Lanes that sit out count as steps that nobody takes.
 
 **Limits**: sectors that a cache keeps for a neighbouring line are counted all the same.
 """
@@ -13,6 +13,7 @@ begins, not by the length of the rows).
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -34,6 +35,8 @@ def dear_accesses(counts: Iterable[SiteCounts]) -> Iterator[Observation]:
             often = one.requests >= MANY and extra * 2 >= one.requests
             if often and one.array.name not in in_step and _rows_begin_sectors(one):
                 yield _seen(one, "misaligned", step)
+        elif walk == "sparse":
+            continue  # the others of its warp would have shared the sectors
         elif one.sectors >= FACTOR * one.ideal_sectors and extra >= EXTRA * one.requests:
             kind = "uncoalesced" if walk == "strided" else "scattered"
             if kind == "uncoalesced" and _shared_out(one, step, walks):
@@ -44,12 +47,12 @@ def dear_accesses(counts: Iterable[SiteCounts]) -> Iterator[Observation]:
 def _shared_out(one: SiteCounts, step: int, walks: Iterable[tuple[SiteCounts, int, str]]) -> bool:
     """Whether accesses of one kind to an array take a whole step between them, field by field."""
     assert one.worst is not None
-    active = one.worst.active.index(True)
     places = set()
     for other, its_step, _ in walks:
         if other.array.name == one.array.name and (its_step, other.kind) == (step, one.kind):
             assert other.worst is not None
-            places.add(other.worst.address[active] % abs(step))
+            first = other.worst.active.index(True)
+            places.add(other.worst.address[first] % abs(step))
     return step != 0 and len(places) * one.width >= abs(step)
 
 
@@ -62,16 +65,30 @@ def _rows_begin_sectors(one: SiteCounts) -> bool:
 def _walk(one: SiteCounts) -> tuple[int, str]:
     """Bytes from lane to lane in the worst request, and what kind of walk that is."""
     assert one.worst is not None
-    address = np.array(one.worst.address)[np.array(one.worst.active)]
-    steps = np.diff(address)
-    steps = steps[steps != 0]  # lanes that share a cell
+    lanes = np.flatnonzero(np.array(one.worst.active))
+    steps, gaps = np.diff(np.array(one.worst.address)[lanes]), np.diff(lanes)
+    moved = steps != 0  # the others share a cell
+    steps, gaps = steps[moved], gaps[moved]
     if not len(steps):
         return 0, "contiguous"
-    values, often = np.unique(steps, return_counts=True)
-    step, most = int(values[often.argmax()]), int(often.max())
+    step, often = _most(steps)
     if (np.abs(steps) <= one.width).sum() * 2 > len(steps):
         return step, "contiguous"
-    return step, "strided" if most * 2 > len(steps) else "scattered"
+    whole = steps % gaps == 0
+    even, so_often = _most(steps[whole] // gaps[whole])  # from lane to lane, some of them idle
+    if so_often * 2 > len(steps):
+        step, often = even, so_often
+    if abs(step) <= one.width:
+        return step, "sparse"
+    return step, "strided" if often * 2 > len(steps) else "scattered"
+
+
+def _most(steps: np.ndarray[Any, np.dtype[np.int64]]) -> tuple[int, int]:
+    """The step that comes most often, and how often it comes."""
+    if not len(steps):
+        return 0, 0
+    values, often = np.unique(steps, return_counts=True)
+    return int(values[often.argmax()]), int(often.max())
 
 
 def _seen(one: SiteCounts, kind: str, step: int) -> Observation:

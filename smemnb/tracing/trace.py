@@ -34,12 +34,14 @@ class Trace:
     `lines` has one `AccessRow` per access expression and array, kernel first, then by line and
     column; `findings` are sorted by severity, line and other line. `files` are the source files of
     the functions, for tools that point into them; they are no part of the report and of equality.
+    `limits` says what was not examined, because a launch had too much of it; nearly always empty.
     """
 
     launch: LaunchInfo
     lines: tuple[AccessRow, ...]
     findings: tuple[Finding, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict, compare=False)
+    limits: tuple[str, ...] = ()
 
     def line(self, number: int, function: str | None = None) -> tuple[AccessRow, ...]:
         """Rows of one source line; `function` tells apart lines of different files or cells."""
@@ -127,8 +129,8 @@ class Trace:
         Keys: `schema`; `numbers`, always "model"; `launch` (kernel, grid, block, dynamic and
         static shared bytes per block, counted, checked, watched_blocks); `shared` and `global`,
         the totals; `lines`, one object per `AccessRow` with its worst request (32 byte addresses,
-        active lanes, block, warp); `findings`, one object per `Finding`. Byte-identical for equal
-        traces.
+        active lanes, block, warp); `findings`, one object per `Finding`; `limits`, what was not
+        examined. Byte-identical for equal traces.
         """
         whole = {
             "schema": SCHEMA,
@@ -138,6 +140,7 @@ class Trace:
             "global": asdict(self.global_),
             "lines": [asdict(row) for row in self.lines],
             "findings": [asdict(found) for found in self.findings],
+            "limits": list(self.limits),
         }
         return json.dumps(whole, ensure_ascii=False)
 
@@ -157,6 +160,7 @@ class Trace:
                 launch=LaunchInfo(**_frozen(whole["launch"])),
                 lines=tuple(_row(one) for one in whole["lines"]),
                 findings=tuple(Finding(**_frozen(one)) for one in whole["findings"]),
+                limits=tuple(whole.get("limits", ())),
             )
         except (ValueError, TypeError, KeyError, AttributeError):
             raise SmemnbError(f"this is not JSON of the schema {SCHEMA!r}") from None

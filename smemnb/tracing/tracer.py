@@ -162,6 +162,7 @@ class Tracer:
             counts=counts,
             observations=seen.observations(counts),
             watched_blocks=seen.watched_blocks,
+            limits=seen.limits(),
         )
 
 
@@ -197,11 +198,12 @@ def trace_of(
     counts: Sequence[SiteCounts] | None = (),
     observations: Sequence[Observation] | None = (),
     watched_blocks: int | None = None,
+    limits: tuple[str, ...] = (),
 ) -> Trace:
     """The trace that the watchers' records make; None where the watchers were left out.
 
     `shared_bytes` are the static and the dynamic ones of a block; `watched_blocks` is how many
-    blocks the watchers saw, None for all.
+    blocks the watchers saw, None for all; `limits` is what they did not examine.
     """
     labels = _Labels(kernel)
     found = sorted(counts or (), key=lambda one: _order(one, labels))
@@ -222,6 +224,7 @@ def trace_of(
         lines=rows,
         findings=said,
         files=labels.files,
+        limits=limits,
     )
 
 

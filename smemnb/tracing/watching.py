@@ -58,6 +58,12 @@ class Watched(Watcher):
             return None
         return [one for watcher in self._counting for one in watcher.counts()]
 
+    def limits(self) -> tuple[str, ...]:
+        """What the watchers did not examine, in words."""
+        return tuple(
+            said for one in self._checking if isinstance(one, Races) for said in one.limits()
+        )
+
     def observations(self, counts: list[SiteCounts] | None) -> list[Observation] | None:
         """What went wrong and what is paid for nothing, None if nobody looked."""
         if not self._checking:

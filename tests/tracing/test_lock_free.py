@@ -349,3 +349,31 @@ def test_shared_atomics_of_every_width(dtype, barrier):
 
     expected = [] if barrier else [("race_atomic", 2)]
     assert races(kernel, zeros(N, dtype), grid=1) == expected
+
+
+def counted(out, ticket):
+    """Each thread stores, fences and takes a ticket, many times; then reads its neighbour's."""
+    i = cuda.grid(1)
+    for at in range(4):
+        out[i] = at
+        cuda.threadfence()
+        cuda.atomic.add(ticket, i % 8, 1)
+    out[i] = out[i ^ 1]
+
+
+def test_too_many_signals(monkeypatch):
+    """What was not examined is said in the trace, in its text and its JSON."""
+    launch = (np.zeros(256, np.int32), np.zeros(8, np.int32))
+    whole = trace(counted)[2, 128](*launch)
+    assert whole.limits == () and "not examined" not in repr(whole)
+    assert any(found.kind.startswith("race") for found in whole.findings)
+    monkeypatch.setattr("smemnb.tracing.watchers.races.signals.MOST_LANES", 1000)
+    some = trace(counted)[2, 128](*launch)
+    assert len(some.limits) == 1 and some.limits[0].startswith("races between threads that fences")
+    assert "\nnot examined: races between threads that fences and atomics" in repr(some)
+    assert "not examined" in some._repr_html_()
+    assert type(some).from_json(some.to_json()) == some
+    monkeypatch.setattr("smemnb.tracing.watchers.races.signals.MOST_LANES", 1 << 22)
+    monkeypatch.setattr("smemnb.tracing.watchers.races.order.MOST_NODES", 10)
+    crowded = trace(counted)[2, 128](*launch)
+    assert [said[:21] for said in crowded.limits] == ["some pairs of accesse"]

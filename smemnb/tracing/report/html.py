@@ -53,6 +53,7 @@ def html(trace: Trace) -> str:
     parts.append(_said(findings_line(trace)))
     if trace.findings:
         parts.append("<ul>" + "".join(_finding(one, trace) for one in trace.findings) + "</ul>")
+    parts += [_said(f"not examined: {said}") for said in trace.limits]
     return f'<div style="{_PAGE}">' + "\n".join(parts) + "</div>"
 
 

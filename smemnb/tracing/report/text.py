@@ -42,7 +42,10 @@ def text(trace: Trace) -> str:
     for found in trace.findings[:_FINDINGS]:
         parts += _wrapped(finding_line(found, trace), "  ", "    ")
     left = len(trace.findings) - _FINDINGS
-    return "\n".join([*parts, f"  and {left} more in .findings"] if left > 0 else parts)
+    parts += [f"  and {left} more in .findings"] if left > 0 else []
+    for said in trace.limits:
+        parts += _wrapped(f"not examined: {said}", "", "  ")
+    return "\n".join(parts)
 
 
 def heading(trace: Trace) -> str:

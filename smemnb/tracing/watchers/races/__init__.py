@@ -21,7 +21,8 @@ the same bits). Of a pair of lines only the worst is told.
 
 **Limits**: what is ordered is judged by the order in which this launch ran: a race that hides
 behind a lock taken in one order may show in another. Of very many accesses only the extremes are
-kept (`in_global`), of very many atomics after fences none: then nothing is told between threads.
+kept (`in_global`), of very many atomics after fences none: then nothing is told between threads,
+and `limits` says so.
 """
 
 from __future__ import annotations
@@ -102,6 +103,21 @@ class Races(Watcher):
     def finish(self) -> None:
         """All accesses to global memory are known."""
         self._global.examine()
+
+    def limits(self) -> list[str]:
+        """What was not examined, because there was too much of it."""
+        said = []
+        if self._log.lost:
+            said.append(
+                "races between threads that fences and atomics may order: the launch runs too many"
+                " fences and atomics. Trace a smaller launch, or some of its blocks"
+            )
+        elif self._log.crowded:
+            said.append(
+                "some pairs of accesses with very many atomics around them count as ordered."
+                " Trace a smaller launch"
+            )
+        return said
 
     def observations(self) -> list[Observation]:
         """One observation per kind and pair of sites; the worst kind of a pair only."""

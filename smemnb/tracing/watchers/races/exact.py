@@ -7,6 +7,7 @@ those after the first few million pairs.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -43,7 +44,12 @@ def pairs_of(
         return None
     points = trail_of(touches, [touch.cell for touch in touches], lanes, signals.partial)
     inside = points.cell if cell_in_block is None else cell_in_block
-    return exact_pairs(touches, points, signals.nodes, signals.log.fences, inside)
+    log = signals.log
+
+    def crowded() -> None:
+        log.crowded = True
+
+    return exact_pairs(touches, points, signals.nodes, log.fences, inside, crowded)
 
 
 def exact_pairs(
@@ -52,6 +58,7 @@ def exact_pairs(
     nodes: Nodes,
     fences: list[FenceRecord],
     cell_in_block: Array,
+    crowded: Callable[[], None] = lambda: None,
 ) -> list[Pair]:
     """The racing pairs of sites.
 
@@ -60,6 +67,7 @@ def exact_pairs(
         points: the same as a table; its cells are the same for all blocks.
         nodes: accesses to cells that signal.
         fences: all fences.
+        crowded: called where too many signals stand around accesses to tell their order.
         cell_in_block: per point, a number of the cell in its block and interval.
     """
     a, b = _conflicts(touches, points)
@@ -76,6 +84,8 @@ def exact_pairs(
         if len(x):
             used, place = np.unique(np.r_[x, y], return_inverse=True)
             order = Order(points.take(used), nodes, known)
+            if order.unknown:
+                crowded()
             racing = ~order.before(place.reshape(-1)[: len(x)], place.reshape(-1)[len(x) :])
             found += _told(touches, points, x[racing], y[racing], cell)
     return found

@@ -35,13 +35,15 @@ DECIDES = {"max", "min", "nanmax", "nanmin", "cas", "compare_and_swap"}
 class SignalLog:
     """All fences of a launch, and its atomics since the first fence.
 
-    `lost` holds when there were too many to keep.
+    `lost` holds when there were too many to keep, `crowded` when accesses were taken for ordered
+    because too many signals stood around them.
     """
 
     fences: list[FenceRecord] = field(default_factory=list)
     atomics: list[Record] = field(default_factory=list)
     lanes: int = 0
     lost: bool = False
+    crowded: bool = False
 
     def fence(self, record: FenceRecord) -> None:
         """Keep a fence."""

@@ -221,6 +221,7 @@ _known: WeakKeyDictionary[Any, dict[Any, Inferred]] = WeakKeyDictionary()
 def argument_type(value: Any) -> Any:
     """Numba's type of a kernel argument (or the type itself).
 
+    >>> import numpy as np
     >>> argument_type(3), argument_type(1.5), argument_type(np.float32(1))
     (int64, float64, float32)
     """

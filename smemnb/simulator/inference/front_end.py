@@ -238,6 +238,7 @@ def infer(
     >>> def scale(out, n):
     ...     x = n * 2
     ...     out[0] = x + 0.5
+    >>> import numpy as np
     >>> infer(scale, (np.zeros(4, np.float32), np.int32(3))).variables()["x"]
     {'int64'}
 

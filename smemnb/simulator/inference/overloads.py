@@ -18,6 +18,7 @@ from .. import seam
 def numba_type(value: Any) -> Any:
     """The Numba type of a value of the engine.
 
+    >>> import numpy as np
     >>> numba_type(np.float32(1)), numba_type((np.int64(1), None))
     (float32, Tuple(int64, none))
     """

@@ -288,7 +288,7 @@ class _Function:
             constant = self._constant(value) if type(value).__name__ == "Var" else None
             if type(value).__name__ in _CONSTANT:
                 constant = value.value
-            if isinstance(constant, float):
+            if isinstance(constant, int | float):
                 said = f"{operand.unversioned_name} = {constant!r}"
                 cure = f"{operand.unversioned_name} = float32({constant!r})"
                 yield f"{said} makes {word} float64", f"{cure} for {said}"

@@ -20,7 +20,7 @@ def numba_type(value: Any) -> Any:
 
     >>> import numpy as np
     >>> numba_type(np.float32(1)), numba_type((np.int64(1), None))
-    (float32, Tuple(int64, none))
+    (float32, Tuple((int64, none)))
     """
     if isinstance(value, np.ndarray | np.generic):
         return seam.numpy_support.from_dtype(value.dtype)

@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from . import division
 from . import typing_rules as rules
 from .casts import cast, to_bool, to_float, to_int
 from .complex_functions import CMATH
@@ -112,8 +113,7 @@ def _divmod(a: Any, b: Any) -> tuple[Any, Any]:
     else:
         dtype = rules._float_for(a.dtype, b.dtype, 4)
     with np.errstate(all="ignore"):
-        quotient, rest = np.divmod(cast(a, dtype), cast(b, dtype))
-    return quotient, rest
+        return division.divide_with_rest(cast(a, dtype), cast(b, dtype))
 
 
 def _absolute(value: Any) -> Any:
@@ -246,18 +246,25 @@ def _ufunc_casts(ufunc: np.ufunc, dtypes: tuple[DType, ...]) -> tuple[DType, ...
     return None if wanted == dtypes else wanted
 
 
+_DIVISIONS: dict[np.ufunc, Meaning] = {
+    np.floor_divide: division.floor_of_quotient,
+    np.remainder: division.rest_of_ufunc,
+    np.fmod: division.cut_rest,
+    np.divmod: lambda x, y: (division.floor_of_quotient(x, y), division.rest_of_ufunc(x, y)),
+}
 _EXTREMES = (np.minimum, np.maximum, np.fmin, np.fmax)
 
 
 def _ufunc(ufunc: np.ufunc) -> Meaning:
     """A ufunc as Numba compiles it: of two equal values min and max give the first (-0.0, 0.0)."""
+    compute = _DIVISIONS.get(ufunc, ufunc)
 
     def meaning(*values: Any) -> Any:
         casts = _ufunc_casts(ufunc, tuple(v.dtype for v in values))
         if casts is not None:
             values = tuple(cast(v, d) for v, d in zip(values, casts, strict=True))
         with np.errstate(all="ignore"):
-            result = ufunc(*values)
+            result = compute(*values)
         if ufunc in _EXTREMES and result.dtype.kind == "f" and np.any(result == 0):
             return _select(values[0] == values[1], values[0], result)
         return result

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..lanes import LaneValue, cast
-from . import datetimes, typing_rules
+from . import datetimes, division, typing_rules
 from .powers import divide, multiply, power
 
 Binary = Callable[[LaneValue, LaneValue], LaneValue]
@@ -61,8 +61,8 @@ BINARY: dict[type[ast.operator], Binary] = {
     ast.Sub: _binary("-", np.subtract),
     ast.Mult: _binary("*", np.multiply, multiply),
     ast.Div: _binary("/", np.true_divide, divide),
-    ast.FloorDiv: _binary("//", np.floor_divide),
-    ast.Mod: _binary("%", np.remainder),
+    ast.FloorDiv: _binary("//", division.floor_divide),
+    ast.Mod: _binary("%", division.remainder),
     ast.Pow: power,
     ast.LShift: _binary("<<", np.left_shift),
     ast.RShift: _binary(">>", np.right_shift),

@@ -1,9 +1,11 @@
 """`base ** exponent` and complex arithmetic, step by step as Numba compiles them.
 
-An integer exponent means repeated squaring in the result's type. Numba returns `1.0 / r` or `r`
-from one function, so an integer power passes through float64 on its way back: beyond 2**53 its
-low bits are rounded away, and a product of 2**63 or more ends at the type's largest value. (The
-numba.cuda inside Numba returns integers as they are; numba-cuda is followed.)
+An integer exponent means repeated squaring in the result's type. numba-cuda returns `1.0 / r` or
+`r` from one function, written as one conditional expression. Python before 3.12 compiles that to
+one `return`, whose type is float64, and then an integer power passes through float64 on its way
+back: beyond 2**53 its low bits are rounded away, and a product of 2**63 or more ends at the
+type's largest value. Later Pythons compile two, as does the numba.cuda inside Numba, and integers
+come back as they are. `THROUGH_FLOAT64` says which of the two is installed.
 
 A complex product is four products and two sums, each rounded (NumPy may fuse them); a complex
 quotient follows CPython. Complex division by zero, which ends the thread on a GPU, gives NaN.
@@ -12,6 +14,8 @@ Source: numba-cuda 0.30 (cpython/numbers.py, mathimpl.py).
 
 from __future__ import annotations
 
+import dis
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -19,6 +23,16 @@ import numpy as np
 from . import typing_rules as rules
 from .casts import cast
 from .typing_rules import FLOAT64, INT64, UINT64
+
+
+def _in_one_return() -> bool:
+    """Whether this Python leaves a returned conditional expression with one `return`."""
+    code = compile("lambda r, invert: 1.0 / r if invert else r", "<power>", "eval").co_consts[0]
+    return sum(step.opname == "RETURN_VALUE" for step in dis.get_instructions(code)) == 1
+
+
+THROUGH_FLOAT64 = find_spec("numba_cuda") is not None and _in_one_return()
+"""Whether integer powers are rounded to float64 on their way back."""
 
 _MOST_SQUARINGS = 0x10000  # beyond this exponent Numba calls math.pow
 
@@ -71,7 +85,7 @@ def _finished(base: Any, negative: Any, product: Any) -> Any:
             return product
         inverse = (1.0 / product.astype(FLOAT64)).astype(base.dtype)
         return _where(negative, inverse, product)
-    through = cast(product.astype(FLOAT64), base.dtype)
+    through = cast(product.astype(FLOAT64), base.dtype) if THROUGH_FLOAT64 else product
     if not np.any(negative):
         return through
     lowest = np.array(1 << 63, UINT64).astype(base.dtype)

@@ -24,6 +24,7 @@ class _Totals:
         self.count: collections.Counter[str] = collections.Counter()
         self.refusals: collections.Counter[str] = collections.Counter()
         self.differing: list[tuple[int, str]] = []
+        self.optimised: list[tuple[int, str]] = []
 
     def add(self, verdicts: list[dict[str, Any]]) -> None:
         for verdict in verdicts:
@@ -34,6 +35,8 @@ class _Totals:
             self.count["programs"] += 1
             for name in ("types", "exact", "rough", "undefined", "several"):
                 self.count[name] += verdict[name]
+            if verdict.get("optimised"):
+                self.optimised.append((verdict["seed"], verdict["optimised"][0]))
             if verdict["differences"]:
                 self.count["differing"] += 1
                 self.differing.append((verdict["seed"], verdict["differences"][0]))
@@ -41,7 +44,8 @@ class _Totals:
     def line(self) -> str:
         c = self.count
         return (
-            f"{c['programs']:,} programs, {c['differing']} differ; {c['types']:,} types and "
+            f"{c['programs']:,} programs, {c['differing']} differ, {len(self.optimised)} more when "
+            f"optimised; {c['types']:,} types and "
             f"{c['exact']:,} outputs equal bit by bit, {c['rough']:,} within a few ulp; "
             f"{c['several']:,} with variables of several types; "
             f"{c['undefined']:,} threads left out (undefined in C); "
@@ -79,6 +83,8 @@ def main() -> int:
         print(f"  refused {count}: {text}")
     for seed, text in sorted(totals.differing)[: options.show]:
         print(f"  seed {seed}: {text}")
+    for seed, text in sorted(totals.optimised)[: options.show]:
+        print(f"  seed {seed}, when optimised: {text}")
     if totals.differing and not options.no_shrink:
         from .shrinking import shrunk
 

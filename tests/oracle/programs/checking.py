@@ -39,7 +39,9 @@ def check_programs(programs: list[Program]) -> list[Verdict]:
         if isinstance(flags, str):
             verdict.refused = flags
         else:
-            _compare(program, verdict, function, wanted, types, compiled, ~flags)
+            _compare(
+                program, verdict, function, wanted, types, compiled, flags & host.UNDEFINED == 0
+            )
     return verdicts
 
 

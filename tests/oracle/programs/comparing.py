@@ -36,6 +36,7 @@ class Verdict:
     source: str
     refused: str = ""  # why Numba, or this oracle, does not take it
     differences: list[str] = field(default_factory=list)
+    optimised: list[str] = field(default_factory=list)  # differences an optimiser makes
     types: int = 0  # expressions whose types were compared
     exact: int = 0  # outputs compared bit by bit
     rough: int = 0  # outputs compared with a tolerance

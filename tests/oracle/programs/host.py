@@ -31,6 +31,12 @@ Place = tuple[int, int, int, int]  # line, end line, column, end column
 _TEMPORARY = re.compile(r"\$(?:(?:inplace_)?binop_[a-z]+(\d+)|(\d+)(?:binary|unary|compare|call))")
 
 
+UNDEFINED, OVERFLOWN = (
+    1,
+    2,
+)  # in C; a signed integer past its range, which Numba lets LLVM assume away
+
+
 class Refused(Exception):
     """Numba does not take this program."""
 
@@ -138,8 +144,8 @@ def _merges(blocks: Any, typemap: Any) -> bool:
 def run_programs(programs: list[tuple[Compiled, list[Any]]], threads: int) -> list[Any]:
     """Run each program for threads 0 to `threads` - 1; arrays among its arguments are written.
 
-    Returns, per program, the threads that did something undefined (bools), or a text: why it
-    could not be run.
+    Returns, per program, what each thread did (UNDEFINED, OVERFLOWN, both or 0), or a text: why
+    the program could not be run.
     """
     module = llvm.parse_assembly(hostcode.SUPPORT)
     said: list[Any] = []
@@ -159,11 +165,11 @@ def run_programs(programs: list[tuple[Compiled, list[Any]]], threads: int) -> li
     engine = llvm.create_mcjit_compiler(module, hostcode.machine())
     engine.finalize_object()
     flags = np.ctypeslib.as_array(
-        (ctypes.c_bool * 4096).from_address(engine.get_global_value_address("undefined"))
+        (ctypes.c_uint8 * 4096).from_address(engine.get_global_value_address("undefined"))
     )
     for number, problem in enumerate(said):
         if problem is None:
-            flags[:] = False
+            flags[:] = 0
             ctypes.CFUNCTYPE(None)(engine.get_function_address(f"run_{number}"))()
             said[number] = flags[:threads].copy()
     return said

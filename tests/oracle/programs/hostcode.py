@@ -118,6 +118,8 @@ KNOWN = {f"__nv_{name}{suffix}" for name in _SAME for suffix in ("", "f")}
 
 _FLOATS = {"half": 16, "float": 32, "double": 64}
 _CHECKED = re.compile(r"(fpto[su]i) (half|float|double) (\S+) to (i\d+)")
+_SUMMED = re.compile(r"\b(add|sub|mul) nsw (i\d+) (%\S+|-?\d+), (%\S+|-?\d+)")
+_DIVIDED = re.compile(r"\bfrem (float|double) (\S+), (\S+)")
 _SHIFTED = re.compile(r"\b(shl|lshr|ashr) (i\d+) (%\S+|-?\d+), (%\S+|-?\d+)")
 
 
@@ -169,6 +171,50 @@ good:
   ret i{bits} %r
 }}""")
     return "\n".join(parts)
+
+
+def _checked_sums() -> str:
+    """Signed +, - and *, which Numba declares free of overflow: they note the thread that wraps."""
+    parts = []
+    for bits in (8, 16, 32, 64):
+        for op in ("add", "sub", "mul"):
+            kind, name = f"i{bits}", f"@llvm.s{op}.with.overflow.i{bits}"
+            parts.append(f"""
+declare {{{kind}, i1}} {name}({kind}, {kind})
+define {kind} @nsw_{op}_{kind}({kind} %x, {kind} %y) {{
+  %p = call {{{kind}, i1}} {name}({kind} %x, {kind} %y)
+  %r = extractvalue {{{kind}, i1}} %p, 0
+  %o = extractvalue {{{kind}, i1}} %p, 1
+  br i1 %o, label %bad, label %good
+bad:
+  call void @note_overflow()
+  br label %good
+good:
+  ret {kind} %r
+}}""")
+    return "\n".join(parts)
+
+
+def _remainders() -> str:
+    """LLVM's frem as NVVM expands it: one fused multiply-add."""
+    return "\n".join(
+        f"""
+declare {kind} @llvm.floor.{short}({kind})
+declare {kind} @llvm.fma.{short}({kind}, {kind}, {kind})
+define {kind} @frem_{kind}({kind} %x, {kind} %y) {{
+  %a = call {kind} @llvm.fabs.{short}({kind} %x)
+  %b = call {kind} @llvm.fabs.{short}({kind} %y)
+  %q = fdiv {kind} %a, %b
+  %t = call {kind} @llvm.floor.{short}({kind} %q)
+  %n = fneg {kind} %t
+  %r = call {kind} @llvm.fma.{short}({kind} %n, {kind} %b, {kind} %a)
+  %m = fneg {kind} %r
+  %c = fcmp olt {kind} %x, 0.0
+  %s = select i1 %c, {kind} %m, {kind} %r
+  ret {kind} %s
+}}"""
+        for kind, short in (("float", "f32"), ("double", "f64"))
+    )
 
 
 _HALF_FROM = {"f32": "float", "f64": "double", "s16": "i16", "u16": "i16", "s32": "i32",
@@ -259,9 +305,19 @@ define i64 @__nv_llrint(double %x) {
 @undefined = global [4096 x i8] zeroinitializer
 declare double @llvm.trunc.f64(double)
 define void @note_undefined() {
+  call void @note(i8 1)
+  ret void
+}
+define void @note_overflow() {
+  call void @note(i8 2)
+  ret void
+}
+define void @note(i8 %what) {
   %t = load i32, ptr @thread
   %p = getelementptr [4096 x i8], ptr @undefined, i32 0, i32 %t
-  store i8 1, ptr %p
+  %old = load i8, ptr %p
+  %new = or i8 %old, %what
+  store i8 %new, ptr %p
   ret void
 }
 """
@@ -269,12 +325,12 @@ _POWERS = _powers("float", "__nv_powif") + _powers("double", "__nv_powi")
 SUPPORT = "".join(
     (_PREDICATES, _EXTREMES, _POWERS, _registers(), _NOTE, _checked_casts(), _checked_shifts())
 )
-SUPPORT += _halves()
+SUPPORT += _halves() + _checked_sums() + _remainders()
 OWN = set(re.findall(r"define \S+ @(\w+)\(", SUPPORT))
 _DECLARED = "\n".join(
     f"declare {kind} @{name}({given})"
     for kind, name, given in re.findall(r"define (\S+) @(\w+)\((.*?)\)", SUPPORT)
-    if re.match("(fpto|shl_|lshr_|ashr_|ptx_.*half)", name)
+    if re.match("(fpto|shl_|lshr_|ashr_|nsw_|frem_|ptx_.*half)", name)
 )
 
 _REGISTER = re.compile(r'"?llvm\.nvvm\.read\.ptx\.sreg\.(\w+)\.(\w)"?')
@@ -316,6 +372,8 @@ def for_host(text: str) -> str:
     text = re.sub(r"^!nvvm.*$", "", text, flags=re.M)
     text = _OF_HALF.sub(r"@ptx_\1_of_half", _TO_HALF.sub(r"@ptx_half_of_\1", text))
     text = _CHECKED.sub(r"call \4 @\1_\2_\4(\2 \3)", text)
+    text = _SUMMED.sub(r"call \2 @nsw_\1_\2(\2 \3, \2 \4)", text)
+    text = _DIVIDED.sub(r"call \1 @frem_\1(\1 \2, \1 \3)", text)
     text = _SHIFTED.sub(r"call \2 @\1_\2(\2 \3, \2 \4)", text)
     return _REGISTER.sub(r"ptx_\1_\2", text) + _DECLARED
 

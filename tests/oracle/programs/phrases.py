@@ -117,22 +117,25 @@ class Phrases:
         yes, no = self.expression(kind, depth), self.expression(kind, depth)
         return f"({yes} if {self.condition(depth)} else {no})"
 
+    def whole(self, depth: int) -> str:
+        """An integer, at times a bool."""
+        return self.expression(self.pick("i", "i", "i", "b"), depth)
+
     def integer(self, depth: int) -> str:
-        side = lambda: self.expression(self.pick("i", "i", "i", "b"), depth)  # noqa: E731
         what = self.random.random()
         if what < 0.5:
             op = self.pick("+", "-", "*", "//", "%", "&", "|", "^")
-            return f"({self.expression('i', depth)} {op} {side()})"
+            return f"({self.expression('i', depth)} {op} {self.whole(depth)})"
         if what < 0.58:
-            return f"({side()} {self.pick('<<', '>>')} ({self.expression('i', depth)} & 63))"
+            return f"({self.whole(depth)} {self.pick('<<', '>>')} ({self.expression('i', depth)} & 63))"
         if what < 0.64:
-            return f"({side()} ** {self.pick('2', '3', '0', '1', '-1', '-2', '5')})"
+            return f"({self.whole(depth)} ** {self.pick('2', '3', '0', '1', '-1', '-2', '5')})"
         if what < 0.68:
-            return f"({side()} ** ({self.expression('i', depth)} & 15))"
+            return f"({self.whole(depth)} ** ({self.expression('i', depth)} & 15))"
         if what < 0.78:
             return f"({self.pick('-', '+', '~')}{self.expression('i', depth)})"
         if what < 0.9:
-            return f"{self.pick(*INTEGERS)}({side()})"
+            return f"{self.pick(*INTEGERS)}({self.whole(depth)})"
         if what < 0.94:
             return self.clamped(self.expression("f", depth), self.random.choice(INTEGERS))
         return self.chosen_of("i", depth)

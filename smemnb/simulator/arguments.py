@@ -12,9 +12,11 @@ repair. Non-contiguous host arrays are among it: numba.cuda copies whole buffers
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from array import array
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
+from types import GeneratorType
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,9 @@ _INSTEAD: tuple[tuple[type | tuple[type, ...], str, str], ...] = (
     (list, "a list", "np.array({name}, dtype=np.{dtype})"),
     ((set, frozenset, dict, range, slice), "a {type}", "np.array([...]) of its numbers"),
     ((str, bytes), "a text", "a number"),
+    ((bytearray, memoryview), "a {type}", "np.asarray({name})"),
+    (array, "an array.array", "np.asarray({name})"),
+    (GeneratorType, "a generator", "np.array(list({name}), dtype=np.float32)"),
     (type(None), "None", "an array or a number"),
 )
 
@@ -57,7 +62,7 @@ class Prepared:
         """(value for the engine, value whose Numba type is asked for)."""
         hint = _hint(value)
         if hint is not None:
-            return self._host_array(name, np.asarray(value.value), hint)
+            return self._wrapped(name, value.value, hint)
         if isinstance(value, tuple):
             parts = [self._adopt(f"{name}[{i}]", part) for i, part in enumerate(value)]
             engine, seen = [p[0] for p in parts], [p[1] for p in parts]
@@ -73,6 +78,17 @@ class Prepared:
         if hasattr(value, "__cuda_array_interface__"):
             return self._gpu_array(name, value)
         return _scalar(name, value)
+
+    def _wrapped(self, name: str, value: Any, how: str) -> tuple[Any, Any]:
+        """What stands in `cuda.In`, `cuda.Out` or `cuda.InOut`; device memory is taken as it is."""
+        if isinstance(value, np.ndarray | np.void):
+            return self._host_array(name, np.asarray(value), how)
+        if hasattr(value, "__cuda_array_interface__") or hasattr(value, "__cuda_ndarray__"):
+            return self._adopt(name, value)
+        raise LaunchRefused(
+            f"`{name}` is cuda.{how} of a {type(value).__name__}."
+            f" Give it a NumPy array: cuda.{how}(np.array(...))"
+        )
 
     def _host_array(self, name: str, value: Any, how: str) -> tuple[Any, Any]:
         _check_array(name, value)
@@ -163,13 +179,7 @@ def _check_array(name: str, value: np.ndarray[Any, Any]) -> None:
     kind = value.dtype
     if isinstance(value, np.ma.MaskedArray):
         raise LaunchRefused(f"`{name}` is a masked array. Pass {name}.filled(0)")
-    if kind.hasobject:
-        raise LaunchRefused(
-            f"`{name}` is an array of Python objects. Give it a number type:"
-            f" {name}.astype(np.float32); rows of unequal length make such arrays"
-        )
-    if kind.kind in "fc" and kind.itemsize // (1 + (kind.kind == "c")) > 8:
-        raise LaunchRefused(f"`{name}` is {kind}, which no GPU has. Pass {name}.astype(np.float64)")
+    _check_dtype(name, kind)
     if not kind.isnative:
         raise LaunchRefused(
             f"`{name}` has the byte order of another machine ({kind.str})."
@@ -184,6 +194,36 @@ def _check_array(name: str, value: np.ndarray[Any, Any]) -> None:
         )
 
 
+def _check_dtype(name: str, kind: np.dtype[Any]) -> None:
+    if kind.fields:
+        for field_name, entry in kind.fields.items():
+            lead = f"`{name}` has the field `{field_name}` of"
+            if entry[0].hasobject:
+                raise LaunchRefused(f"{lead} Python objects. Give each field a number type")
+            if (wide := _supported(entry[0])) is not None:
+                raise LaunchRefused(f"{lead} {entry[0]}, which no GPU has. Make it {wide}")
+        return
+    if kind.hasobject:
+        raise LaunchRefused(
+            f"`{name}` is an array of Python objects. Give it a number type:"
+            f" {name}.astype(np.float32); rows of unequal length make such arrays"
+        )
+    if kind.kind == "V" and kind.subdtype is None:
+        raise LaunchRefused(
+            f"`{name}` holds raw bytes ({kind.str}). Say what they are: {name}.view(np.float64), or"
+            f" another type of {kind.itemsize} bytes"
+        )
+    if (wide := _supported(kind)) is not None:
+        raise LaunchRefused(f"`{name}` is {kind}, which no GPU has. Pass {name}.astype(np.{wide})")
+
+
+def _supported(kind: np.dtype[Any]) -> str | None:
+    """The dtype to write in place of one that is too wide for a GPU, None for all others."""
+    if kind.kind in "fc" and kind.itemsize // (1 + (kind.kind == "c")) > 8:
+        return "float64" if kind.kind == "f" else "complex128"
+    return None
+
+
 def _scalar(name: str, value: Any) -> tuple[Any, Any]:
     for kinds, what, instead in _INSTEAD:
         if isinstance(value, kinds):
@@ -193,6 +233,10 @@ def _scalar(name: str, value: Any) -> tuple[Any, Any]:
                 f" pass {instead.format(name=name, dtype=_dtype_of(value))}"
             )
     if isinstance(value, Enum):
+        if isinstance(value.value, str | bytes):
+            raise LaunchRefused(
+                f"`{name}` is a member of an enum that stands for no number: {value!r}"
+            )
         return value, value  # kernels compare members
     if isinstance(value, bool):
         return np.bool_(value), value
@@ -202,16 +246,38 @@ def _scalar(name: str, value: Any) -> tuple[Any, Any]:
         return np.float64(value), value
     if isinstance(value, complex) and type(value) is complex:
         return np.complex128(value), value
-    if isinstance(value, np.longdouble) and np.dtype(np.longdouble).itemsize > 8:
-        raise LaunchRefused(f"`{name}` is {value.dtype}, which no GPU has. Pass float({name})")
     if isinstance(value, np.generic):
+        if (wide := _supported(value.dtype)) is not None:
+            plain = wide.rstrip("0123456789")
+            raise LaunchRefused(
+                f"`{name}` is {value.dtype}, which no GPU has. Pass {plain}({name})"
+            )
         return value, value
-    to_numpy = next((m for m in ("to_numpy", "numpy") if hasattr(value, m)), None)
-    repair = f"pass {name}.{to_numpy}()" if to_numpy else "take the numbers out of it"
-    raise LaunchRefused(
-        f"`{name}` is of type {type(value).__name__}. Kernels take NumPy arrays, device arrays,"
-        f" numbers and tuples of them: {repair}"
+    what = (
+        f"of type {type(value).__name__}"
+        if not isinstance(value, type)
+        else f"the class {value.__name__}"
     )
+    raise LaunchRefused(
+        f"`{name}` is {what}. Kernels take NumPy arrays, device arrays,"
+        f" numbers and tuples of them: {_repair(name, value)}"
+    )
+
+
+def _repair(name: str, value: Any) -> str:
+    """What to write in place of an object that is neither array nor number."""
+    if isinstance(value, type):
+        return "take the numbers out of it"
+    to_numpy = next((m for m in ("to_numpy", "numpy") if hasattr(value, m)), None)
+    if to_numpy:
+        return f"pass {name}.{to_numpy}()"
+    if hasattr(value, "__float__"):
+        return f"pass float({name})"
+    if callable(value):
+        return "call it first, and pass what it gives"
+    if isinstance(value, Iterable):
+        return f"pass np.array(list({name}), dtype=np.float32)"
+    return "take the numbers out of it"
 
 
 def _integer(name: str, value: int) -> np.signedinteger[Any] | np.unsignedinteger[Any]:

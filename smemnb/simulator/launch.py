@@ -121,6 +121,8 @@ def run(
     _check_stream(known.name, stream)
     prepared = _prepare(known, args, stream)
     types = None if devices.simulated_by_numba() else _infer(known, prepared)
+    if types is not None:
+        _check_static(known, types, dynamic, most)
     lockstep_launch(
         known.function,
         grid_dim,
@@ -165,14 +167,17 @@ def _dim3(name: str, which: str, unit: str, given: Any) -> Dim3:
     sizes = list(given) if isinstance(given, tuple | list) else [given]
     numba = f"{name}: {which}dim must be a sequence of"  # its own words, for who looks for them
     if not 1 <= len(sizes) <= 3:
-        raise LaunchRefused(f"{numba} 1, 2 or 3 integers, got {sizes} ({len(sizes)} numbers)")
+        raise LaunchRefused(
+            f"{numba} 1, 2 or 3 integers, got {sizes} ({len(sizes)} numbers);"
+            " the directions are x, y and z"
+        )
     for size in sizes:
         if isinstance(size, float | np.floating):
             raise SizeRefused(
                 f"{numba} integers, got {sizes}: it holds the float {size!r}; a number of {unit} is"
                 " a whole number. `/` gives a float: write `//`, rounded up as (n + 31) // 32"
             )
-        if not isinstance(size, int | np.integer):
+        if isinstance(size, bool) or not isinstance(size, int | np.integer):
             raise SizeRefused(
                 f"{numba} integers, got {sizes}: write whole numbers: {name}[grid, block](...)"
             )
@@ -204,11 +209,18 @@ def check_limits(kernel: Kernel, grid: Dim3, block: Dim3, most: Limits) -> None:
     for which, unit, sizes, allowed in rows:
         for axis, size, limit in zip("xyz", sizes, allowed, strict=True):
             if size > limit:
+                elsewhere = "Put the longest direction on x"
+                cure = elsewhere if axis != "x" else "Use fewer blocks: let each thread do more"
                 raise LaunchRefused(
                     f"{kernel.name}: {which} {sizes} has {size} {unit} along {axis}; at most"
-                    f" {limit} ({chip}). Put the longest direction on x"
+                    f" {limit} ({chip}). {cure}"
                 )
     bounds = kernel.options.get("launch_bounds")
+    if isinstance(bounds, tuple) and len(bounds) > 3:
+        raise LaunchRefused(
+            f"{kernel.name}: Got {len(bounds)} launch bounds: {bounds}. A maximum of three are"
+            " supported: (max_threads_per_block, min_blocks_per_sm, max_blocks_per_cluster)"
+        )
     bound = bounds[0] if isinstance(bounds, tuple) else bounds
     if bound is not None and threads > bound:
         raise LaunchRefused(
@@ -233,10 +245,39 @@ def _shared_bytes(name: str, given: Any, most: Limits) -> int:
 
 
 def _check_stream(name: str, stream: Any) -> None:
-    if isinstance(stream, int | np.integer) and stream > 2:  # 1 and 2 name the default streams
+    kinds = int | float | complex | str | bytes | np.generic | np.ndarray
+    if stream is None or (isinstance(stream, int | np.integer) and 0 <= stream <= 2):
+        return  # 1 and 2 name the default streams
+    if isinstance(stream, kinds) or callable(stream) or hasattr(stream, "__len__"):
+        lead = (
+            f"{name}: the third entry of [grid, block, ...] is the stream, and {stream!r} is none."
+        )
+        cure = " Write 0 for the default stream, or pass what cuda.stream() gives"
+        if isinstance(stream, int | np.integer) and stream > 2:
+            cure = f" Bytes of shared memory are the fourth: {name}[grid, block, 0, {stream}]"
+        raise LaunchRefused(lead + cure)
+
+
+def _check_static(kernel: Kernel, types: Any, dynamic: int, most: Limits) -> None:
+    """Refuse shared arrays that do not fit, which the engine would meet in the middle."""
+    from .refusals.lowering import shared_bytes
+
+    static = shared_bytes(types)
+    limit = most.shared_per_block_optin if dynamic else most.shared_per_block
+    if static + dynamic > limit:
+        both = f" ({static:,} of its arrays, {dynamic:,} from the launch)" if dynamic else ""
+        cure = (
+            ""
+            if dynamic
+            else (
+                ", or ask for it at the launch: cuda.shared.array(0, dtype) and"
+                f" {kernel.name}[grid, block, 0, nbytes]"
+            )
+        )
         raise LaunchRefused(
-            f"{name}: the third entry of [grid, block, ...] is the stream, and {stream} is none."
-            f" Bytes of shared memory are the fourth: {name}[grid, block, 0, {stream}]"
+            f"{kernel.name}: a block needs {static + dynamic:,} bytes of shared memory{both} and"
+            f" may have {limit:,} (compute capability {most.cc[0]}.{most.cc[1]}). Make the tile"
+            f" smaller{cure}"
         )
 
 
@@ -252,6 +293,28 @@ def _residents(block: Dim3, most: Limits) -> Callable[[int], int]:
         return sms * min(fitting, most.shared_per_sm // taken if taken else fitting)
 
     return residents
+
+
+def check_tasks(kernel: Any, tasks: Any, tpb: Any) -> None:
+    """Nothing, if `kernel.forall(tasks, tpb)` can be launched.
+
+    Raises:
+        LaunchRefused: no number of tasks, or no number of threads.
+    """
+    name, most = kernel.py_func.__name__, limits(devices.cc()).threads_per_block
+    if isinstance(tasks, bool) or not isinstance(tasks, int | np.integer):
+        raise LaunchRefused(
+            f"{name}.forall: {tasks!r} is no number of tasks; write a whole number, 0 or more, as"
+            f" in {name}.forall(out.size)"
+        )
+    if tasks < 0:
+        raise LaunchRefused(f"Can't create ForAll with negative task count: {tasks}")
+    whole = isinstance(tpb, int | np.integer) and not isinstance(tpb, bool)
+    if not whole or not 0 <= tpb <= most:
+        raise LaunchRefused(
+            f"{name}.forall: tpb={tpb!r} is no number of threads per block; write 1 to {most}, or"
+            " leave it out"
+        )
 
 
 def forall_block(kernel: Any) -> int:

@@ -11,6 +11,7 @@ here and in `seam`.
 from __future__ import annotations
 
 import importlib
+import inspect
 import linecache
 import os
 from itertools import count
@@ -20,7 +21,7 @@ from typing import Any
 from ..compiled import available
 from ..errors import LaunchRefused, SmemnbError, shortened
 from . import devices
-from .launch import forall_block, launch_dimensions, run
+from .launch import check_tasks, forall_block, launch_dimensions, run
 
 
 def plug(cuda: Any) -> None:
@@ -118,9 +119,12 @@ class Launch:
                 " due to low occupancy.",
             )
 
-    def __call__(self, *args: Any) -> None:
+    def __call__(self, *args: Any, **named: Any) -> None:
         """Launch: the lockstep engine runs the kernel to its end."""
+        from .signatures import check_positional
+
         try:
+            check_positional(self.dispatcher, named)
             run(self.dispatcher, self.griddim, self.blockdim, self.stream, self.sharedmem, args)
         except (SmemnbError, KeyboardInterrupt) as error:
             raise shortened(error) from error.__cause__
@@ -132,8 +136,10 @@ class ForAll:
     def __init__(
         self, dispatcher: Any, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0
     ) -> None:
-        if ntasks < 0:
-            raise LaunchRefused(f"Can't create ForAll with negative task count: {ntasks}")
+        try:
+            check_tasks(dispatcher, ntasks, tpb)
+        except SmemnbError as error:
+            raise shortened(error) from error.__cause__
         self._dispatcher, self._ntasks, self._tpb = dispatcher, ntasks, tpb
         self._stream, self._sharedmem = stream, sharedmem
 
@@ -143,7 +149,10 @@ class ForAll:
             return
         block = self._tpb or forall_block(self._dispatcher)
         grid = -(-self._ntasks // block)
-        Launch(self._dispatcher, grid, block, self._stream, self._sharedmem)(*args)
+        try:
+            Launch(self._dispatcher, grid, block, self._stream, self._sharedmem)(*args)
+        except SmemnbError as error:
+            raise shortened(error) from error.__cause__
 
 
 def _replace(cuda: Any) -> None:
@@ -156,6 +165,7 @@ def _replace(cuda: Any) -> None:
     seam.dispatcher_module.ForAll = ForAll
     seam.CUDADispatcher.configure = _configure
     seam.CUDADispatcher.__getitem__ = _getitem
+    seam.CUDADispatcher.__call__ = _call
     seam.CUDADispatcher.compile = note_kernel
     seam.CUDADispatcher.compile_device = compile_device
     seam.CUDADispatcher.disable_compile = _disable_compile
@@ -184,6 +194,25 @@ def _getitem(self: Any, configuration: Any) -> Launch:
         return Launch(self, *configuration)
     except SmemnbError as error:
         raise shortened(error) from error.__cause__
+
+
+def _call(self: Any, *args: Any, **named: Any) -> Any:
+    """Refused: a kernel needs a launch, and a device function a kernel.
+
+    Raises:
+        LaunchRefused: always.
+    """
+    name = self.py_func.__name__
+    if self.targetoptions.get("device"):
+        raise LaunchRefused(
+            f"{name} is a device function: kernels call it, and the host cannot."
+            f" Its Python function is {name}.py_func"
+        )
+    parameters = ", ".join(inspect.signature(self.py_func).parameters)
+    raise LaunchRefused(
+        f"Kernel launch configuration was not specified: {name} is a kernel."
+        f" Use the syntax: {name}[blockspergrid, threadsperblock]({parameters})"
+    )
 
 
 def _sources_kept(module: Any) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..errors import LaunchRefused
@@ -30,10 +30,11 @@ def fit(kernel: Callable[..., Any], declared: Sequence[tuple[Types, Any]], given
             raise SignatureRefused(f"{error}\nConvert an argument, so that one fits best") from None
         if best is not None:
             return tuple(best.args)
-    wanted = " or ".join(f"({', '.join(map(str, types))})" for types, _ in declared)
+    cases = [types for types, _ in declared]
+    wanted = " or ".join(f"({', '.join(map(str, types))})" for types in cases)
     raise SignatureRefused(
         f"No matching definition for argument type(s) {', '.join(map(str, given))}:"
-        f" {name} was declared for {wanted}. {_first_misfit(parameters, declared[0][0], given)}"
+        f" {name} was declared for {wanted}. {_first_misfit(parameters, cases, given)}"
     )
 
 
@@ -41,18 +42,39 @@ class SignatureRefused(LaunchRefused, TypeError):
     """Arguments that fit none of a kernel's declared signatures; Numba raises a TypeError."""
 
 
-def _first_misfit(parameters: Sequence[str], wanted: Types, given: Types) -> str:
-    for name, want, have in zip(parameters, wanted, given, strict=False):
+def _first_misfit(parameters: Sequence[str], declared: Sequence[Types], given: Types) -> str:
+    for at, (name, want, have) in enumerate(zip(parameters, declared[0], given, strict=False)):
         if seam.typing_context.can_convert(have, want) is not None:
             continue
         if isinstance(want, seam.types.Array) and isinstance(have, seam.types.Array):
             if want.dtype != have.dtype:
+                dtypes = dict.fromkeys(str(getattr(types[at], "dtype", "")) for types in declared)
                 return (
-                    f"`{name}` holds {have.dtype}, declared is {want.dtype}:"
+                    f"`{name}` holds {have.dtype}, declared is {' or '.join(filter(None, dtypes))}:"
                     f" pass {name}.astype(np.{want.dtype})"
                 )
             if want.ndim != have.ndim:
-                return f"`{name}` has {have.ndim} axes, declared are {want.ndim}"
+                verb = "is" if want.ndim == 1 else "are"
+                return f"`{name}` has {have.ndim} axes, declared {verb} {want.ndim}"
             return f"`{name}` is {have}, declared is {want}: layout and writeability must fit"
         return f"`{name}` is {have}, declared is {want}"
     return "The number of arguments differs"
+
+
+class KeywordRefused(LaunchRefused, TypeError):
+    """Arguments by name; Numba raises a TypeError."""
+
+
+def check_positional(kernel: Any, named: Mapping[str, Any]) -> None:
+    """Nothing, if no argument is given by name.
+
+    Raises:
+        KeywordRefused: one is.
+    """
+    if named:
+        function = getattr(kernel, "py_func", None) or getattr(kernel, "fn", None) or kernel
+        name, parameters = function.__name__, ", ".join(inspect.signature(function).parameters)
+        raise KeywordRefused(
+            f"{name} takes its arguments by position, and got {', '.join(f'{n}=' for n in named)}."
+            f" Write {name}[grid, block]({parameters})"
+        )

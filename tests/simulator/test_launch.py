@@ -425,7 +425,7 @@ def test_declared_signature_refuses():
         declared[1, 1](np.zeros(2), 3)
     assert "`out` holds float64, declared is float32" in str(caught.value)
     assert "out.astype(np.float32)" in str(caught.value)
-    with pytest.raises(LaunchRefused, match="2 axes, declared are 1"):
+    with pytest.raises(LaunchRefused, match="2 axes, declared is 1"):
         declared[1, 1](np.zeros((2, 2), np.float32), 3)
 
 

@@ -8,13 +8,16 @@ with the wrong number of indices. Each was seen refused by numba-cuda 0.30.4 for
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from ...errors import TypingRefused
 from .. import seam
 from .names import LIST
-from .operations import NEVER, unsupported_in
+from .operations import ATOMIC, NEVER, stored_into_fixed, unsupported_in
 from .place import Place, heading
 from .words import Said, worded
 
@@ -35,13 +38,16 @@ def unlowerable(
 
 
 def _found(ir: Any, typemap: Mapping[str, Any], returns: Any) -> Iterator[tuple[int, Said]]:
+    parameters = list(ir.arg_names)
     for block in ir.blocks.values():
         for statement in block.body:
             said = (
                 _returned(statement, returns)
                 or _container(statement, typemap)
                 or _whole_array(statement, typemap)
-                or _atomic(statement, typemap)
+                or _printed(statement, typemap)
+                or _declared(statement, typemap)
+                or _atomic(statement, typemap, parameters)
             )
             if said is not None:
                 yield statement.loc.line, said
@@ -88,7 +94,48 @@ def _whole_array(statement: Any, typemap: Mapping[str, Any]) -> Said | None:
     return None
 
 
-def _atomic(statement: Any, typemap: Mapping[str, Any]) -> Said | None:
+def _printed(statement: Any, typemap: Mapping[str, Any]) -> Said | None:
+    printed = statement.args if isinstance(statement, seam.ir.Print) else []
+    kinds = [typemap[arg.name] for arg in printed]
+    if any(isinstance(kind, seam.types.Array) for kind in kinds):
+        return "print cannot show a whole array.", "Print single elements, as in print(a[i])."
+    if any(isinstance(kind, seam.types.Complex) for kind in kinds):
+        return "print cannot show a complex number.", "Print its parts: print(z.real, z.imag)."
+    if any(isinstance(kind, seam.types.NoneType) for kind in kinds):
+        return "print cannot show None.", "Print a number or a text."
+    return None
+
+
+def _declared(statement: Any, typemap: Mapping[str, Any]) -> Said | None:
+    """Shapes that Numba takes and no memory has."""
+    space, shape = _array_call(statement, typemap)
+    if space == "shared" and min(shape) < 0:
+        return f"A shared array has {min(shape)} elements along an axis.", "Write a number from 0."
+    if space == "local" and min(shape) < 1:
+        return f"A local array has {min(shape)} elements along an axis.", "Write a number from 1."
+    return None
+
+
+def _array_call(statement: Any, typemap: Mapping[str, Any]) -> tuple[str, list[int]]:
+    """("shared" or "local", shape) of the array that a statement declares, else ("", [])."""
+    from numba import cuda
+
+    call: Any = getattr(statement, "value", None)
+    if getattr(call, "op", None) != "call":
+        return "", []
+    key = getattr(typemap.get(call.func.name), "typing_key", None)
+    space = {cuda.shared.array: "shared", cuda.local.array: "local"}.get(key) if key else None
+    given = [*call.args, *(value for name, value in call.kws if name == "shape")][:1]
+    if space is None or not given:
+        return "", []
+    kind = typemap[given[0].name]
+    axes = getattr(kind, "types", (kind,))
+    if not axes or not all(isinstance(axis, seam.types.IntegerLiteral) for axis in axes):
+        return "", []
+    return space, [int(axis.literal_value) for axis in axes]
+
+
+def _atomic(statement: Any, typemap: Mapping[str, Any], parameters: Sequence[str]) -> Said | None:
     call: Any = getattr(statement, "value", None)
     if getattr(call, "op", None) != "call":
         return None
@@ -98,7 +145,9 @@ def _atomic(statement: Any, typemap: Mapping[str, Any]) -> Said | None:
         return None
     kinds = [seam.types.unliteral(typemap[arg.name]) for arg in call.args[:2]]
     if not isinstance(kinds[0], seam.types.Array):
-        return "An atomic operation takes the array first.", "Write atomic.add(out, index, value)."
+        return ATOMIC
+    if not kinds[0].mutable:
+        return stored_into_fixed(call.args[0].name.split(".")[0].lstrip("$0123456789"), parameters)
     indices = kinds[1].types if isinstance(kinds[1], seam.types.BaseTuple) else [kinds[1]]
     if len(indices) != kinds[0].ndim:
         return (
@@ -108,3 +157,15 @@ def _atomic(statement: Any, typemap: Mapping[str, Any]) -> Said | None:
     if not all(isinstance(kind, seam.types.Integer) for kind in indices):
         return "The index of an atomic operation must be integers.", "Write `//` or int(...)."
     return None
+
+
+def shared_bytes(types: Any) -> int:
+    """Bytes of the shared arrays that a kernel and its device functions declare, without gaps."""
+    total = 0
+    for _, blocks, typemap in types.typed():
+        for statement in (one for block in blocks.values() for one in block.body):
+            space, shape = _array_call(statement, typemap)
+            if space == "shared":
+                dtype = seam.numpy_support.as_dtype(typemap[statement.target.name].dtype)
+                total += math.prod(shape) * int(np.dtype(dtype).itemsize)
+    return total

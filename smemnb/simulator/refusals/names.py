@@ -6,7 +6,7 @@ import ast
 import re
 
 from .place import function_tree
-from .words import Said, Scene, arguments, rule, similar, value_of
+from .words import Said, Scene, arguments, plain, rule, similar, value_of
 
 # --- shared and local arrays -------------------------------------------------------------------
 
@@ -26,6 +26,12 @@ def _array_request(match: re.Match[str], scene: Scene) -> Said:
             "Numba cannot use this dtype: Python's int and float have no fixed size here.",
             "Write float32, float64 or int32, imported from numba.",
         )
+    named = re.match(r"Literal\[str\]\((\w*)\)", types[1])
+    if named:
+        return (
+            f"Numba knows no dtype `{named[1]}`.",
+            "Write float32, float64 or int32, imported from numba.",
+        )
     shape = _shape(call)
     if isinstance(shape, ast.List):
         return "The shape is a list.", f"Write a tuple: ({ast.unparse(shape)[1:-1]})."
@@ -41,6 +47,8 @@ def _array_request(match: re.Match[str], scene: Scene) -> Said:
             f"Give `{text}` a name above the kernel, as in `PITCH = {text}`,"
             " and put that name into the shape."
         )
+    if space == "local":
+        return lead, "Use a global constant: the largest size that may come."
     return lead, (
         "Use a global constant; for a size that is known at the launch only, use"
         " cuda.shared.array(0, dtype) and give the bytes as fourth number:"
@@ -77,7 +85,9 @@ def _untyped(match: re.Match[str], scene: Scene) -> Said | None:
     name, kind = match[1], match[2].rsplit(".", 1)[-1]
     if not re.search(rf"\b{name}\b", scene.where.source):
         return None  # a name inside of Numba's own code
-    if kind in ("function", "builtin_function_or_method", "method"):
+    if kind == "builtin_function_or_method":
+        return f"Kernels cannot call `{name}`.", "Call it on the host, before the launch."
+    if kind in ("function", "method"):
         return (
             f"`{name}` is a plain Python function; a GPU cannot call it.",
             f"Decorate it: @cuda.jit(device=True) above `def {name}`.",
@@ -218,4 +228,10 @@ def _array_attribute(match: re.Match[str], scene: Scene) -> Said:
 
 @rule(r"Unknown attribute '(\w+)' of type (\S+)")
 def _attribute(match: re.Match[str], scene: Scene) -> Said:
-    return f"{value_of(match[2])} has no `.{match[1]}` in a kernel.", ""
+    def owner(node: ast.AST) -> ast.expr | None:
+        return node.value if isinstance(node, ast.Attribute) and node.attr == match[1] else None
+
+    name = scene.named(match[2], owner)
+    lead = f"`{name}` is {plain(match[2])} and" if name else value_of(match[2])
+    of_arrays = "Arrays have it." if match[1] in ("shape", "size", "ndim", "strides", "T") else ""
+    return f"{lead} has no `.{match[1]}` in a kernel.", of_arrays

@@ -14,12 +14,22 @@ from .words import Said, Scene, arguments, plain, rule, value_of
 # --- indexing ----------------------------------------------------------------------------------
 
 
-@rule(r"cannot index array\((\w+), (\d)d, \w\) with (\d+) indices")
+@rule(r"cannot index (array\(\w+, (\d)d, \w\)) with (\d+) indices")
 def _too_many(match: re.Match[str], scene: Scene) -> Said:
-    axes, given = match[2], match[3]
+    axes, given = int(match[2]), int(match[3])
+
+    def indexed(node: ast.AST) -> ast.expr | None:
+        if not isinstance(node, ast.Subscript):
+            return None
+        count = len(node.slice.elts) if isinstance(node.slice, ast.Tuple) else 1
+        return node.value if count == given else None
+
+    name = scene.named(match[1], indexed) or "a"
+    index = {0: "()", 1: "i"}.get(axes) or ", ".join(["row", "col", "k"][:axes])
+    cure = f"Give {axes}, as in {name}[{index}]."
     return (
-        f"A {axes}-d array is indexed with {given} indices.",
-        f"Give {axes}, as in a[{', '.join(['row', 'col', 'k'][: int(axes)]) or 'i'}].",
+        f"A {axes}-d array is indexed with {given} {'index' if given == 1 else 'indices'}.",
+        cure if axes else f"It holds one number: {name}[()].",
     )
 
 
@@ -41,9 +51,29 @@ def _index_type(match: re.Match[str], scene: Scene) -> Said:
 
 @rule(r"Cannot modify (?:readonly|read-only|immutable) array")
 def _readonly(match: re.Match[str], scene: Scene) -> Said:
+    return stored_into_fixed(scene.named("", _stored), scene.parameters)
+
+
+def _stored(node: ast.AST) -> ast.expr | None:
+    stored = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
+    return node.value if stored and isinstance(node, ast.Subscript) else None
+
+
+def stored_into_fixed(name: str, parameters: Iterable[str]) -> Said:
+    """About a store into a read-only array of this name, '' where the name is not known."""
+    if not name:
+        return (
+            "The kernel stores into an array that is read-only.",
+            "Pass a writable one: array.copy(); arrays outside the kernel are constants to it.",
+        )
+    if name in parameters:
+        return (
+            f"The kernel stores into `{name}`, which is read-only.",
+            f"Pass a writable array: {name}.copy().",
+        )
     return (
-        "The kernel stores into an array that is read-only.",
-        "Pass a writable one: array.copy(); arrays outside the kernel are constants to it.",
+        f"The kernel stores into `{name}`, a read-only array outside of it: a constant.",
+        "Pass it as an argument.",
     )
 
 
@@ -55,7 +85,8 @@ def _setitem(match: re.Match[str], scene: Scene) -> Said | None:
     if value.startswith("array"):
         return (
             f"{value_of(value)} is stored where one number belongs.",
-            "On the right an index is missing: a 2-d array takes two, as in a[row, col].",
+            "On the right an index is missing: a 1-d array takes one, as in a[i], a 2-d array two,"
+            " as in a[row, col].",
         )
     if value.startswith("complex"):
         kind = plain(target).rsplit(" ", 1)[-1]
@@ -70,9 +101,16 @@ def _getitem(match: re.Match[str], scene: Scene) -> Said:
     target = (arguments(scene.text) or [""])[0]
     if "Dict" in target or "dict" in target:
         return DICT
-    if not target.startswith(("array", "Tuple", "UniTuple")):
+    if target.startswith("type(CUDADispatcher"):
         return (
-            f"{value_of(target)} is not an array: it cannot be indexed.",
+            "A kernel cannot launch another kernel.",
+            "Launch both from the host, one after the other.",
+        )
+    if not target.startswith(("array", "Tuple", "UniTuple")):
+        name = scene.named(target, lambda node: getattr(node, "value", None))
+        lead = f"`{name}` is {plain(target)} and" if name else f"{value_of(target)} is"
+        return (
+            f"{lead} not an array: it cannot be indexed.",
             "Check which variable is meant, and whether it has an index already.",
         )
     return f"{value_of(target)} cannot be indexed so.", "Use integers, one per axis."
@@ -130,6 +168,45 @@ def _undetermined(match: re.Match[str], scene: Scene) -> Said | None:
 def _setattr(match: re.Match[str], scene: Scene) -> Said:
     return "A kernel cannot set attributes.", "Store into an element: out[i] = value."
 
+
+@rule(r"print\(\) function implementation does not support keyword")
+def _print_keyword(match: re.Match[str], scene: Scene) -> Said:
+    return (
+        "A kernel's print takes values only: no `sep`, no `end`.",
+        "Write the values side by side: print(a, b).",
+    )
+
+
+@rule(r">>> bool\((?:readonly )?array\(")
+def _truth(match: re.Match[str], scene: Scene) -> Said:
+    return (
+        "A whole array is neither true nor false.",
+        "A thread works on single elements: index the array, as in a[i].",
+    )
+
+
+@rule(r"Int value is too large: (-?\d+)")
+def _large(match: re.Match[str], scene: Scene) -> Said:
+    return f"{match[1]} does not fit into 64 bits.", "Write a float, as in 2.0**70."
+
+
+@rule(r"cannot type infer runaway recursion")
+def _runaway(match: re.Match[str], scene: Scene) -> Said:
+    return (
+        "The function calls itself, and no path through it ends without a call.",
+        "Give it one that returns a number first.",
+    )
+
+
+@rule(r"'\w+' object has no attribute 'dtype'")
+def _atomic_number(match: re.Match[str], scene: Scene) -> Said | None:
+    return ATOMIC if "atomic" in scene.where.source else None
+
+
+ATOMIC: Said = (
+    "An atomic operation takes the array first.",
+    "Write atomic.add(out, index, value).",
+)
 
 # --- calls -------------------------------------------------------------------------------------
 
@@ -217,6 +294,8 @@ def _operator(match: re.Match[str], scene: Scene) -> Said | None:
     name = match[1] or match[2]
     if name == "hash":
         return None
+    if name == "sorted":
+        return "Kernels cannot call `sorted`.", "Write the loop yourself."
     kinds = arguments(scene.text)
     types = " and ".join(plain(kind) for kind in kinds)
     if kinds and plain(kinds[0]) == "a text":
@@ -259,6 +338,7 @@ SYNTAX: _Table = (
     ((ast.Global, ast.Nonlocal), ("A kernel cannot assign to outer names.", "Store to an array.")),
     ((ast.Delete,), ("A kernel cannot `del`.", "Leave it out: variables cost nothing.")),
     ((ast.Starred,), ("A kernel cannot unpack with a star.", "Name each value.")),
+    ((ast.GeneratorExp,), ("A kernel cannot make a generator.", "Write the loop yourself.")),
     ((ast.NamedExpr,), ("A kernel cannot use `:=`.", "Assign on a line of its own.")),
 )
 """Syntax that explains why Numba refused a kernel; some of it is accepted elsewhere."""

@@ -29,6 +29,20 @@ class Scene:
         """The first syntax node of a kind on the line of the error, or None."""
         return next((node for node in self.where.nodes() if isinstance(node, kind)), None)
 
+    def named(self, kind: str, fits: Callable[[ast.AST], ast.expr | None]) -> str:
+        """The one name on the line that `fits` finds in a node, with this Numba type; else ''."""
+        types = dict(zip(self.parameters, map(str, self.types), strict=False))
+        found = [fits(node) for node in self.where.nodes()]
+        names = {one.id for one in found if isinstance(one, ast.Name)}
+        names = {name for name in names if not kind or types.get(name, kind) == kind}
+        return names.pop() if len(names) == 1 else ""
+
+    @property
+    def parameters(self) -> list[str]:
+        """The kernel's parameters."""
+        code = self.function.__code__
+        return list(code.co_varnames[: code.co_argcount])
+
 
 Rule = Callable[[re.Match[str], Scene], Said | None]
 RULES: list[tuple[re.Pattern[str], Rule]] = []
@@ -74,6 +88,11 @@ def plain(kind: str) -> str:
         return "a tuple"
     if kind.startswith(("Literal[str]", "unicode_type")):
         return "a text"
+    characters = re.match(r"\[(unichr|char) x (\d+)\]", kind)
+    if characters:
+        return f"a text of {characters[2]} {'bytes' if characters[1] == 'char' else 'characters'}"
+    if re.fullmatch(r"(datetime|timedelta)64\[\]", kind):
+        return f"{kind[:-2]} without a unit"
     literal = re.match(r"Literal\[(\w+)\]", kind)
     if literal:
         return {"int": "int64"}.get(literal[1], literal[1])

@@ -45,6 +45,32 @@ def test_uncoalesced_along_an_axis():
     assert (found.price, found.unit) == (True, "extra sectors")
 
 
+def test_parts_of_complex_numbers():
+    """Neighbouring complex numbers, a part in each request: its 8 sectors serve both."""
+
+    @cuda.jit
+    def product(out, inp):
+        i = cuda.grid(1)
+        x = inp[i]
+        out[i] = x * x
+
+    inp = ramp(64).astype(np.complex64)
+    found = trace(product)[1, 64](np.zeros_like(inp), inp).findings
+    assert [(one.kind, one.count) for one in found] == [("interleaved", 4 * (8 - 4))] * 2
+
+
+def test_uncoalesced_complex_numbers():
+    """Every other complex number: half of each sector is for nobody."""
+
+    @cuda.jit
+    def even(out, inp):
+        i = cuda.grid(1)
+        out[i] = inp[2 * i].real
+
+    found = only(even, 1, 64, zeros(64), ramp(128).astype(np.complex64))
+    assert (found.kind, found.count) == ("uncoalesced", 4 * (16 - 4))
+
+
 def test_uncoalesced_with_idle_lanes():
     """Lanes that sit out do not make the walk of the others look as if data drove it."""
 

@@ -3,8 +3,9 @@
 While a watched kernel is compiled, the expressions that an index is made of are marked: its own
 operators and casts, and those of the variables it names. Only additions, subtractions, products,
 left shifts and integer casts are followed; behind `%`, `//`, `&`, `^`, `|` or `>>` a wrapped value
-is meant (hashes, random numbers), and so it is in a variable
-that is assigned again and mixes bits. An unwatched kernel is compiled without any of this.
+is meant (hashes, random numbers), and so it is in a variable that is assigned again and mixes bits.
+A name used for something else further down is another variable. An unwatched kernel is compiled
+without any of this.
 
 Numba computes int32 and uint32 in 64 bits, so what wraps is a product of large 64-bit numbers, or
 a cast to a narrower type. **Limits**: an unsigned number below zero is not told here (its access is
@@ -28,6 +29,7 @@ from .scope import EXPRESSIONS, UNKNOWN, Expression, Frame, Scope
 
 _FOLLOWED = (ast.Add, ast.Sub, ast.Mult, ast.LShift)
 _CHECKED = (ast.Mult, ast.LShift)  # sums leave 64 bits only after one of these did
+_Loops = dict[ast.AST, tuple[ast.AST, ...]]
 _plain_binary, _plain_call = EXPRESSIONS[ast.BinOp], EXPRESSIONS[ast.Call]
 
 
@@ -40,17 +42,20 @@ def index_nodes(scope: Scope) -> frozenset[ast.AST]:
 
 
 def _collected(scope: Scope) -> set[ast.AST]:
-    made: dict[str, list[ast.expr]] = {}
-    for name, value in _assigned(scope.tree):
-        made.setdefault(name, []).append(value)
-    waiting, names, found = list(_indices(scope.tree)), set[str](), set[ast.AST]()
+    made: dict[str, list[tuple[ast.expr, ast.stmt]]] = {}
+    for name, value, statement in _assigned(scope.tree):
+        made.setdefault(name, []).append((value, statement))
+    loops = _loops(scope.tree)
+    waiting, seen, found = list(_indices(scope.tree)), set[ast.AST](), set[ast.AST]()
     while waiting:
         node = waiting.pop()
-        if isinstance(node, ast.Name) and node.id not in names:
-            names.add(node.id)
+        if node in seen:
+            continue
+        seen.add(node)
+        if isinstance(node, ast.Name):
             values = made.get(node.id, [])
-            if len(values) < 2 or not any(map(_mixes, values)):
-                waiting += values
+            if len(values) < 2 or not any(_mixes(value) for value, _ in values):
+                waiting += [value for value, where in values if _reaches(where, node, loops)]
         elif isinstance(node, ast.BinOp) and isinstance(node.op, _FOLLOWED):
             found.add(node)
             waiting += [node.left, node.right]
@@ -61,6 +66,37 @@ def _collected(scope: Scope) -> set[ast.AST]:
             waiting += node.elts if isinstance(node, ast.Tuple) else [node.operand]
         elif isinstance(node, ast.IfExp):
             waiting += [node.body, node.orelse]
+    return found
+
+
+def _reaches(where: ast.stmt, use: ast.Name, loops: _Loops) -> bool:
+    """Whether what a statement assigns to a name may be what a use of it finds: it comes before it.
+
+    In a loop around both, what is below comes round; a loop over the name itself gives it anew.
+    """
+    around, around_use = loops[where], loops[use]
+    for loop in reversed(around_use):
+        if isinstance(loop, ast.For) and _binds(loop, use.id):
+            return loop in around
+    before = (where.lineno, where.col_offset) < (use.lineno, use.col_offset)
+    return before or any(loop in around for loop in around_use)
+
+
+def _binds(loop: ast.For, name: str) -> bool:
+    return any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(loop.target))
+
+
+def _loops(tree: ast.AST) -> _Loops:
+    """The loops around each statement and expression, from the outside in."""
+    found: _Loops = {}
+
+    def visit(node: ast.AST, around: tuple[ast.AST, ...]) -> None:
+        found[node] = around
+        within = (*around, node) if isinstance(node, ast.For | ast.While) else around
+        for child in ast.iter_child_nodes(node):
+            visit(child, within)
+
+    visit(tree, ())
     return found
 
 
@@ -88,20 +124,20 @@ def _indices(tree: ast.AST) -> Iterator[ast.expr]:
             yield from node.args[1:2]
 
 
-def _assigned(tree: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+def _assigned(tree: ast.AST) -> Iterator[tuple[str, ast.expr, ast.stmt]]:
     """Names and the expressions assigned to them, tuple by tuple where both sides are written."""
     for node in ast.walk(tree):
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             plain = isinstance(node.op, _FOLLOWED)
-            yield node.target.id, node.value if plain else _as_binary(node)
+            yield node.target.id, node.value if plain else _as_binary(node), node
         elif isinstance(node, ast.Assign):
             for target in node.targets:
                 if isinstance(target, ast.Name):
-                    yield target.id, node.value
+                    yield target.id, node.value, node
                 elif isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple):
                     for one, value in zip(target.elts, node.value.elts, strict=False):
                         if isinstance(one, ast.Name):
-                            yield one.id, value
+                            yield one.id, value, node
 
 
 def _as_binary(node: ast.AugAssign) -> ast.BinOp:

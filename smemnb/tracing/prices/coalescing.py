@@ -45,15 +45,19 @@ def dear_accesses(counts: Iterable[SiteCounts]) -> Iterator[Observation]:
 
 
 def _shared_out(one: SiteCounts, step: int, walks: Iterable[tuple[SiteCounts, int, str]]) -> bool:
-    """Whether accesses of one kind to an array take a whole step between them, field by field."""
-    assert one.worst is not None
+    """Whether accesses of one kind to an array take a whole step between them, field by field.
+
+    A complex number is one element, though its parts are requests of their own.
+    """
+    taken = one.width if one.array.dtype.names else max(one.width, one.array.itemsize)
     places = set()
     for other, its_step, _ in walks:
         if other.array.name == one.array.name and (its_step, other.kind) == (step, one.kind):
             assert other.worst is not None
             first = other.worst.active.index(True)
-            places.add(other.worst.address[first] % abs(step))
-    return step != 0 and len(places) * one.width >= abs(step)
+            place = other.worst.address[first] % abs(step)
+            places.add(place if one.array.dtype.names else place // taken)
+    return step != 0 and len(places) * taken >= abs(step)
 
 
 def _rows_begin_sectors(one: SiteCounts) -> bool:

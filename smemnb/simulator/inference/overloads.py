@@ -19,8 +19,8 @@ def numba_type(value: Any) -> Any:
     """The Numba type of a value of the engine.
 
     >>> import numpy as np
-    >>> numba_type(np.float32(1)), numba_type((np.int64(1), np.int64(2)))
-    (float32, UniTuple(int64 x 2))
+    >>> print(numba_type(np.float32(1)), numba_type((np.int64(1), np.int64(2))))
+    float32 UniTuple(int64 x 2)
     """
     if isinstance(value, np.ndarray | np.generic):
         return seam.numpy_support.from_dtype(value.dtype)

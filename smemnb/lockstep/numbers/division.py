@@ -32,7 +32,7 @@ def floor_divide(x: Any, y: Any) -> Any:
     (np.float64(-4.0), np.int8(-4))
     """
     x, y, floats = _alike(x, y)
-    return _whole(x, y, _rest(x, y)) if floats else np.floor_divide(x, y)
+    return _whole(x, y, cut_rest(x, y)) if floats else np.floor_divide(x, y)
 
 
 def remainder(x: Any, y: Any) -> Any:
@@ -42,7 +42,7 @@ def remainder(x: Any, y: Any) -> Any:
     (np.float32(1.0), np.float32(-1.0))
     """
     x, y, floats = _alike(x, y)
-    return _signed(y, _rest(x, y)) if floats else np.remainder(x, y)
+    return _signed(y, cut_rest(x, y)) if floats else np.remainder(x, y)
 
 
 def divide_with_rest(x: Any, y: Any) -> tuple[Any, Any]:
@@ -51,41 +51,12 @@ def divide_with_rest(x: Any, y: Any) -> tuple[Any, Any]:
     if not floats:
         quotient, rest = np.divmod(x, y)
         return quotient, rest
-    rest = _rest(x, y)
+    rest = cut_rest(x, y)
     return _whole(x, y, rest), _signed(y, rest)
 
 
-def rest_of_ufunc(x: Any, y: Any) -> Any:
-    """np.remainder(x, y), whose zeros are all positive."""
-    x, y, floats = _alike(x, y)
-    if not floats:
-        return np.remainder(x, y)
-    rest = _rest(x, y)
-    return rest + _where((rest != rest) | ~_other_sign(y, rest), y.dtype.type(0), y)
-
-
 def cut_rest(x: Any, y: Any) -> Any:
-    """np.fmod(x, y): LLVM's `frem`, as NVVM expands it."""
-    x, y, floats = _alike(x, y)
-    return _rest(x, y) if floats else np.fmod(x, y)
-
-
-def floor_of_quotient(x: Any, y: Any) -> Any:
-    """np.floor_divide(x, y)."""
-    x, y, floats = _alike(x, y)
-    return np.floor(x / y) if floats else np.floor_divide(x, y)
-
-
-def _alike(x: Any, y: Any) -> tuple[Any, Any, bool]:
-    """Both in NumPy's common type, if that is one of floats, and whether it is."""
-    if x.dtype != y.dtype and "f" in (x.dtype.kind, y.dtype.kind) and "m" != x.dtype.kind:
-        dtype = np.promote_types(x.dtype, y.dtype)
-        x, y = x.astype(dtype), y.astype(dtype)
-    return x, y, x.dtype.kind == "f"
-
-
-def _rest(x: Any, y: Any) -> Any:
-    """|x| - floor(|x| / |y|) * |y| with one rounding, and the sign of x."""
+    """LLVM's `frem` of two floats of one type, as NVVM expands it."""
     a, b = np.abs(x), np.abs(y)
     quotient = a / b
     times = np.floor(quotient)
@@ -98,6 +69,14 @@ def _rest(x: Any, y: Any) -> Any:
     else:
         rest = _fused(a, times, b)
     return _where(x < 0, -rest, rest)
+
+
+def _alike(x: Any, y: Any) -> tuple[Any, Any, bool]:
+    """Both in NumPy's common type, if that is one of floats, and whether it is."""
+    if x.dtype != y.dtype and "f" in (x.dtype.kind, y.dtype.kind) and "m" != x.dtype.kind:
+        dtype = np.promote_types(x.dtype, y.dtype)
+        x, y = x.astype(dtype), y.astype(dtype)
+    return x, y, x.dtype.kind == "f"
 
 
 def _fused(a: Any, times: Any, b: Any) -> Any:

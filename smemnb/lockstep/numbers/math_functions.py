@@ -246,25 +246,18 @@ def _ufunc_casts(ufunc: np.ufunc, dtypes: tuple[DType, ...]) -> tuple[DType, ...
     return None if wanted == dtypes else wanted
 
 
-_DIVISIONS: dict[np.ufunc, Meaning] = {
-    np.floor_divide: division.floor_of_quotient,
-    np.remainder: division.rest_of_ufunc,
-    np.fmod: division.cut_rest,
-    np.divmod: lambda x, y: (division.floor_of_quotient(x, y), division.rest_of_ufunc(x, y)),
-}
 _EXTREMES = (np.minimum, np.maximum, np.fmin, np.fmax)
 
 
 def _ufunc(ufunc: np.ufunc) -> Meaning:
     """A ufunc as Numba compiles it: of two equal values min and max give the first (-0.0, 0.0)."""
-    compute = _DIVISIONS.get(ufunc, ufunc)
 
     def meaning(*values: Any) -> Any:
         casts = _ufunc_casts(ufunc, tuple(v.dtype for v in values))
         if casts is not None:
             values = tuple(cast(v, d) for v, d in zip(values, casts, strict=True))
         with np.errstate(all="ignore"):
-            result = compute(*values)
+            result = ufunc(*values)
         if ufunc in _EXTREMES and result.dtype.kind == "f" and np.any(result == 0):
             return _select(values[0] == values[1], values[0], result)
         return result

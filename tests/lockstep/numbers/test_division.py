@@ -79,20 +79,10 @@ def test_lanes_each_their_own_way() -> None:
             assert list(map(repr, function(x, y).tolist())) == [repr(float(v)) for v in alone]
 
 
-def test_numpy_functions() -> None:
-    """np.remainder has positive zeros only; np.floor_divide is the floor of the quotient."""
-    a, b = np.float64(-6), np.float64(-2)
-    assert _same(FUNCTIONS[np.remainder](a, b), 0.0)
-    assert _same(FUNCTIONS[np.fmod](np.float64(-7), np.float64(4)), -3.0)
-    assert _same(FUNCTIONS[np.floor_divide](np.float64(7), np.float64(INF)), 0.0)
-    assert _same(FUNCTIONS[np.floor_divide](np.float64(-7), np.float64(INF)), -0.0)
-    assert FUNCTIONS[np.remainder](np.int64(-7), np.int64(4)) == 1
-
-
 def test_operands_of_two_types() -> None:
     """A bool or an integer beside a float is that float first."""
-    x, y = np.bool_(True), np.float64(INF)
-    assert _same(BINARY[ast.FloorDiv](x, y), NAN)
+    with np.errstate(all="ignore"):
+        assert _same(BINARY[ast.FloorDiv](np.bool_(True), np.float64(INF)), NAN)
     assert _same(BINARY[ast.Mod](np.float32(7.5), np.float64(0.5)), 0.0)
     assert BINARY[ast.Mod](np.float32(7.5), np.float64(0.5)).dtype == np.float64
     assert BINARY[ast.FloorDiv](np.timedelta64(7, "s"), np.float64(2)) == np.timedelta64(3, "s")

@@ -37,6 +37,9 @@ class _Totals:
                 self.count[name] += verdict[name]
             if verdict.get("optimised"):
                 self.optimised.append((verdict["seed"], verdict["optimised"][0]))
+            said = verdict["differences"] or verdict.get("optimised")
+            if said:
+                print(f"  seed {verdict['seed']}: {said[0]}", file=sys.stderr, flush=True)
             if verdict["differences"]:
                 self.count["differing"] += 1
                 self.differing.append((verdict["seed"], verdict["differences"][0]))

@@ -127,7 +127,8 @@ class Phrases:
             op = self.pick("+", "-", "*", "//", "%", "&", "|", "^")
             return f"({self.expression('i', depth)} {op} {self.whole(depth)})"
         if what < 0.58:
-            return f"({self.whole(depth)} {self.pick('<<', '>>')} ({self.expression('i', depth)} & 63))"
+            count = f"({self.expression('i', depth)} & 63)"
+            return f"({self.whole(depth)} {self.pick('<<', '>>')} {count})"
         if what < 0.64:
             return f"({self.whole(depth)} ** {self.pick('2', '3', '0', '1', '-1', '-2', '5')})"
         if what < 0.68:

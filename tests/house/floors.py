@@ -16,7 +16,7 @@ FLOORS = {
     "errors": 0,
     "hardware": 0,
     "rules": 1,
-    "kernels": 1,
+    "kernels": 3,
     "lockstep": 2,
     "compiled": 2,
     "simulator": 3,

@@ -61,7 +61,7 @@ def test_what_is_allowed(tmp_path, name, text):
         ("rules/a.py", "from ..tracing import trace", "imports tracing, on floor 3, from floor 1"),
         ("rules/a.py", "import smemnb.cli", "imports cli, on floor 6, from floor 1"),
         ("rules/a.py", "def f():\n    from ..figures import b", "imports figures, on floor 4"),
-        ("rules/a.py", "from ..kernels import b", "imports kernels, its neighbour on floor 1"),
+        ("rules/a.py", "from ..kernels import b", "imports kernels, on floor 3, from floor 1"),
         ("simulator/a.py", "from ..tracing import b", "imports tracing, its neighbour on floor 3"),
         ("cli/a.py", "import smemnb", "the package root is for users only"),
         ("cli/a.py", "from smemnb import trace", "imports smemnb.trace: the package root"),

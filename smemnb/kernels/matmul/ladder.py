@@ -1,0 +1,91 @@
+"""The rungs of the matrix product in order, and which kernel fits a shape."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ..rung import Rung
+from . import registers, staged, wider
+from .tiling import QUAD, Tiling
+from .wide import matmul_of
+
+WIDE = Tiling()
+PREFETCHED = replace(WIDE, buffers=2)
+WARPED = replace(PREFETCHED, warp_rows=64, warp_cols=32, lanes_down=8)
+INTERLEAVED = replace(WARPED, interleaved=True)
+BANDED = replace(INTERLEAVED, band=4)
+TALL = replace(BANDED, warp_cols=64, lanes_down=4)
+OVERLAPPED = replace(TALL, fragments=2)
+SNAKING = replace(OVERLAPPED, snake=True)
+EARLY = replace(SNAKING, stage_at=6)
+FASTEST = replace(EARLY, wide_out=False)
+SMALL = replace(FASTEST, cols=64, warp_cols=32, resident=2)
+"""For results too small to give every multiprocessor a tile of 128x128."""
+
+_TILINGS = {
+    "matmul_wide": (WIDE, "16 bytes per access, flat offsets without a sign"),
+    "matmul_prefetched": (PREFETCHED, "two buffers: the next tiles are loaded during the product"),
+    "matmul_warped": (WARPED, "a warp makes 64x32 in place of 16x128: fewer words read"),
+    "matmul_interleaved": (INTERLEAVED, "pairs of lanes share what they read: fewer wavefronts"),
+    "matmul_banded": (BANDED, "tiles walked in bands of 4 rows, for the L2 cache"),
+    "matmul_tall": (TALL, "16x8 per thread, 128 threads: 24 reads for 128 products"),
+    "matmul_overlapped": (OVERLAPPED, "fragments of step k + 1 read during step k"),
+    "matmul_snaking": (SNAKING, "the outer product turns back, so registers are read again"),
+    "matmul_early": (EARLY, "the next tiles are stored before the last two steps"),
+    "matmul_fastest": (FASTEST, "results stored element by element"),
+}
+
+
+def _wide(name: str) -> Rung:
+    tiling, changed = _TILINGS[name]
+    kernel = matmul_of(tiling, name=name)
+    return Rung(kernel, changed, (tiling.threads, 1), (tiling.rows, tiling.cols), QUAD, True)
+
+
+def _scalar(kernel: Any, changed: str, threads: int, edge: int) -> Rung:
+    return Rung(kernel, changed, (threads, 1), (edge, edge), scaled=True)
+
+
+LADDER = (
+    Rung(wider.matmul_scattered, "neighbouring threads take rows", (16, 16), (16, 16)),
+    Rung(staged.matmul_naive, "neighbouring threads take columns", (16, 16), (16, 16)),
+    Rung(staged.matmul_tiled, "tiles of 16x16 in shared memory", (16, 16), (16, 16)),
+    Rung(wider.matmul_tiled_32, "tiles of 32x32", (32, 32), (32, 32)),
+    _scalar(registers.matmul_column, "8 rows of a column per thread", 512, 64),
+    _scalar(registers.matmul_square, "4x4 per thread", 256, 64),
+    _scalar(registers.matmul_8x8, "128x128 per block, 8x8 per thread", 256, 128),
+    _scalar(registers.matmul_turned, "the tile of a turned", 256, 128),
+    _scalar(registers.matmul_turned_padded, "4 pad words per row of it", 256, 128),
+    *map(_wide, _TILINGS),
+)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A kernel for the arrays at hand, and its launch."""
+
+    kernel: Any
+    grid: tuple[int, int]
+    block: tuple[int, int]
+
+
+def fastest(out: Any, a: Any, b: Any, multiprocessors: int = 132) -> Fit:
+    """The fastest kernel `(out, a, b, alpha, beta)` for these arrays.
+
+    Shapes of whole tiles get the kernel without guards, others the same with a first tile of the
+    depth that is left over; results of less than a tile go element by element.
+    """
+    rows, cols = out.shape
+    large = -(-rows // FASTEST.rows) * -(-cols // FASTEST.cols) > multiprocessors
+    tiling = FASTEST if large else SMALL
+    if rows < tiling.rows or cols < tiling.cols:
+        rung = next(one for one in LADDER if one.name == "matmul_square")
+        return Fit(rung.kernel, rung.grid(rows, cols), rung.block)
+    exact = not (rows % tiling.rows or cols % tiling.cols or a.shape[1] % tiling.depth)
+    exact = exact and a.shape[1] > 0
+    rung = Rung(None, "", (tiling.threads, 1), (tiling.rows, tiling.cols), QUAD)
+    wide_a = rung.fits(a) and a.shape[1] % QUAD == 0
+    wide_b = rung.fits(b) and cols % QUAD == 0
+    kernel = matmul_of(tiling, exact, wide_a, wide_b, "matmul_fastest")
+    return Fit(kernel, rung.grid(rows, cols), rung.block)

@@ -1,0 +1,226 @@
+"""The pieces of a register-tiled product: device functions, made for one `Tiling`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import cuda, float32, uint32
+
+from ..ptx import load1, load16, store1, store16
+from ..unrolled import device, unroll
+from .tiling import QUAD, Tiling
+
+
+def lane_place(tiling: Tiling) -> Any:
+    """(row, column) of a lane among the lanes of its warp."""
+    across = tiling.lanes_across
+    bits = across.bit_length() - 1
+
+    @device
+    def in_rows(lane):
+        return uint32(lane // uint32(across)), uint32(lane % uint32(across))
+
+    @device
+    def interleaved(lane):  # bit 0 counts rows, the next ones columns, the rest rows again
+        down = uint32((lane & uint32(1)) | ((lane >> uint32(1 + bits)) << uint32(1)))
+        return down, uint32((lane >> uint32(1)) & uint32(across - 1))
+
+    return interleaved if tiling.interleaved else in_rows
+
+
+def block_place(tiling: Tiling) -> Any:
+    """(row, column) of this block among the tiles of the result."""
+    band = tiling.band
+
+    @device
+    def in_rows():
+        return uint32(cuda.blockIdx.y), uint32(cuda.blockIdx.x)
+
+    @device
+    def in_bands():  # `band` tiles down, then the next column of them; the last band may be lower
+        wide, high = uint32(cuda.gridDim.x), uint32(cuda.gridDim.y)
+        number = uint32(cuda.blockIdx.y * wide + cuda.blockIdx.x)
+        per_band = uint32(wide * uint32(band))
+        first = uint32(number // per_band * uint32(band))
+        rest = uint32(number % per_band)
+        height = min(uint32(band), uint32(high - first))
+        return uint32(first + rest % height), uint32(rest // height)
+
+    return in_bands if band else in_rows
+
+
+def quad_load(wide: bool) -> Any:
+    """Four neighbours in a row of global memory, as a tuple: one access, or four for any row."""
+
+    @device
+    def at_once(array, at):
+        return load16(array, at)
+
+    @device
+    def one_by_one(array, at):
+        return load1(array, at), load1(array, at + 1), load1(array, at + 2), load1(array, at + 3)
+
+    return at_once if wide else one_by_one
+
+
+def quad_load_below(wide: bool) -> Any:
+    """The first `there` (0 ... 4) of four neighbours, zeros for the others."""
+    at_once = quad_load(wide)
+
+    @device
+    def some(array, at, there):
+        if there >= uint32(4):
+            return at_once(array, at)
+        x, y, z = float32(0), float32(0), float32(0)
+        if there > uint32(0):
+            x = load1(array, at)
+        if there > uint32(1):
+            y = load1(array, at + 1)
+        if there > uint32(2):
+            z = load1(array, at + 2)
+        return x, y, z, float32(0)
+
+    return some
+
+
+@device
+def put(registers, line, first, quad):
+    """Put a tuple of four into a line of registers."""
+    registers[line, first] = quad[0]
+    registers[line, first + 1] = quad[1]
+    registers[line, first + 2] = quad[2]
+    registers[line, first + 3] = quad[3]
+
+
+def fragment_reads(tiling: Tiling) -> Any:
+    """Read column k of the tile of a, and row k of the tile of b, for this lane."""
+    tall, wide = tiling.thread
+    quads_a, quads_b = tall // QUAD, wide // QUAD
+    apart_a, apart_b = QUAD * tiling.lanes_down, QUAD * tiling.lanes_across
+    a_pitch, rows, cols, slots = tiling.a_pitch, tiling.rows, tiling.cols, tiling.fragments
+
+    @device
+    def read(k, a_tile, b_tile, a_part, b_part, a_at, b_at):
+        slot = k % slots
+        for quad in range(quads_a):
+            at = a_at + (k // 4 * a_pitch + k % 4 * rows + quad * apart_a)
+            put(a_part, slot, quad * 4, load16(a_tile, at))
+        for quad in range(quads_b):
+            at = b_at + (k * cols + quad * apart_b)
+            put(b_part, slot, quad * 4, load16(b_tile, at))
+
+    return read
+
+
+def outer_product(tiling: Tiling) -> Any:
+    """Add the product of the two fragments of step k."""
+    tall, wide = tiling.thread
+    half, slots = wide // 2, tiling.fragments
+
+    @device
+    def in_rows(k, acc, a_part, b_part):
+        for i in range(tall):
+            for j in range(wide):
+                acc[i, j] += a_part[k % slots, i] * b_part[k % slots, j]
+
+    @device
+    def to_and_fro(k, acc, a_part, b_part):
+        for i in range(tall):
+            for step in range(wide):
+                across = step % 2 * half + step // 2  # 0, half, 1, half + 1, ...
+                j = across if i // 2 % 2 == 0 else wide - 1 - across
+                acc[i, j] += a_part[k % slots, i] * b_part[k % slots, j]
+
+    return to_and_fro if tiling.snake else in_rows
+
+
+def tile_loads(tiling: Tiling, wide_a: bool, wide_b: bool) -> tuple[Any, Any, Any]:
+    """Fetch a depth, fetch one of which only a part is there, and stage: registers to tiles."""
+    quads_a, quads_b = tiling.quads
+    rows, cols, depth, threads = tiling.rows, tiling.cols, tiling.depth, tiling.threads
+    down_a, down_b = threads // (depth // QUAD), threads // (cols // QUAD)
+    load_a, load_b = quad_load(wide_a), quad_load(wide_b)
+    load_a_below = quad_load_below(wide_a)
+
+    @device
+    def fetch(a, b, a_at, b_at, a_step, b_step, a_next, b_next):
+        for line in range(quads_a):
+            put(a_next, line, 0, load_a(a, uint32(a_at + line * a_step)))
+        for line in range(quads_b):
+            put(b_next, line, 0, load_b(b, uint32(b_at + line * b_step)))
+
+    @device
+    def fetch_first(a, b, a_at, b_at, a_step, b_step, a_next, b_next, a_there, b_there):
+        for line in range(quads_a):
+            put(a_next, line, 0, load_a_below(a, uint32(a_at + line * a_step), a_there))
+        for line in range(quads_b):
+            if uint32(line * down_b) < b_there:
+                put(b_next, line, 0, load_b(b, uint32(b_at + line * b_step)))
+            else:
+                put(b_next, line, 0, (float32(0), float32(0), float32(0), float32(0)))
+
+    @device
+    def stage(a_tile, b_tile, a_next, b_next, a_to, b_to):
+        for line in range(quads_a):
+            to = a_to + line * down_a
+            for part in range(4):
+                store1(a_tile, to + part * rows, a_next[line, part])
+        for line in range(quads_b):
+            row = b_next[line, 0], b_next[line, 1], b_next[line, 2], b_next[line, 3]
+            store16(b_tile, b_to + line * down_b * cols, row)
+
+    return fetch, fetch_first, stage
+
+
+def result_store(tiling: Tiling, exact: bool) -> Any:
+    """Store alpha * acc + beta * out; with `exact` False only what lies in the block's own tile."""
+    tall, apart = tiling.thread[0], QUAD * tiling.lanes_down
+    store_at_once, store_each = _row_by_16_bytes(tiling), _row_by_element(tiling, exact)
+    whole = tiling.wide_out and exact
+
+    @device
+    def store_row(i, out, acc, row, col, scale, keep, first_row, first_col):
+        down = i // 4 * apart + i % 4
+        line = uint32(uint32(row + down) * uint32(out.strides[0] // 4) + col)
+        if whole and keep == float32(0):
+            store_at_once(i, out, acc, line, scale)
+        elif exact or row + down >= first_row:
+            store_each(i, out, acc, line, scale, keep, col, first_col)
+
+    store_rows = unroll(tall, store_row)
+
+    @device
+    def store(out, acc, row, col, alpha, beta, first_row, first_col):
+        scale, keep = float32(alpha), float32(beta)
+        store_rows(out, acc, row, col, scale, keep, first_row, first_col)
+
+    return store
+
+
+def _row_by_16_bytes(tiling: Tiling) -> Any:
+    wide, apart = tiling.thread[1], QUAD * tiling.lanes_across
+
+    @device
+    def store_row(i, out, acc, line, scale):
+        for quad in range(wide // 4):
+            x, y = scale * acc[i, quad * 4], scale * acc[i, quad * 4 + 1]
+            z, w = scale * acc[i, quad * 4 + 2], scale * acc[i, quad * 4 + 3]
+            store16(out, line + quad * apart, (x, y, z, w))
+
+    return store_row
+
+
+def _row_by_element(tiling: Tiling, exact: bool) -> Any:
+    wide, apart = tiling.thread[1], QUAD * tiling.lanes_across
+
+    @device
+    def store_row(i, out, acc, line, scale, keep, col, first_col):
+        for j in range(wide):
+            across = j // 4 * apart + j % 4
+            if exact or col + across >= first_col:
+                value = scale * acc[i, j]
+                if keep != float32(0):
+                    value += keep * load1(out, line + across)
+                store1(out, line + across, value)
+
+    return store_row

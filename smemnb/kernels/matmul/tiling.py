@@ -1,0 +1,81 @@
+"""How a product is cut: tiles of blocks, warps and threads, and in which order things are done.
+
+A block makes `rows` x `cols` elements of the result, `depth` columns of a at a time. Each of its
+warps makes `warp_rows` x `warp_cols` of them, by `lanes_down` x `lanes_across` lanes. A lane's
+rows are groups of 4 neighbours, `4 * lanes_down` apart, so that it reads them by 16 bytes; its
+columns likewise.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+WARP = 32
+QUAD = 4  # elements in 16 bytes
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """The choices of a register-tiled product.
+
+    Attributes:
+        interleaved: neighbouring lanes in pairs share rows or columns, so that both fragment reads
+            are broadcasts in lane pairs and take two wavefronts where they could take four.
+        buffers: shared tiles of each matrix; with 2 the next ones are loaded during the product.
+        fragments: registers for rows and columns; with 2 those of step k + 1 are read during k.
+        snake: the outer product turns back at the end of each pair of rows, and goes over both
+            halves of the columns in turns.
+        stage_at: the step before which the next tiles are stored; None: after the last.
+        band: rows of tiles that are walked together, 0 for row after row.
+        wide_out: whether the result is stored by 16 bytes.
+        resident: blocks that a multiprocessor must hold at once.
+    """
+
+    rows: int = 128
+    cols: int = 128
+    depth: int = 8
+    warp_rows: int = 16
+    warp_cols: int = 128
+    lanes_down: int = 2
+    interleaved: bool = False
+    buffers: int = 1
+    fragments: int = 1
+    snake: bool = False
+    stage_at: int | None = None
+    band: int = 0
+    wide_out: bool = True
+    resident: int = 2
+
+    @property
+    def lanes_across(self) -> int:
+        """Lanes side by side in a warp's tile."""
+        return WARP // self.lanes_down
+
+    @property
+    def thread(self) -> tuple[int, int]:
+        """Rows and columns of a thread."""
+        return self.warp_rows // self.lanes_down, self.warp_cols // self.lanes_across
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return WARP * (self.rows // self.warp_rows) * (self.cols // self.warp_cols)
+
+    @property
+    def quads(self) -> tuple[int, int]:
+        """16-byte loads per thread for a tile of a, and for one of b."""
+        per_pass = QUAD * self.threads
+        return self.rows * self.depth // per_pass, self.cols * self.depth // per_pass
+
+    @property
+    def a_pitch(self) -> int:
+        """Elements from 4 columns of the turned tile of a to the next 4.
+
+        The pad puts the stores of lanes with neighbouring quads into different banks.
+        """
+        return QUAD * self.rows + WARP // (self.depth // QUAD)
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Elements of one shared tile of a, and of b."""
+        return self.depth // QUAD * self.a_pitch, self.depth * self.cols

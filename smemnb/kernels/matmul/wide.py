@@ -1,0 +1,203 @@
+"""Register-tiled products by 16 bytes: from rung to rung, one choice of a `Tiling` changes.
+
+`matmul_of(tiling)` makes the kernel `(out, a, b, alpha, beta)` that computes
+out = alpha * a @ b + beta * out in float32; `out` is not read where beta is 0. What it does:
+
+1. Bring the first tiles of a and b into shared memory, a turned so that a column lies in a row.
+2. For each further pair of tiles: load it into registers, multiply the pair that is in shared
+   memory, store the loaded one, meet at a barrier.
+3. Store the result.
+
+A thread keeps its part of the result in registers. At each k it reads its rows of a and columns of
+b (its fragments) by 16 bytes, and adds their outer product.
+
+With `exact` False the shapes may be any that hold at least one tile. The first tiles are then those
+with the depth that is left over, and a tile that would reach beyond the edge is moved back inside;
+so nothing in the main loop is guarded.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from numba import cuda, float32, uint32
+
+from ..unrolled import device, jit, named, unroll
+from .pieces import (
+    block_place,
+    fragment_reads,
+    lane_place,
+    outer_product,
+    result_store,
+    tile_loads,
+)
+from .tiling import QUAD, WARP, Tiling
+
+
+@cache
+def matmul_of(
+    tiling: Tiling, exact: bool = True, wide_a: bool = True, wide_b: bool = True, name: str = ""
+) -> Any:
+    """The kernel for a tiling.
+
+    Args:
+        tiling: the choices.
+        exact: rows, columns and depth are whole tiles; otherwise at least one tile.
+        wide_a: rows of a begin at multiples of 16 bytes, and its columns are a multiple of 4.
+        wide_b: the same of b.
+        name: of the kernel.
+    """
+    (tall, wide), (a_quads, b_quads) = tiling.thread, tiling.quads
+    a_size, b_size = (size * tiling.buffers for size in tiling.sizes)
+    slots = tiling.fragments
+    loads = tile_loads(tiling, wide_a, wide_b)
+    corners, starts = _corners(tiling, exact), _lane_starts(tiling)
+    begin, loop = _first_tiles(tiling, exact, loads), _main_loop(tiling, loads)
+    store = result_store(tiling, exact)
+
+    @jit(launch_bounds=(tiling.threads, tiling.resident))
+    def matmul_in_registers(out, a, b, alpha, beta):
+        a_tile = cuda.shared.array(a_size, float32, alignment=16)
+        b_tile = cuda.shared.array(b_size, float32, alignment=16)
+        acc = cuda.local.array((tall, wide), float32)
+        a_part = cuda.local.array((slots, tall), float32)
+        b_part = cuda.local.array((slots, wide), float32)
+        a_next = cuda.local.array((a_quads, 4), float32)
+        b_next = cuda.local.array((b_quads, 4), float32)
+        row, col, row0, col0 = corners(out)
+        m0, n0 = starts()
+
+        at = begin(a, b, row0, col0, a_tile, b_tile, a_next, b_next)
+        for i in range(tall):
+            for j in range(wide):
+                acc[i, j] = float32(0)
+        cuda.syncthreads()  # the first tiles are full before anyone reads them
+        loop(a, b, a_tile, b_tile, acc, a_part, b_part, a_next, b_next, m0, n0, at)
+        store(out, acc, uint32(row0 + m0), uint32(col0 + n0), alpha, beta, row, col)
+
+    return named(matmul_in_registers, name)
+
+
+def _corners(tiling: Tiling, exact: bool) -> Any:
+    """Where the block's tile begins, and where it is loaded from.
+
+    What a tile that was moved shares with its neighbour is computed twice and stored once.
+    """
+    place, rows, cols = block_place(tiling), tiling.rows, tiling.cols
+
+    @device
+    def corners(out):
+        tile_row, tile_col = place()
+        row, col = uint32(tile_row * rows), uint32(tile_col * cols)
+        if exact:
+            return row, col, row, col
+        last_row, last_col = uint32(out.shape[0] - rows), uint32(out.shape[1] - cols)
+        return row, col, min(row, last_row), min(col, last_col)
+
+    return corners
+
+
+def _lane_starts(tiling: Tiling) -> Any:
+    """(row, column) of this lane's first element in the block's tile."""
+    lanes, warp_rows, warp_cols = lane_place(tiling), tiling.warp_rows, tiling.warp_cols
+    warps_across = tiling.cols // tiling.warp_cols
+
+    @device
+    def starts():
+        tid = uint32(cuda.threadIdx.x)
+        warp = uint32(tid // uint32(WARP))
+        down, across = lanes(uint32(tid % uint32(WARP)))
+        m0 = uint32(uint32(warp // uint32(warps_across)) * warp_rows + down * 4)
+        return m0, uint32(uint32(warp % uint32(warps_across)) * warp_cols + across * 4)
+
+    return starts
+
+
+def _first_tiles(tiling: Tiling, exact: bool, loads: tuple[Any, Any, Any]) -> Any:
+    """Fill the first tiles; what the main loop needs to go on comes back."""
+    fetch, fetch_first, stage = loads
+    depth, cols, tile_pitch = tiling.depth, tiling.cols, tiling.a_pitch
+    across_a, across_b = depth // QUAD, cols // QUAD
+    down_a, down_b = tiling.threads // across_a, tiling.threads // across_b
+
+    @device
+    def begin(a, b, row0, col0, a_tile, b_tile, a_next, b_next):
+        tid, k_size = uint32(cuda.threadIdx.x), uint32(a.shape[1])
+        a_pitch, b_pitch = uint32(a.strides[0] // 4), uint32(b.strides[0] // 4)
+        a_row, a_quad = uint32(tid // uint32(across_a)), uint32(tid % uint32(across_a))
+        b_row, b_quad = uint32(tid // uint32(across_b)), uint32(tid % uint32(across_b))
+        a_at = uint32(uint32(row0 + a_row) * a_pitch + a_quad * 4)
+        b_at = uint32(b_row * b_pitch + col0 + b_quad * 4)
+        a_step, b_step = uint32(down_a * a_pitch), uint32(down_b * b_pitch)
+        a_to, b_to = uint32(a_quad * tile_pitch + a_row), uint32(b_row * cols + b_quad * 4)
+        first = uint32(depth)
+        if exact:
+            fetch(a, b, a_at, b_at, a_step, b_step, a_next, b_next)
+        else:
+            if k_size % uint32(depth) != uint32(0) or k_size == uint32(0):
+                first = uint32(k_size % uint32(depth))
+            a_there = uint32(first - min(first, uint32(a_quad * 4)))
+            b_there = uint32(first - min(first, b_row))
+            fetch_first(a, b, a_at, b_at, a_step, b_step, a_next, b_next, a_there, b_there)
+        stage(a_tile, b_tile, a_next, b_next, a_to, b_to)
+        return a_at, b_at, a_step, b_step, a_to, b_to, first, b_pitch
+
+    return begin
+
+
+def _steps(tiling: Tiling, stage: Any) -> Any:
+    """The product of one pair of tiles: what is done at each k, laid out one after the other."""
+    read, multiply = fragment_reads(tiling), outer_product(tiling)
+    ahead = tiling.fragments - 1
+    stage_at = tiling.depth if tiling.stage_at is None else tiling.stage_at
+
+    @device
+    def step(k, a_tile, b_tile, acc, a_part, b_part, a_from, b_from, a_next, b_next, a_to, b_to):
+        if k == stage_at:
+            stage(a_tile, b_tile, a_next, b_next, a_to, b_to)
+        read(k + ahead, a_tile, b_tile, a_part, b_part, a_from, b_from)
+        multiply(k, acc, a_part, b_part)
+
+    return unroll(tiling.depth - ahead, step)
+
+
+def _main_loop(tiling: Tiling, loads: tuple[Any, Any, Any]) -> Any:
+    """All pairs of tiles, from the one that is in shared memory on."""
+    fetch, _, stage = loads
+    steps, depth, early = _steps(tiling, stage), tiling.depth, tiling.buffers == 2
+    read, multiply = fragment_reads(tiling), outer_product(tiling)
+    ahead, late = tiling.fragments - 1, tiling.stage_at is None
+    a_size, b_size = (size * (tiling.buffers - 1) for size in tiling.sizes)
+
+    @device
+    def loop(a, b, a_tile, b_tile, acc, a_part, b_part, a_next, b_next, m0, n0, at):
+        a_at, b_at, a_step, b_step, a_to, b_to, first, b_pitch = at
+        a_now, b_now, k_size, done = uint32(0), uint32(0), uint32(a.shape[1]), first
+        a_on, b_on, running = first, uint32(first * b_pitch), True
+        if ahead:
+            read(0, a_tile, b_tile, a_part, b_part, m0, n0)
+        while running:
+            running = done < k_size
+            a_new, b_new = uint32(a_size - a_now), uint32(b_size - b_now)
+            if running:
+                a_at, b_at = uint32(a_at + a_on), uint32(b_at + b_on)
+                a_on, b_on, done = uint32(depth), uint32(depth * b_pitch), uint32(done + depth)
+                if early:
+                    fetch(a, b, a_at, b_at, a_step, b_step, a_next, b_next)
+            a_from, b_from = uint32(a_now + m0), uint32(b_now + n0)
+            a_in, b_in = uint32(a_new + a_to), uint32(b_new + b_to)
+            steps(a_tile, b_tile, acc, a_part, b_part, a_from, b_from, a_next, b_next, a_in, b_in)
+            if not early:
+                cuda.syncthreads()  # everyone has read before the next tiles overwrite these
+                if running:
+                    fetch(a, b, a_at, b_at, a_step, b_step, a_next, b_next)
+            if late:
+                stage(a_tile, b_tile, a_next, b_next, a_in, b_in)
+            a_now, b_now = a_new, b_new
+            cuda.syncthreads()  # the next tiles are full before anyone reads them
+            if ahead:
+                read(0, a_tile, b_tile, a_part, b_part, uint32(a_now + m0), uint32(b_now + n0))
+                multiply(depth - 1, acc, a_part, b_part)
+
+    return loop

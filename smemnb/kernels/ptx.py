@@ -1,0 +1,204 @@
+"""Loads and stores of one element or of 16 bytes, by flat offset, each with two meanings.
+
+    load1(array, index)              the element at a flat offset
+    store1(array, index, value)
+    load16(array, index)             the 16 bytes from there, as a tuple of elements
+    store16(array, index, values)
+
+On a GPU they are one instruction each: no negative index counts from the end, an unsigned index
+costs no 64-bit arithmetic, and 16 bytes move at once. The offset counts elements from the array's
+first one, in memory: `row * (array.strides[0] // array.itemsize) + col`. In the engine they are
+checked: every element must lie inside the array, 16 bytes at an address divisible by 16.
+
+**Limits**: arrays whose last axis has neighbouring elements of 1, 2, 4 or 8 bytes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba.core import types
+from numba.cuda.extending import intrinsic
+
+from ..errors import KernelStopped
+from ..lockstep.protocol import lockstep_meaning
+from ..lockstep.watch import Access
+
+WIDE_BYTES = 16
+
+
+def _address(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    """Pointer to the element: unsigned offsets are extended with zeros, none wraps around."""
+    array_type, index_type = sig.args[:2]
+    wide = types.intp if index_type.signed else types.uintp
+    data = context.make_array(array_type)(context, builder, value=args[0]).data
+    return builder.gep(data, [context.cast(builder, args[1], index_type, wide)])
+
+
+def _vectors(pointer: Any, count: int) -> tuple[Any, Any]:
+    """The vector of elements, and the one that is moved: parts below 4 bytes would go in pieces."""
+    element = pointer.type.pointee
+    elements = ir.VectorType(element, count)
+    return elements, elements if count <= 4 else ir.VectorType(ir.IntType(32), 4)
+
+
+def _as(builder: Any, pointer: Any, vector: Any) -> Any:
+    return builder.bitcast(pointer, ir.PointerType(vector, pointer.type.addrspace))
+
+
+def _words(builder: Any, parts: list[Any]) -> list[Any]:
+    """Integers of 1 or 2 bytes put together to words; as one vector they would go in pieces."""
+    word, per_word = ir.IntType(32), len(parts) // 4
+    wide = [builder.zext(part, word) for part in parts]
+    for at, part in enumerate(wide):
+        shift = ir.Constant(word, at % per_word * 32 // per_word)
+        wide[at] = builder.shl(part, shift)
+    words = wide[::per_word]
+    for at in range(1, per_word):
+        words = [builder.or_(*pair) for pair in zip(words, wide[at::per_word], strict=True)]
+    return words
+
+
+def _lane(at: int) -> Any:
+    return ir.Constant(ir.IntType(32), at)
+
+
+def _wide_tuple(array: Any) -> Any:
+    return types.containers.UniTuple(array.dtype, WIDE_BYTES // (array.dtype.bitwidth // 8))
+
+
+@intrinsic
+def load1(typingctx, array, index):
+    """The element at a flat offset."""
+
+    def codegen(context, builder, sig, args):
+        return builder.load(_address(context, builder, sig, args))
+
+    return array.dtype(array, index), codegen
+
+
+@intrinsic
+def store1(typingctx, array, index, value):
+    """Put an element at a flat offset."""
+
+    def codegen(context, builder, sig, args):
+        builder.store(args[2], _address(context, builder, sig, args))
+        return context.get_dummy_value()
+
+    return types.void(array, index, array.dtype), codegen
+
+
+@intrinsic
+def load16(typingctx, array, index):
+    """The 16 bytes from a flat offset on, as a tuple of elements; at a multiple of 16 bytes."""
+    several = _wide_tuple(array)
+
+    def codegen(context, builder, sig, args):
+        pointer = _address(context, builder, sig, args)
+        elements, moved = _vectors(pointer, several.count)
+        whole = builder.load(_as(builder, pointer, moved))
+        whole.align = WIDE_BYTES
+        vector = builder.bitcast(whole, elements)
+        parts = [builder.extract_element(vector, _lane(at)) for at in range(several.count)]
+        return context.make_tuple(builder, sig.return_type, parts)
+
+    return several(array, index), codegen
+
+
+@intrinsic
+def store16(typingctx, array, index, values):
+    """Put a tuple of elements, 16 bytes, at a flat offset; at a multiple of 16 bytes."""
+    several = _wide_tuple(array)
+
+    def codegen(context, builder, sig, args):
+        pointer = _address(context, builder, sig, args)
+        _, moved = _vectors(pointer, several.count)
+        parts = [builder.extract_value(args[2], at) for at in range(several.count)]
+        if several.count > 4:
+            parts = _words(builder, parts)
+        whole = ir.Constant(moved, ir.Undefined)
+        for at, part in enumerate(parts):
+            whole = builder.insert_element(whole, part, _lane(at))
+        builder.store(whole, _as(builder, pointer, moved)).align = WIDE_BYTES
+        return context.get_dummy_value()
+
+    return types.void(array, index, several), codegen
+
+
+def _place(batch: Any, mask: Any, site: Any, array: Any, index: Any, at: int = 0) -> Any:
+    """Offset in the store and the lanes inside, of the element `at` places after `index`."""
+    if array.strides[-1] != 1 or array.unit != array.itemsize or not array.uniform:
+        raise KernelStopped(
+            f"{site.text} in line {site.line} counts along rows of neighbouring elements; "
+            f"{array.name} has strides of {array.strides} elements. Pass an array whose rows are "
+            "contiguous."
+        )
+    rest, where = np.asarray(index).astype(np.int64) + at, []
+    for stride in array.strides[:-1]:
+        line = rest // stride if stride > 0 else rest * 0
+        where.append(line)
+        rest = rest - line * stride
+    return array.place(batch, (*where, rest), mask, site)
+
+
+def _place_wide(batch: Any, mask: Any, site: Any, array: Any, index: Any) -> Any:
+    """Offset of the first element, the lanes whose 16 bytes are inside, and their elements."""
+    count = WIDE_BYTES // array.itemsize
+    offset, active = _place(batch, mask, site, array, index)
+    _, last = _place(batch, mask, site, array, index, count - 1)
+    if last is not mask:
+        active = active & last
+        offset = np.where(active, offset, 0)
+    crooked = (np.asarray(offset) * array.itemsize + array.root.base) % WIDE_BYTES != 0
+    if (crooked & active).any():
+        raise KernelStopped(
+            f"{site.text} in line {site.line} moves {WIDE_BYTES} bytes at an address that is not a "
+            f"multiple of {WIDE_BYTES}: a GPU stops there. Rows must begin at multiples of "
+            f"{count} elements of {array.name}; a shared array needs alignment={WIDE_BYTES}."
+        )
+    return offset, active, count
+
+
+@lockstep_meaning(load1)
+def _(batch: Any, mask: Any, site: Any, array: Any, index: Any) -> Any:
+    offset, active = _place(batch, mask, site, array, index)
+    if batch.watched and array.told:
+        batch.tell_access(Access(site, array.root, "load", offset, active))
+    value = array.store.read(batch, offset)
+    return value if active is mask else np.where(active, value, np.zeros((), array.dtype))
+
+
+@lockstep_meaning(store1)
+def _(batch: Any, mask: Any, site: Any, array: Any, index: Any, value: Any) -> None:
+    offset, active = _place(batch, mask, site, array, index)
+    value = np.asarray(value).astype(array.dtype)
+    if batch.watched and array.told:
+        batch.tell_access(Access(site, array.root, "store", offset, active, value))
+    batch.writes += 1
+    array.store.write(batch, offset, active, value)
+
+
+@lockstep_meaning(load16)
+def _(batch: Any, mask: Any, site: Any, array: Any, index: Any) -> Any:
+    offset, active, count = _place_wide(batch, mask, site, array, index)
+    if batch.watched and array.told:
+        batch.tell_access(Access(site, array.root, "load", offset, active, elements=count))
+    zero = np.zeros((), array.dtype)
+    if active is mask:
+        return tuple(array.store.read(batch, offset + at) for at in range(count))
+    places = [np.where(active, offset + at, 0) for at in range(count)]
+    return tuple(np.where(active, array.store.read(batch, at), zero) for at in places)
+
+
+@lockstep_meaning(store16)
+def _(batch: Any, mask: Any, site: Any, array: Any, index: Any, values: Any) -> None:
+    offset, active, count = _place_wide(batch, mask, site, array, index)
+    values = tuple(np.asarray(value).astype(array.dtype) for value in values)
+    if batch.watched and array.told:
+        batch.tell_access(Access(site, array.root, "store", offset, active, values, elements=count))
+    batch.writes += 1
+    for at in range(count):
+        place = offset + at if active is mask else np.where(active, offset + at, 0)
+        array.store.write(batch, place, active, values[at])

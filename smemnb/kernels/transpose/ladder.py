@@ -1,0 +1,45 @@
+"""The rungs of the transpose in order, and which kernel fits an array."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import float32, uint8, uint16, uint64
+
+from ..rung import Rung
+from . import shaped, staged, wide
+
+TYPES = {1: uint8, 2: uint16, 4: float32, 8: uint64}
+"""Bytes of an element -> the type under which the fastest kernels move it."""
+
+_EDGE = (32, 32)
+LADDER = (
+    Rung(staged.transpose_naive, "reads along rows", (32, 32), _EDGE),
+    Rung(shaped.transpose_gathered, "writes along rows", (32, 32), _EDGE),
+    Rung(staged.transpose_tiled, "through a 32x32 tile", (32, 32), _EDGE),
+    Rung(staged.transpose_padded, "one pad word per tile row", (32, 32), _EDGE),
+    Rung(staged.transpose_swizzled, "column ^ row, no pad", (32, 32), _EDGE),
+    Rung(shaped.transpose_rows8, "padded, blocks of 32x8: 4 elements per thread", (32, 8), _EDGE),
+    Rung(shaped.transpose_rows4, "blocks of 32x4: 8 elements per thread", (32, 4), _EDGE),
+    Rung(shaped.transpose_unsigned, "blocks of 32x8, unsigned flat offsets", (32, 8), _EDGE),
+    Rung(shaped.transpose_tiled_64, "tiles of 64x64, 512 threads", (32, 16), (64, 64)),
+    Rung(shaped.transpose_turned, "tiles along the output's rows", (32, 16), (64, 64)),
+    Rung(wide.transpose_wide, "tiles of 64x64, 16 bytes per access", (512, 1), (64, 64), 4),
+    Rung(wide.transpose_fastest, "and tiles along the output's rows", (512, 1), (64, 64), 4),
+)
+COPY = Rung(wide.copy_wide, "the limit: a copy by 16 bytes", (64, 4), (4, 256), 4)
+
+
+def fastest(out: Any, inp: Any) -> Rung:
+    """The fastest rung for these arrays of 1, 2, 4 or 8 bytes per element.
+
+    Its kernel moves elements of `TYPES[itemsize]`: pass views of that type. Elements of 16 bytes
+    have no kernel here yet.
+    """
+    size = inp.dtype.itemsize
+    per_chunk = wide.CHUNK_BYTES // size
+    chunks = wide.transpose_fastest_of(TYPES[size])
+    rung = Rung(chunks, "", (wide.THREADS, 1), wide.TILES[size], per_chunk)
+    if rung.fits(out, inp):
+        return rung
+    return Rung(shaped.transpose_turned_of(TYPES[size]), "", (32, 16), (64, 64))

@@ -37,19 +37,26 @@ def _address(context: Any, builder: Any, sig: Any, args: Any) -> Any:
     return builder.gep(data, [context.cast(builder, args[1], index_type, wide)])
 
 
-def _vectors(pointer: Any, count: int) -> tuple[Any, Any]:
-    """The vector of elements, and the one that is moved: parts below 4 bytes would go in pieces."""
-    element = pointer.type.pointee
-    elements = ir.VectorType(element, count)
-    return elements, elements if count <= 4 else ir.VectorType(ir.IntType(32), 4)
+def _moved(pointer: Any, count: int) -> Any:
+    """The vector that is moved: of elements, or of words, as smaller ones would go in pieces."""
+    if count <= 4:
+        return ir.VectorType(pointer.type.pointee, count)
+    return ir.VectorType(ir.IntType(32), 4)
 
 
 def _as(builder: Any, pointer: Any, vector: Any) -> Any:
     return builder.bitcast(pointer, ir.PointerType(vector, pointer.type.addrspace))
 
 
+def _pieces(builder: Any, words: list[Any], per_word: int) -> list[Any]:
+    """Words taken apart to integers of 1 or 2 bytes."""
+    bits = 32 // per_word
+    small, shifts = ir.IntType(bits), [_lane(at * bits) for at in range(per_word)]
+    return [builder.trunc(builder.lshr(word, by), small) for word in words for by in shifts]
+
+
 def _words(builder: Any, parts: list[Any]) -> list[Any]:
-    """Integers of 1 or 2 bytes put together to words; as one vector they would go in pieces."""
+    """Integers of 1 or 2 bytes put together to words."""
     word, per_word = ir.IntType(32), len(parts) // 4
     wide = [builder.zext(part, word) for part in parts]
     for at, part in enumerate(wide):
@@ -97,11 +104,12 @@ def load16(typingctx, array, index):
 
     def codegen(context, builder, sig, args):
         pointer = _address(context, builder, sig, args)
-        elements, moved = _vectors(pointer, several.count)
+        moved = _moved(pointer, several.count)
         whole = builder.load(_as(builder, pointer, moved))
         whole.align = WIDE_BYTES
-        vector = builder.bitcast(whole, elements)
-        parts = [builder.extract_element(vector, _lane(at)) for at in range(several.count)]
+        parts = [builder.extract_element(whole, _lane(at)) for at in range(moved.count)]
+        if several.count > 4:
+            parts = _pieces(builder, parts, several.count // 4)
         return context.make_tuple(builder, sig.return_type, parts)
 
     return several(array, index), codegen
@@ -114,7 +122,7 @@ def store16(typingctx, array, index, values):
 
     def codegen(context, builder, sig, args):
         pointer = _address(context, builder, sig, args)
-        _, moved = _vectors(pointer, several.count)
+        moved = _moved(pointer, several.count)
         parts = [builder.extract_value(args[2], at) for at in range(several.count)]
         if several.count > 4:
             parts = _words(builder, parts)

@@ -39,7 +39,8 @@ def argument(text: str) -> Any:
     if (match := ARRAY.fullmatch(text)) is not None:
         return _array(text, match)
     if (match := SCALAR.fullmatch(text)) is not None:
-        return _dtype(text, match["dtype"]).type(_literal(text, match["value"]))
+        dtype = _dtype(text, match["dtype"])
+        return _filled(text, _literal(text, match["value"]), 1, dtype)[0]
     return _literal(text, text)
 
 
@@ -80,7 +81,19 @@ def _contents(text: str, fill: str | None, size: int, dtype: np.dtype[Any]) -> A
         if dtype.kind in "fc":
             return rng.random(size).astype(dtype)
         return rng.integers(0, 2 if dtype.kind == "b" else 100, size).astype(dtype)
-    return np.full(size, _literal(text, fill), dtype)
+    return _filled(text, _literal(text, fill), size, dtype)
+
+
+def _filled(text: str, value: Any, size: int, dtype: np.dtype[Any]) -> Any:
+    if isinstance(value, tuple):
+        raise LaunchRefused(f'"{text}": write one number, not a tuple')
+    cut = isinstance(value, float) and dtype.kind in "iu" and not value.is_integer()
+    if cut or (isinstance(value, complex) and dtype.kind != "c"):
+        raise LaunchRefused(f'"{text}": {value} is no number of {dtype}')
+    try:
+        return np.full(size, value, dtype)
+    except OverflowError:
+        raise LaunchRefused(f'"{text}": {value} does not fit into {dtype}') from None
 
 
 def _most(dtype: np.dtype[Any]) -> int:

@@ -41,7 +41,11 @@ def load(text: str) -> KernelFile:
         said = f"has no {name}" if name else "has several kernels" if known else "has no kernel"
         listed = f"; it has: {', '.join(known)}" if known else ""
         raise LaunchRefused(f"{path.name} {said}{listed}. Write {path.name}:KERNEL")
-    return KernelFile(path, module, name, getattr(module, name))
+    kernel = getattr(module, name)
+    if not isinstance(getattr(kernel, "py_func", kernel), FunctionType):
+        listed = f"; it has: {', '.join(known)}" if known else ""
+        raise LaunchRefused(f"{path.name}: {name} is no kernel{listed}. Write {path.name}:KERNEL")
+    return KernelFile(path, module, name, kernel)
 
 
 def kernels(module: ModuleType) -> list[str]:

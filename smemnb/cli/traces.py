@@ -83,9 +83,11 @@ def _count(source: KernelFile, given: int) -> None:
     function = getattr(source.kernel, "py_func", source.kernel)
     names = list(inspect.signature(function).parameters)
     if given != len(names):
+        plural = "" if len(names) == 1 else "s"
         raise LaunchRefused(
-            f"{source.name}({', '.join(names)}) takes {len(names)} arguments, --args gives "
-            f"{given}; write one for each, such as float32[128,128] (smemnb trace --help)"
+            f"{source.name}({', '.join(names)}) takes {len(names)} argument{plural},"
+            f" --args gives {given}; write one for each, such as float32[128,128]"
+            " (smemnb trace --help)"
         )
 
 

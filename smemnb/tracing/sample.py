@@ -48,6 +48,22 @@ def check_choice(blocks: Any, others: Any) -> None:
         )
 
 
+def check_watching(counts: Any, checks: Any, patience_s: Any) -> None:
+    """Nothing, if these can be what `trace` was given.
+
+    Raises:
+        LaunchRefused: a flag that is neither True nor False, or no number of seconds.
+    """
+    for name, flag in (("counts", counts), ("checks", checks)):
+        if not isinstance(flag, bool):
+            raise LaunchRefused(f"{name}={flag!r}: write True or False")
+    number = isinstance(patience_s, int | float) and not isinstance(patience_s, bool)
+    if patience_s is not None and not (number and patience_s > 0):
+        raise LaunchRefused(
+            f"patience_s={patience_s!r}: write seconds, more than 0, or None to wait for ever"
+        )
+
+
 def segments(grid: Dim3, blocks: Blocks, others: Others = "run") -> list[Segment] | None:
     """The blocks that run, in order of their number; None for all of them, watched.
 
@@ -117,7 +133,7 @@ def _number(block: Dim3, grid: Dim3) -> int:
 def _listed(block: Any, grid: Dim3) -> int:
     """Linear number of a block that was named by number or by blockIdx."""
     axes = block if isinstance(block, tuple) else ()
-    if isinstance(block, int) and 0 <= block < math.prod(grid):
+    if isinstance(block, int) and not isinstance(block, bool) and 0 <= block < math.prod(grid):
         return block
     if 1 <= len(axes) <= 3 and all(isinstance(at, int) for at in axes):
         x, y, z = (*axes, 0, 0)[:3]

@@ -23,7 +23,7 @@ from ..lockstep.strands.plan import Order, check_order
 from ..lockstep.watch import Site
 from .findings import findings_of
 from .model import AccessRow, Dim3, LaunchInfo, Observation, SiteCounts
-from .sample import Blocks, Others, check_choice, segments
+from .sample import Blocks, Others, check_choice, check_watching, segments
 from .trace import Trace
 
 if TYPE_CHECKING:
@@ -64,6 +64,7 @@ def trace(
     """
     try:
         check_choice(blocks, others)
+        check_watching(counts, checks, patience_s)
         check_order(order, seed)
         watching = Watching(counts, checks, patience_s, blocks, others, order, seed)
         return Tracer(kernel, _python_function(kernel), watching)
@@ -118,6 +119,11 @@ class Tracer:
     def kernel(self) -> tuple[str, tuple[str, ...]]:
         """Name and parameters of the kernel."""
         return self._function.__name__, tuple(inspect.signature(self._function).parameters)
+
+    @property
+    def function(self) -> FunctionType:
+        """The kernel's Python function."""
+        return self._function
 
     def __repr__(self) -> str:
         return f"trace({self._function.__name__}), to be launched with [grid, block](...)"
@@ -175,9 +181,12 @@ class Configured:
         self._tracer = tracer
         self._launch = (grid, block, stream, shared_bytes)
 
-    def __call__(self, *args: Any) -> Trace:
+    def __call__(self, *args: Any, **named: Any) -> Trace:
         """The trace of this launch; arrays among the arguments are written as by the kernel."""
+        from ..simulator.signatures import check_positional
+
         try:
+            check_positional(self._tracer.function, named)
             return self._tracer.run(*self._launch, args)
         except (SmemnbError, KeyboardInterrupt) as error:
             raise shortened(error) from error.__cause__

@@ -242,7 +242,7 @@ def global_array_written(out, inp):
     ARRAY[0] = 1  # here
 
 
-@refused("2-d array is indexed with 3 indices", "a[row, col]")
+@refused("2-d array is indexed with 3 indices", "out[row, col]")
 def three_indices_stored(out, inp):
     out[0, 0, 0] = 1.0  # here
 

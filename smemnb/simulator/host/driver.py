@@ -76,6 +76,8 @@ class HostDriver:
         return memory.total - memory.used, memory.total
 
     def _allocate(self, name: str, size: int, fill: int) -> int:
+        if size < 0:  # of a shape with a negative axis
+            raise self._fail(name, "CUDA_ERROR_INVALID_VALUE")
         try:
             return memory.allocate(size, fill)
         except MemoryError:

@@ -21,17 +21,15 @@ def _array_request(match: re.Match[str], scene: Scene) -> Said:
             f"cuda.{space}.array needs a dtype.",
             f"Write cuda.{space}.array(shape, float32) with `from numba import float32`.",
         )
+    sizes = "Write float32, float64 or int32, imported from numba."
     if "Function(" in types[1] or "type(" in types[1]:
         return (
             "Numba cannot use this dtype: Python's int and float have no fixed size here.",
-            "Write float32, float64 or int32, imported from numba.",
+            sizes,
         )
     named = re.match(r"Literal\[str\]\((\w*)\)", types[1])
     if named:
-        return (
-            f"Numba knows no dtype `{named[1]}`.",
-            "Write float32, float64 or int32, imported from numba.",
-        )
+        return f"Numba knows no dtype `{named[1]}`.", sizes
     shape = _shape(call)
     if isinstance(shape, ast.List):
         return "The shape is a list.", f"Write a tuple: ({ast.unparse(shape)[1:-1]})."

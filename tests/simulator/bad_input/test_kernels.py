@@ -11,7 +11,7 @@ from smemnb import simulator
 from smemnb.errors import TypingRefused, UnsupportedSyntax
 from tests.simulator.bad_input.rows import Table, marked, refused
 
-# ruff: noqa: B018, C416, E501, F821, F841, PTH123
+# ruff: noqa: B018, C416, E501, F841, PTH123
 # kernels wrong on purpose are launched here: in the engine, never on a GPU
 pytestmark = pytest.mark.skipif(simulator.device() != "lockstep", reason="launches go to a GPU")
 

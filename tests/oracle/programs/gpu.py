@@ -8,18 +8,21 @@ Threads left out, found on the host (`host`): those that do what C leaves undefi
 which a signed integer passes its range, for Numba tells LLVM that none does.
 
 What an optimiser makes of a program may differ from the program: NVVM takes comparisons with a NaN
-that it computed itself for comparisons with a number, and ptxas negates the int16 -32768 into
-32768. So a program that differs is compiled again without optimisation, and if its values are the
-engine's then, it counts as differing `when optimised` only.
+that it computed itself for comparisons with a number, ptxas takes `abs(x) > -1.0` for true where x
+is NaN, and some releases of it negate the int16 -32768 into 32768. So a program that differs is
+compiled again without optimisation, and if its values are the engine's then, it counts as
+differing `when optimised` only.
 
 `SMEMNB_PROGRAMS_PTX=1` compiles to PTX and launches nothing: a trial on a machine without a GPU.
 """
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 os.environ.setdefault("SMEMNB_DEVICE", "off")
@@ -27,7 +30,7 @@ os.environ.setdefault("NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS", "0")
 
 import numpy as np
 from numba import cuda
-from numba.cuda.cudadrv import nvvm
+from numba.cuda.cudadrv import driver, nvvm
 
 from smemnb.simulator import inference, seam
 
@@ -62,10 +65,25 @@ def _compiled(*args: Any, **options: Any) -> Any:
     return _compile_cuda(*args, **options)
 
 
-def _compiled_plainly(*args: Any, **options: Any) -> Any:
-    """The same without optimisation."""
-    options["nvvm_options"] = {**(options.get("nvvm_options") or {}), "opt": 0}
-    return _compiled(*args, **options)
+@contextlib.contextmanager
+def _without_optimisation() -> Iterator[None]:
+    """While this holds, neither NVVM nor ptxas optimises."""
+
+    def compiled(*args: Any, **options: Any) -> Any:
+        options["nvvm_options"] = {**(options.get("nvvm_options") or {}), "opt": 0}
+        return _compiled(*args, **options)
+
+    def asked(linker: Any, *args: Any, **options: Any) -> Any:
+        return dataclasses.replace(kept(linker, *args, **options), optimization_level=0)
+
+    kept = driver._Linker._get_linker_options
+    seam.dispatcher_module.compile_cuda = compiled
+    driver._Linker._get_linker_options = asked
+    try:
+        yield
+    finally:
+        seam.dispatcher_module.compile_cuda = _compiled
+        driver._Linker._get_linker_options = kept
 
 
 def check_seeds(seeds: Iterable[int]) -> list[Verdict]:
@@ -75,6 +93,8 @@ def check_seeds(seeds: Iterable[int]) -> list[Verdict]:
 
 def check_programs(programs: list[Program]) -> list[Verdict]:
     """The verdicts of these programs: the engine against the GPU."""
+    nvvm.compile_ir = _with_rounded_products
+    seam.dispatcher_module.compile_cuda = _compiled
     verdicts, ready = [], []
     for program in programs:
         verdict = Verdict(program.seed, program.source)
@@ -105,14 +125,12 @@ def _said(error: Exception) -> str:
     return f"{type(error).__name__}: {(lines or [''])[0]}"[:200]
 
 
-def _on_gpu(function: Any, arguments: list[Any], types: Any, optimised: bool = True) -> None:
+def _on_gpu(function: Any, arguments: list[Any], types: Any) -> None:
     """One launch on the device; arrays among the arguments are written."""
-    nvvm.compile_ir = _with_rounded_products
     if ONLY_PTX:
         with host.a_device():
             cuda.compile_ptx(function, types, cc=(9, 0))
         return
-    seam.dispatcher_module.compile_cuda = _compiled if optimised else _compiled_plainly
     cuda.jit(function)[LENGTH // BLOCK, BLOCK](*as_given(arguments))
     cuda.synchronize()
 
@@ -130,7 +148,8 @@ def _compare(
     said = comparing.value_differences(program, got, wanted, np.asarray(use), "on a GPU")
     if said:
         plain = arguments_of(program)
-        _on_gpu(comparing.function_of(program.source), plain, types, optimised=False)
+        with _without_optimisation():
+            _on_gpu(comparing.function_of(program.source), plain, types)
         if not comparing.value_differences(program, got, plain, np.asarray(use), ""):
             verdict.optimised, said = said, []
     verdict.differences += [text.replace("Numba ", "GPU ") for text in said]

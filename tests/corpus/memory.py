@@ -354,11 +354,11 @@ def plane_of_a_volume(out, inp, plane):
 @clean
 def hash_that_wraps(out, inp, plane):
     tx = cuda.threadIdx.x
-    for h in range(2):  # another h than the one below
-        if inp[h] < 0:
+    for k in range(2):
+        if inp[k] < 0:
             return
-    h = np.uint32(tx * 2654435761)
-    h = np.uint32((h ^ (h >> 15)) * 2246822519)
+    k = np.uint32(tx * 2654435761)  # another k than the one above
+    h = np.uint32((k ^ (k >> 15)) * 2246822519)
     cuda.atomic.add(out, h % 64, inp[tx])
 
 

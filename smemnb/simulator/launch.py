@@ -246,14 +246,15 @@ def _shared_bytes(name: str, given: Any, most: Limits) -> int:
 
 def _check_stream(name: str, stream: Any) -> None:
     kinds = int | float | complex | str | bytes | np.generic | np.ndarray
-    if stream is None or (isinstance(stream, int | np.integer) and 0 <= stream <= 2):
+    number = isinstance(stream, int | np.integer) and not isinstance(stream, bool)
+    if stream is None or (number and 0 <= stream <= 2):
         return  # 1 and 2 name the default streams
     if isinstance(stream, kinds) or callable(stream) or hasattr(stream, "__len__"):
         lead = (
             f"{name}: the third entry of [grid, block, ...] is the stream, and {stream!r} is none."
         )
         cure = " Write 0 for the default stream, or pass what cuda.stream() gives"
-        if isinstance(stream, int | np.integer) and stream > 2:
+        if number and stream > 2:
             cure = f" Bytes of shared memory are the fourth: {name}[grid, block, 0, {stream}]"
         raise LaunchRefused(lead + cure)
 

@@ -29,6 +29,7 @@ class HostDriver:
         self._fail = fail
         self._handles = count(0x1000, 0x10)
         self._current = threading.local()
+        self._recorded: set[int] = set()
 
     # --- contexts ------------------------------------------------------------------------------
 
@@ -165,12 +166,22 @@ class HostDriver:
         """A new handle."""
         return next(self._handles)
 
+    def cuEventRecord(self, event: int, stream: int) -> None:
+        """Note that the event has happened."""
+        self._recorded.add(event)
+
+    def cuEventDestroy(self, event: int) -> None:
+        """Forget it."""
+        self._recorded.discard(event)
+
     def cuEventElapsedTime(self, start: int, end: int) -> float:
         """NaN: the engine has no clock that says anything about a GPU."""
+        if not {start, end} <= self._recorded:
+            raise self._fail("cuEventElapsedTime", "CUDA_ERROR_INVALID_HANDLE")
         return float("nan")
 
 
 DONE = """cuInit cuCtxSynchronize cuDevicePrimaryCtxRelease cuDevicePrimaryCtxReset
-cuStreamDestroy cuStreamSynchronize cuStreamWaitEvent cuEventDestroy cuEventRecord cuEventQuery
+cuStreamDestroy cuStreamSynchronize cuStreamWaitEvent cuEventQuery
 cuEventSynchronize cuProfilerStart cuProfilerStop cuCtxEnablePeerAccess""".split()
 """Functions that have nothing to do here."""

@@ -9,6 +9,7 @@ from numba import cuda, float32
 
 from smemnb import simulator
 from smemnb.errors import TypingRefused, UnsupportedSyntax
+from smemnb.simulator.seam import OUT_OF_TREE
 from tests.simulator.bad_input.rows import Table, marked, refused
 
 # ruff: noqa: B018, C416, E501, F841, PTH123
@@ -95,6 +96,8 @@ def shape_of_a_number(out, inp):
 
 @row(
     "A 1-d array of float32 is stored where one number belongs. On the right an index is missing: a 1-d array takes one, as in a[i], a 2-d array two, as in a[row, col]."
+    if OUT_OF_TREE  # the numba.cuda inside Numba cannot multiply a whole array
+    else "`*` is applied to whole arrays (float32 and a 1-d array of float32). A thread works on single elements: index the arrays, as in a[i]."
 )
 def array_for_a_number(out, inp):
     out[0] = 99

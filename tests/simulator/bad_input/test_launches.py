@@ -96,6 +96,7 @@ STREAM = "add_one: the third entry of [grid, block, ...] is the stream, and {} i
 ENTRIES.add("negative stream", lambda w: add_one[1, 32, -1](w.dev, w.inp), LaunchRefused, STREAM.format("-1"))
 ENTRIES.add("text as stream", lambda w: add_one[1, 32, "s"](w.dev, w.inp), LaunchRefused, STREAM.format("'s'"))
 ENTRIES.add("float as stream", lambda w: add_one[1, 32, 0.0](w.dev, w.inp), LaunchRefused, STREAM.format("0.0"))
+ENTRIES.add("bool as stream", lambda w: add_one[1, 32, True](w.dev, w.inp), LaunchRefused, STREAM.format("True"))
 ENTRIES.add("tuple as stream", lambda w: add_one[1, 32, (1, 1)](w.dev, w.inp), LaunchRefused, STREAM.format("(1, 1)"))
 ENTRIES.add("array as stream", lambda w: add_one[1, 32, np.arange(2)](w.dev, w.inp), LaunchRefused, STREAM.format("array([0, 1])"))
 ENTRIES.add("function as stream", lambda w: add_one[1, 32, cuda.stream](w.dev, w.inp), LaunchRefused, STREAM.format(repr(cuda.stream)))

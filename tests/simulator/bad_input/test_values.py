@@ -182,3 +182,11 @@ def test_what_is_taken():
     out = np.zeros(1)
     total[1, 1](out, np.matrix([[1, 2], [300, 4]]), records, fixed, np.zeros((0, 3)), 0.5)
     assert out.tolist() == [300 + 20 + 1 + 0 + 2]
+
+
+@pytest.mark.parametrize("wrap", [cuda.Out, cuda.InOut, cuda.In])
+def test_device_memory_is_wrapped(wrap):
+    """Device memory in a wrapper is written in place, as on a GPU: nothing of it gets lost."""
+    dev = cuda.to_device(np.arange(3, dtype=np.float32))
+    add_one[1, 32](wrap(dev), np.array([5, 6, 7], np.float32))
+    assert dev.copy_to_host().tolist() == [6, 7, 8]

@@ -5,11 +5,9 @@ import math
 from collections import namedtuple
 
 import numpy as np
-import pytest
 from numba import cuda, float32, int32, void
 from numba.cuda import float32x4
 
-from smemnb.errors import TypingRefused
 from tests.foreign.cases import blocks, case, close, equal, rng
 
 TILE = 32
@@ -81,13 +79,12 @@ def by_recursion(out, a):
         out[i] = fibonacci(a[i] % 8)
 
 
-@case(70, wrong="it runs, though Numba can type such a device function but not compile it for CUDA")
-def recursion_while_running(run, n):
-    """A device function that calls itself has to be refused, as Numba cannot lower the call."""
-    with pytest.raises(TypingRefused):
-        run(by_recursion)[blocks(n, 64), 64](
-            np.zeros(n, np.int32), np.arange(n, dtype=np.int32) % 8
-        )
+@case(70, 33)
+def recursion(run, n):
+    """A device function that calls itself, to a depth of its own in each lane."""
+    a, out = rng(n).integers(0, 200, n).astype(np.int32), np.zeros(n, np.int32)
+    run(by_recursion)[blocks(n, 64), 64](out, a)
+    equal(out, np.array([0, 1, 1, 2, 3, 5, 8, 13])[a % 8])
 
 
 @cuda.jit(device=True)

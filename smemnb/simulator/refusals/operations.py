@@ -198,6 +198,15 @@ def _runaway(match: re.Match[str], scene: Scene) -> Said:
     )
 
 
+@rule(r"insert_unresolved_ref")
+@rule(r"^\(\w+,[\w ,()\[\]]*\)$")
+def _other_types(match: re.Match[str], scene: Scene) -> Said:
+    return (
+        "The function calls itself with other types than those it was called with.",
+        "Cast the arguments of one call to the types of the other, as in f(int32(n - 1)).",
+    )
+
+
 @rule(r"'\w+' object has no attribute 'dtype'")
 def _atomic_number(match: re.Match[str], scene: Scene) -> Said | None:
     return ATOMIC if "atomic" in scene.where.source else None

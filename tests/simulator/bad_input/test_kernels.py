@@ -58,6 +58,19 @@ def endless(x):
     return endless(x - 1)  # here
 
 
+@cuda.jit(device=True)
+def widening(x):
+    if x < 1:
+        return x
+    return widening(x - 1)  # here
+
+
+@cuda.jit
+def calls_widening(out, inp):
+    out[0] = 99
+    out[1] = widening(inp[0])
+
+
 @cuda.jit
 def runs_away(out, inp):
     out[0] = 99
@@ -351,6 +364,7 @@ def text_built(out, inp):
 
 # fmt: off
 KERNELS.add("recursion", lambda w: runs_away[1, 32](w.dev, w.inp), TypingRefused, marked(endless, "The function calls itself, and no path through it ends without a call. Give it one that returns a number first."))
+KERNELS.add("recursion with other types", lambda w: calls_widening[1, 32](w.dev, w.inp), TypingRefused, marked(widening, "The function calls itself with other types than those it was called with. Cast the arguments of one call to the types of the other, as in f(int32(n - 1))."))
 # fmt: on
 
 

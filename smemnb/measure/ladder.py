@@ -114,7 +114,7 @@ def table(rows: list[dict[str, Any]]) -> list[str]:
         rows,
         key=lambda row: (
             row["what"],
-            row["rung"] == "of",
+            row["rung"] in ("of", "flat"),
             row["rung"] == "fastest",
             names.index(row["rung"]),
             -row.get("ratio", 0),

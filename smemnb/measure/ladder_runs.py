@@ -25,7 +25,7 @@ from numba import cuda
 from ..kernels.matmul import ladder as products
 from ..kernels.matmul.wide import matmul_of
 from ..kernels.transpose import ladder as transposes
-from ..kernels.transpose import wide
+from ..kernels.transpose import shaped, wide
 
 Run = dict[str, Any]
 Options = tuple[tuple[str, Any], ...]
@@ -71,18 +71,22 @@ def tasks() -> list[Task]:
         Task("matmul", "fastest", (small,)),
         Task("matmul", "fastest", ((1000, 1001, 1003),)),
     ]
-    for cols, lanes, warps in ((64, 8, (64, 32)), (128, 4, (64, 64))):
-        for rows in (64, 128):
-            options: Options = (
-                ("rows", rows),
-                ("cols", cols),
-                ("warp_rows", warps[0]),
-                ("warp_cols", warps[1]),
-                ("lanes_down", lanes),
-            )
-            found.append(Task("matmul", "of", (small, (2048,) * 3), options=options))
-    for options in ((("wide_out", True),), (("stage_at", 5),), (("band", 8),)):
-        found.append(Task("matmul", "of", (square, large), options=options))
+    for rows, cols, warp_rows, warp_cols, lanes in (
+        (64, 64, 64, 32, 8),
+        (64, 64, 32, 32, 4),
+        (128, 64, 32, 32, 4),
+        (64, 64, 32, 32, 8),
+    ):
+        options: Options = (
+            ("rows", rows),
+            ("cols", cols),
+            ("warp_rows", warp_rows),
+            ("warp_cols", warp_cols),
+            ("lanes_down", lanes),
+        )
+        found.append(Task("matmul", "of", (small,), options=options))
+    for one in (("wide_out", True), ("stage_at", 5), ("band", 0), ("band", 8), ("band", 16)):
+        found.append(Task("matmul", "of", (square, large), options=(one,)))
     for number, rung in enumerate(products.LADDER):
         shapes = (square, large) if rung.aligned > 1 else (square,)
         found.append(Task("matmul", rung.name, shapes, repeats=3 if number < 5 else 11))
@@ -99,11 +103,28 @@ def _transposes() -> list[Task]:
         Task("transpose", "fastest", ((16384, 16384), (16383, 16381)), itemsize=1),
         Task("transpose", "fastest", ((8192, 8192),), spare=4),
     ]
-    for threads, blocks in ((512, 2), (512, 3), (512, 4), (256, 4), (1024, 1), (1024, 2)):
-        options = (("threads", threads), ("blocks", blocks))
+    for blocks in (2, 4):
+        options: Options = (("threads", 512), ("blocks", blocks))
         found.append(Task("transpose", "of", square, options=options))
-    for tile in ((64, 64), (128, 128), (128, 64)):
-        found.append(Task("transpose", "of", square, itemsize=2, options=(("tile", tile),)))
+    for itemsize, tile in ((2, (128, 64)), (2, (64, 128)), (1, (128, 128)), (4, (128, 64))):
+        found.append(Task("transpose", "of", square, itemsize, options=(("tile", tile),)))
+    odd = ((16383, 16381),)
+    for tile, down in (
+        ((64, 64), 16),
+        ((128, 32), 16),
+        ((128, 64), 16),
+        ((128, 64), 32),
+        ((256, 32), 16),
+        ((256, 32), 32),
+        ((64, 32), 8),
+    ):
+        options = (("tile", tile), ("threads_y", down))
+        found.append(Task("transpose", "flat", odd, options=options))
+    found.append(
+        Task("transpose", "flat", odd, 2, options=(("tile", (128, 64)), ("threads_y", 16)))
+    )
+    for tile in ((64, 64), (128, 32), (128, 64)):
+        found.append(Task("transpose", "of", ((16380, 16388),), options=(("tile", tile),)))
     found += [Task("transpose", rung.name, square) for rung in transposes.LADDER]
     return [*found, Task("transpose", transposes.COPY.name, square)]
 
@@ -263,6 +284,10 @@ def _copy(inp: Any, as_torch: Any) -> Callable[[], Any]:
 def _transpose_rung(task: Task, out: Any, inp: Any) -> Any:
     if task.rung == "fastest":
         return transposes.fastest(out, inp)
+    if task.rung == "flat":
+        kernel = shaped.transpose_turned_of(transposes.TYPES[task.itemsize], **dict(task.options))
+        tile, down = dict(task.options)["tile"], dict(task.options)["threads_y"]
+        return replace(transposes.LADDER[-3], kernel=kernel, block=(32, down), tile=tile)
     if task.rung == "of":
         options = dict(task.options)
         kernel = wide.transpose_fastest_of(transposes.TYPES[task.itemsize], **options)

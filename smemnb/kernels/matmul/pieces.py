@@ -8,6 +8,7 @@ from numba import cuda, float32, uint32
 
 from ..ptx import load1, load16, store1, store16
 from ..unrolled import device, unroll
+from .loads import put
 from .tiling import QUAD, Tiling
 
 
@@ -49,61 +50,18 @@ def block_place(tiling: Tiling) -> Any:
     return in_bands if band else in_rows
 
 
-def quad_load(wide: bool) -> Any:
-    """Four neighbours in a row of global memory, as a tuple: one access, or four for any row."""
-
-    @device
-    def at_once(array, at):
-        return load16(array, at)
-
-    @device
-    def one_by_one(array, at):
-        return load1(array, at), load1(array, at + 1), load1(array, at + 2), load1(array, at + 3)
-
-    return at_once if wide else one_by_one
-
-
-def quad_load_below(wide: bool) -> Any:
-    """The first `there` (0 ... 4) of four neighbours, zeros for the others."""
-    at_once = quad_load(wide)
-
-    @device
-    def some(array, at, there):
-        if there >= uint32(4):
-            return at_once(array, at)
-        x, y, z = float32(0), float32(0), float32(0)
-        if there > uint32(0):
-            x = load1(array, at)
-        if there > uint32(1):
-            y = load1(array, at + 1)
-        if there > uint32(2):
-            z = load1(array, at + 2)
-        return x, y, z, float32(0)
-
-    return some
-
-
-@device
-def put(registers, line, first, quad):
-    """Put a tuple of four into a line of registers."""
-    registers[line, first] = quad[0]
-    registers[line, first + 1] = quad[1]
-    registers[line, first + 2] = quad[2]
-    registers[line, first + 3] = quad[3]
-
-
 def fragment_reads(tiling: Tiling) -> Any:
     """Read column k of the tile of a, and row k of the tile of b, for this lane."""
     tall, wide = tiling.thread
     quads_a, quads_b = tall // QUAD, wide // QUAD
     apart_a, apart_b = QUAD * tiling.lanes_down, QUAD * tiling.lanes_across
-    a_pitch, rows, cols, slots = tiling.a_pitch, tiling.rows, tiling.cols, tiling.fragments
+    a_pitch, cols, slots = tiling.a_pitch, tiling.cols, tiling.fragments
 
     @device
     def read(k, a_tile, b_tile, a_part, b_part, a_at, b_at):
         slot = k % slots
         for quad in range(quads_a):
-            at = a_at + (k // 4 * a_pitch + k % 4 * rows + quad * apart_a)
+            at = a_at + (k * a_pitch + quad * apart_a)
             put(a_part, slot, quad * 4, load16(a_tile, at))
         for quad in range(quads_b):
             at = b_at + (k * cols + quad * apart_b)
@@ -132,44 +90,6 @@ def outer_product(tiling: Tiling) -> Any:
                 acc[i, j] += a_part[k % slots, i] * b_part[k % slots, j]
 
     return to_and_fro if tiling.snake else in_rows
-
-
-def tile_loads(tiling: Tiling, wide_a: bool, wide_b: bool) -> tuple[Any, Any, Any]:
-    """Fetch a depth, fetch one of which only a part is there, and stage: registers to tiles."""
-    quads_a, quads_b = tiling.quads
-    rows, cols, depth, threads = tiling.rows, tiling.cols, tiling.depth, tiling.threads
-    down_a, down_b = threads // (depth // QUAD), threads // (cols // QUAD)
-    load_a, load_b = quad_load(wide_a), quad_load(wide_b)
-    load_a_below = quad_load_below(wide_a)
-
-    @device
-    def fetch(a, b, a_at, b_at, a_step, b_step, a_next, b_next):
-        for line in range(quads_a):
-            put(a_next, line, 0, load_a(a, uint32(a_at + line * a_step)))
-        for line in range(quads_b):
-            put(b_next, line, 0, load_b(b, uint32(b_at + line * b_step)))
-
-    @device
-    def fetch_first(a, b, a_at, b_at, a_step, b_step, a_next, b_next, a_there, b_there):
-        for line in range(quads_a):
-            put(a_next, line, 0, load_a_below(a, uint32(a_at + line * a_step), a_there))
-        for line in range(quads_b):
-            if uint32(line * down_b) < b_there:
-                put(b_next, line, 0, load_b(b, uint32(b_at + line * b_step)))
-            else:
-                put(b_next, line, 0, (float32(0), float32(0), float32(0), float32(0)))
-
-    @device
-    def stage(a_tile, b_tile, a_next, b_next, a_to, b_to):
-        for line in range(quads_a):
-            to = a_to + line * down_a
-            for part in range(4):
-                store1(a_tile, to + part * rows, a_next[line, part])
-        for line in range(quads_b):
-            row = b_next[line, 0], b_next[line, 1], b_next[line, 2], b_next[line, 3]
-            store16(b_tile, b_to + line * down_b * cols, row)
-
-    return fetch, fetch_first, stage
 
 
 def result_store(tiling: Tiling, exact: bool) -> Any:

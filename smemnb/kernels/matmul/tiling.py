@@ -69,13 +69,13 @@ class Tiling:
 
     @property
     def a_pitch(self) -> int:
-        """Elements from 4 columns of the turned tile of a to the next 4.
+        """Elements from one column to the next in the turned tile of a.
 
-        The pad puts the stores of lanes with neighbouring quads into different banks.
+        The 4 pad words keep apart the stores of lanes that hold different k of the same rows.
         """
-        return QUAD * self.rows + WARP // (self.depth // QUAD)
+        return self.rows + QUAD
 
     @property
     def sizes(self) -> tuple[int, int]:
         """Elements of one shared tile of a, and of b."""
-        return self.depth // QUAD * self.a_pitch, self.depth * self.cols
+        return self.depth * self.a_pitch, self.depth * self.cols

@@ -24,15 +24,15 @@ from typing import Any
 from numba import cuda, float32, uint32
 
 from ..unrolled import device, jit, named, unroll
+from .loads import Loads, a_by_elements, a_by_quads, b_by_elements, b_by_quads
 from .pieces import (
     block_place,
     fragment_reads,
     lane_place,
     outer_product,
     result_store,
-    tile_loads,
 )
-from .tiling import QUAD, WARP, Tiling
+from .tiling import WARP, Tiling
 
 
 @cache
@@ -51,7 +51,10 @@ def matmul_of(
     (tall, wide), (a_quads, b_quads) = tiling.thread, tiling.quads
     a_size, b_size = (size * tiling.buffers for size in tiling.sizes)
     slots = tiling.fragments
-    loads = tile_loads(tiling, wide_a, wide_b)
+    loads = (
+        (a_by_quads if wide_a else a_by_elements)(tiling),
+        (b_by_quads if wide_b else b_by_elements)(tiling),
+    )
     corners, starts = _corners(tiling, exact), _lane_starts(tiling)
     begin, loop = _first_tiles(tiling, exact, loads), _main_loop(tiling, loads)
     store = result_store(tiling, exact)
@@ -114,39 +117,36 @@ def _lane_starts(tiling: Tiling) -> Any:
     return starts
 
 
-def _first_tiles(tiling: Tiling, exact: bool, loads: tuple[Any, Any, Any]) -> Any:
+def _first_tiles(tiling: Tiling, exact: bool, loads: tuple[Loads, Loads]) -> Any:
     """Fill the first tiles; what the main loop needs to go on comes back."""
-    fetch, fetch_first, stage = loads
-    depth, cols, tile_pitch = tiling.depth, tiling.cols, tiling.a_pitch
-    across_a, across_b = depth // QUAD, cols // QUAD
-    down_a, down_b = tiling.threads // across_a, tiling.threads // across_b
+    depth = tiling.depth
+    (place_a, fetch_a, some_a, stage_a), (place_b, fetch_b, some_b, stage_b) = loads
 
     @device
     def begin(a, b, row0, col0, a_tile, b_tile, a_next, b_next):
         tid, k_size = uint32(cuda.threadIdx.x), uint32(a.shape[1])
         a_pitch, b_pitch = uint32(a.strides[0] // 4), uint32(b.strides[0] // 4)
-        a_row, a_quad = uint32(tid // uint32(across_a)), uint32(tid % uint32(across_a))
-        b_row, b_quad = uint32(tid // uint32(across_b)), uint32(tid % uint32(across_b))
-        a_at = uint32(uint32(row0 + a_row) * a_pitch + a_quad * 4)
-        b_at = uint32(b_row * b_pitch + col0 + b_quad * 4)
-        a_step, b_step = uint32(down_a * a_pitch), uint32(down_b * b_pitch)
-        a_to, b_to = uint32(a_quad * tile_pitch + a_row), uint32(b_row * cols + b_quad * 4)
+        a_row, a_k, a_step, a_to = place_a(tid, a_pitch)
+        b_k, b_col, b_step, b_to = place_b(tid, b_pitch)
+        a_at = uint32(uint32(row0 + a_row) * a_pitch + a_k)
+        b_at = uint32(b_k * b_pitch + col0 + b_col)
         first = uint32(depth)
         if exact:
-            fetch(a, b, a_at, b_at, a_step, b_step, a_next, b_next)
+            fetch_a(a, a_at, a_step, a_next)
+            fetch_b(b, b_at, b_step, b_next)
         else:
             if k_size % uint32(depth) != uint32(0) or k_size == uint32(0):
                 first = uint32(k_size % uint32(depth))
-            a_there = uint32(first - min(first, uint32(a_quad * 4)))
-            b_there = uint32(first - min(first, b_row))
-            fetch_first(a, b, a_at, b_at, a_step, b_step, a_next, b_next, a_there, b_there)
-        stage(a_tile, b_tile, a_next, b_next, a_to, b_to)
+            some_a(a, a_at, a_step, a_next, uint32(first - min(first, a_k)))
+            some_b(b, b_at, b_step, b_next, uint32(first - min(first, b_k)))
+        stage_a(a_tile, a_next, a_to)
+        stage_b(b_tile, b_next, b_to)
         return a_at, b_at, a_step, b_step, a_to, b_to, first, b_pitch
 
     return begin
 
 
-def _steps(tiling: Tiling, stage: Any) -> Any:
+def _steps(tiling: Tiling, stage_a: Any, stage_b: Any) -> Any:
     """The product of one pair of tiles: what is done at each k, laid out one after the other."""
     read, multiply = fragment_reads(tiling), outer_product(tiling)
     ahead = tiling.fragments - 1
@@ -155,46 +155,50 @@ def _steps(tiling: Tiling, stage: Any) -> Any:
     @device
     def step(k, a_tile, b_tile, acc, a_part, b_part, a_from, b_from, a_next, b_next, a_to, b_to):
         if k == stage_at:
-            stage(a_tile, b_tile, a_next, b_next, a_to, b_to)
+            stage_a(a_tile, a_next, a_to)
+            stage_b(b_tile, b_next, b_to)
         read(k + ahead, a_tile, b_tile, a_part, b_part, a_from, b_from)
         multiply(k, acc, a_part, b_part)
 
     return unroll(tiling.depth - ahead, step)
 
 
-def _main_loop(tiling: Tiling, loads: tuple[Any, Any, Any]) -> Any:
+def _main_loop(tiling: Tiling, loads: tuple[Loads, Loads]) -> Any:
     """All pairs of tiles, from the one that is in shared memory on."""
-    fetch, _, stage = loads
-    steps, depth, early = _steps(tiling, stage), tiling.depth, tiling.buffers == 2
+    (_, fetch_a, _, stage_a), (_, fetch_b, _, stage_b) = loads
+    steps, depth, early = _steps(tiling, stage_a, stage_b), tiling.depth, tiling.buffers == 2
     read, multiply = fragment_reads(tiling), outer_product(tiling)
     ahead, late = tiling.fragments - 1, tiling.stage_at is None
     a_size, b_size = (size * (tiling.buffers - 1) for size in tiling.sizes)
 
     @device
     def loop(a, b, a_tile, b_tile, acc, a_part, b_part, a_next, b_next, m0, n0, at):
-        a_at, b_at, a_step, b_step, a_to, b_to, first, b_pitch = at
-        a_now, b_now, k_size, done = uint32(0), uint32(0), uint32(a.shape[1]), first
-        a_on, b_on, running = first, uint32(first * b_pitch), True
+        a_at, b_at, a_step, b_step, a_to, b_to, done, b_pitch = at
+        a_now, b_now, k_size = uint32(0), uint32(0), uint32(a.shape[1])
+        a_on, b_on, more = done, uint32(done * b_pitch), True
         if ahead:
             read(0, a_tile, b_tile, a_part, b_part, m0, n0)
-        while running:
-            running = done < k_size
+        while more:
+            more = done < k_size
             a_new, b_new = uint32(a_size - a_now), uint32(b_size - b_now)
-            if running:
+            if more and early:
                 a_at, b_at = uint32(a_at + a_on), uint32(b_at + b_on)
-                a_on, b_on, done = uint32(depth), uint32(depth * b_pitch), uint32(done + depth)
-                if early:
-                    fetch(a, b, a_at, b_at, a_step, b_step, a_next, b_next)
+                fetch_a(a, a_at, a_step, a_next)
+                fetch_b(b, b_at, b_step, b_next)
             a_from, b_from = uint32(a_now + m0), uint32(b_now + n0)
             a_in, b_in = uint32(a_new + a_to), uint32(b_new + b_to)
             steps(a_tile, b_tile, acc, a_part, b_part, a_from, b_from, a_next, b_next, a_in, b_in)
             if not early:
                 cuda.syncthreads()  # everyone has read before the next tiles overwrite these
-                if running:
-                    fetch(a, b, a_at, b_at, a_step, b_step, a_next, b_next)
+                if more:
+                    a_at, b_at = uint32(a_at + a_on), uint32(b_at + b_on)
+                    fetch_a(a, a_at, a_step, a_next)
+                    fetch_b(b, b_at, b_step, b_next)
             if late:
-                stage(a_tile, b_tile, a_next, b_next, a_in, b_in)
-            a_now, b_now = a_new, b_new
+                stage_a(a_tile, a_next, a_in)
+                stage_b(b_tile, b_next, b_in)
+            a_now, b_now, done = a_new, b_new, uint32(done + depth)
+            a_on, b_on = uint32(depth), uint32(depth * b_pitch)
             cuda.syncthreads()  # the next tiles are full before anyone reads them
             if ahead:
                 read(0, a_tile, b_tile, a_part, b_part, uint32(a_now + m0), uint32(b_now + n0))

@@ -59,10 +59,11 @@ def _rows(per_pass: int, name: str) -> Any:
     return named(transpose_rows, name)
 
 
-def _flat(dtype: Any, edge: int, threads_y: int, order: Any, name: str) -> Any:
-    """A kernel with tiles of edge x edge elements and blocks of 32 x threads_y threads."""
-    pitch = edge + max(1, 4 // (dtype.bitwidth // 8))  # one pad word: a column visits 32 banks
-    size, itemsize = edge * pitch, dtype.bitwidth // 8
+def _flat(dtype: Any, tile: tuple[int, int], threads_y: int, order: Any, name: str) -> Any:
+    """A kernel with tiles of rows x cols elements and blocks of 32 x threads_y threads."""
+    itemsize, (tile_rows, tile_cols) = dtype.bitwidth // 8, tile
+    pitch = tile_cols + max(1, 4 // itemsize)  # one pad word: a column visits 32 banks
+    size = tile_rows * pitch
 
     @jit(launch_bounds=(32 * threads_y, 1))
     def transpose_flat(out, inp):
@@ -70,12 +71,12 @@ def _flat(dtype: Any, edge: int, threads_y: int, order: Any, name: str) -> Any:
         tx, ty = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
         tile_row, tile_col = order()
         rows, cols = uint32(inp.shape[0]), uint32(inp.shape[1])
-        row0, col0 = uint32(tile_row * edge), uint32(tile_col * edge)
+        row0, col0 = uint32(tile_row * tile_rows), uint32(tile_col * tile_cols)
 
         # 1. load 32 elements of a tile row per warp       shared: 1 wavefront
         pitch_in = uint32(inp.strides[0] // itemsize)
-        for y0 in range(0, edge, threads_y):
-            for x0 in range(0, edge, 32):
+        for y0 in range(0, tile_rows, threads_y):
+            for x0 in range(0, tile_cols, 32):
                 y, x = uint32(ty + y0), uint32(tx + x0)
                 if row0 + y < rows and col0 + x < cols:
                     at = uint32(uint32(row0 + y) * pitch_in + uint32(col0 + x))
@@ -84,24 +85,24 @@ def _flat(dtype: Any, edge: int, threads_y: int, order: Any, name: str) -> Any:
 
         # 2. store 32 elements of a tile column per warp   shared: 1 wavefront
         pitch_out = uint32(out.strides[0] // itemsize)
-        for y0 in range(0, edge, threads_y):
-            for x0 in range(0, edge, 32):
-                y, x = uint32(ty + y0), uint32(tx + x0)
-                if col0 + y < cols and row0 + x < rows:
-                    at = uint32(uint32(col0 + y) * pitch_out + uint32(row0 + x))
-                    store1(out, at, load1(tile, uint32(x * pitch + y)))
+        for x0 in range(0, tile_cols, threads_y):
+            for y0 in range(0, tile_rows, 32):
+                y, x = uint32(tx + y0), uint32(ty + x0)
+                if col0 + x < cols and row0 + y < rows:
+                    at = uint32(uint32(col0 + x) * pitch_out + uint32(row0 + y))
+                    store1(out, at, load1(tile, uint32(y * pitch + x)))
 
     return named(transpose_flat, name)
 
 
 @cache
-def transpose_turned_of(dtype: Any) -> Any:
-    """`transpose_turned` for elements of this Numba type; tiles of 64x64, blocks of 32x16."""
-    return _flat(dtype, 64, 16, tile_turned, "transpose_turned")
+def transpose_turned_of(dtype: Any, tile: tuple[int, int] = (64, 64), threads_y: int = 16) -> Any:
+    """`transpose_turned` for elements of this Numba type, with blocks of 32 x threads_y threads."""
+    return _flat(dtype, tile, threads_y, tile_turned, "transpose_turned")
 
 
 transpose_rows8 = _rows(8, "transpose_rows8")
 transpose_rows4 = _rows(4, "transpose_rows4")
-transpose_unsigned = _flat(float32, 32, 8, tile_in_rows, "transpose_unsigned")
-transpose_tiled_64 = _flat(float32, 64, 16, tile_in_rows, "transpose_tiled_64")
+transpose_unsigned = _flat(float32, (32, 32), 8, tile_in_rows, "transpose_unsigned")
+transpose_tiled_64 = _flat(float32, (64, 64), 16, tile_in_rows, "transpose_tiled_64")
 transpose_turned = transpose_turned_of(float32)

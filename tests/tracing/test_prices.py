@@ -212,6 +212,11 @@ def by_maximum_of_int(out, inp):
 
 
 @cuda.jit
+def by_call(out, inp):
+    out[cuda.grid(1)] = inp[cuda.grid(1)] * abs(cuda.threadIdx.x - 7)
+
+
+@cuda.jit
 def by_square(out, inp):
     out[cuda.grid(1)] = inp[0] ** 2
 
@@ -257,6 +262,7 @@ def by_name(out, inp):
         (by_literal_int, 0, ""),
         (by_literal_int_and_product, 1, "inp[...] / 4"),
         (by_maximum_of_int, 1, "max(inp[...], 0)"),
+        (by_call, 1, "inp[...] * abs(...)"),
         (by_square, 0, ""),
         (by_quotient, 1, "cuda.threadIdx.x / cuda.blockDim.x"),
         (by_start, 1, "acc + inp[...]"),

@@ -252,6 +252,8 @@ class _Function:
             return f"{self._word(made.value)}[...]"
         if _op(made) == "getattr":
             return f"{self._word(made.value)}.{made.attr}"
+        if _op(made) == "call":
+            return f"{self._word(made.func)}(...)"
         if type(made).__name__ in ("Global", "FreeVar"):
             return str(made.name)
         return f"({_plain(self._typemap[operand.name])})"

@@ -1,6 +1,7 @@
 """The functions of `cmath`, with NumPy's loops for complex64 and complex128.
 
-A real operand becomes complex first: `cmath.sqrt(-1.0)` is 1j. `math_functions.FUNCTIONS` has
+A real operand becomes complex first: `cmath.sqrt(-1.0)` is 1j. acosh, log10 and tanh give
+complex128 for complex64 too, as Numba infers. `math_functions.FUNCTIONS` has
 them all.
 """
 
@@ -38,6 +39,18 @@ def _log(value: Any, base: Any = None) -> Any:
         return result if base is None else result / np.log(_complex(base))
 
 
+def _log10(value: Any) -> Any:
+    result = np.array(np.log(value), np.complex128)
+    result.real /= np.log(10.0)  # each part: (-inf + 0j) / 2.3 has NaN as its imaginary part
+    result.imag /= np.log(10.0)
+    return result[()]
+
+
+def _widened(compute: Meaning) -> Meaning:
+    """A function whose constants are float64, and its result complex128."""
+    return lambda value: compute(cast(value, np.dtype(np.complex128)))
+
+
 def _phase(value: Any) -> Any:
     number = _complex(value)
     return np.arctan2(number.imag, number.real)
@@ -48,13 +61,13 @@ def _polar(value: Any) -> tuple[Any, Any]:
 
 
 def _rect(radius: Any, angle: Any) -> Any:
-    """`radius * e**(i angle)`; with no angle (inf, NaN) 0 stays 0, and inf is inf + NaN i."""
+    """`radius * e**(i angle)`; with no angle (inf, NaN) 0 stays 0, and inf is inf + angle i."""
     radius, angle = np.asarray(radius), np.asarray(angle)
     with np.errstate(all="ignore"):
         parts = [_stretched(radius, part) for part in (np.cos(angle), np.sin(angle))]
         alone = ~np.isfinite(angle) & ((radius == 0) | np.isinf(radius))
-        rest = np.where(np.isinf(radius), np.nan, 0)
-        parts = [np.where(alone, np.abs(radius), parts[0]), np.where(alone, rest, parts[1])]
+        rest = np.where(radius == 0, 0, angle)
+        parts = [np.where(alone, radius + 0, parts[0]), np.where(alone, rest, parts[1])]
     shape = np.broadcast_shapes(*(part.shape for part in parts))
     result = np.empty(shape, np.result_type(radius, angle, np.complex64))
     result.real, result.imag = parts
@@ -73,9 +86,9 @@ def _exp(value: Any) -> Any:
 
 
 _NUMPY: dict[str, Meaning] = {
-    "sqrt": np.sqrt, "exp": _exp, "log10": np.log10, "sin": np.sin, "cos": np.cos,
+    "sqrt": np.sqrt, "exp": _exp, "log10": _log10, "sin": np.sin, "cos": np.cos,
     "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh,
-    "cosh": np.cosh, "tanh": np.tanh, "asinh": np.arcsinh, "acosh": np.arccosh,
+    "cosh": np.cosh, "tanh": _widened(np.tanh), "asinh": np.arcsinh, "acosh": _widened(np.arccosh),
     "atanh": np.arctanh, "isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite,
 }  # fmt: skip
 

@@ -22,7 +22,8 @@ def test_values(function):
     got = np.array(FUNCTIONS[function](np.array(POINTS)))
     assert np.allclose(got.T if function is cmath.polar else got, wanted, rtol=1e-14)
     small = np.array(FUNCTIONS[function](np.array(POINTS, np.complex64)))
-    assert small.dtype in (np.complex64, np.float32, np.bool_)
+    wide = function in (cmath.acosh, cmath.log10, cmath.tanh)
+    assert small.dtype in ((np.complex128,) if wide else (np.complex64, np.float32, np.bool_))
     assert np.allclose(FUNCTIONS[function](np.float64(2.5)), function(2.5), rtol=1e-15)
 
 
@@ -46,6 +47,17 @@ def test_rect_of_infinities(radius, angle):
         assert (str(got.real), str(got.imag)) == (str(wanted.real), str(wanted.imag))
     else:
         assert got.real == wanted.real
+
+
+def test_rect_keeps_the_angle_of_no_direction():
+    """An infinite radius with an infinite angle has that angle as its imaginary part."""
+    got = FUNCTIONS[cmath.rect](np.float32(-np.inf), np.float32(-np.inf))
+    assert (str(got), got.dtype) == ("(-inf-infj)", np.complex64)
+
+
+def test_log10_of_zero():
+    """Each part is divided for itself, so that no NaN comes up."""
+    assert str(FUNCTIONS[cmath.log10](np.complex64(0))) == "(-inf+0j)"
 
 
 def test_exp_of_nothing():

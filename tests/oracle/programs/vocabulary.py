@@ -35,7 +35,9 @@ def _all(prefix: str, names: str, takes: str, gives: str, rough: bool = False) -
 EXACT: list[Call] = [
     *_all("math", "sqrt floor ceil trunc fabs", "n", "f"),
     *_all("math", "isnan isinf isfinite", "n", "b"),
-    *_all("math", "fmod copysign remainder", "ff", "f"),
+    *_all("cmath", "isnan isinf isfinite", "c", "b"),
+    *_all("math", "fmod remainder", "ff", "f"),
+    Call("math.copysign({0}, min(max({1}, float32(-1.0)), float32(1.0)))", "ff", "f"),
     *_all("np", "isnan", "n", "b"),
     *_all("np", "logical_not", "n", "b"),
     *_all("np", "invert", "i", "i"),
@@ -93,6 +95,12 @@ ROUGH: list[Call] = [
     Call("{0} ** {1}", "ff", "f", True),
     Call("round({0}, 2)", "f", "f", True),
     Call("abs({0})", "c", "f", True),
+    *_all("cmath", "acos asin asinh atan atanh cos cosh exp log sin sinh sqrt tan", "c", "c", True),
+    *[Call(f"cmath.{n}(complex128({{0}}))", "c", "c", True) for n in ("acosh", "log10", "tanh")],
+    *_all("cmath", "phase", "c", "f", True),
+    Call("cmath.polar({0})[0]", "c", "f", True),
+    Call("cmath.polar({0})[1]", "c", "f", True),
+    Call("cmath.rect({0}, {1})", "ff", "c", True),
 ]  # fmt: skip
 
 INT_LITERALS = (0, 1, 2, 3, 5, 7, 10, 31, 100, 127, 128, 255, 256, 1000, 32767, 65536, 2**31 - 1,

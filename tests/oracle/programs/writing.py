@@ -6,6 +6,7 @@ C leaves undefined does not happen:
 - a float becomes an integer only after min and max put it into the integer's range (and NaN out);
 - a shift count is masked to less than the width;
 - an index is reduced by `%` of the length;
+- the sign of a NaN is not asked for: `copysign` takes it from a number;
 - a complex number is compared for equality only, and is no condition;
 - a loop goes round at most 8 times.
 
@@ -101,8 +102,12 @@ class _Writer(Phrases):
 
     def rough_store(self) -> None:
         chosen = self.random.choice(ROUGH)
-        inner = [self.leaf(self.pick("i", "f", "f") if k == "n" else k) for k in chosen.takes]
-        target = self.output(self.random.choice(FLOATS), rough=True)
+        inner = [
+            self.load("c") if k == "c" else self.leaf(self.pick("i", "f", "f") if k == "n" else k)
+            for k in chosen.takes
+        ]
+        kinds = COMPLEX if chosen.gives == "c" else FLOATS
+        target = self.output(self.random.choice(kinds), rough=True)
         self.line(f"{target} = {chosen.text.format(*inner)}")
 
     def block(self, size: int) -> None:

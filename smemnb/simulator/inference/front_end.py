@@ -78,7 +78,7 @@ def _record(function: Callable[..., Any], types: Types, parts: Any, casts: bool)
     reads: dict[tuple[str, int], set[Any]] = defaultdict(set)
     for variable, line in _reads(ir):
         kind = typemap.get(variable.name)
-        reads[variable.unversioned_name, line].add(seam.types.unliteral(kind))
+        reads[variable.name.split(".")[0], line].add(seam.types.unliteral(kind))
     return Function(
         ref(function),
         function.__code__,

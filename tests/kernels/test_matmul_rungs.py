@@ -1,0 +1,161 @@
+"""Every rung of the product: values on awkward shapes, counts per request, the choice."""
+
+import numpy as np
+import pytest
+from numba import cuda
+
+from smemnb.kernels.matmul import ladder
+from smemnb.kernels.matmul.tiling import Tiling
+from smemnb.kernels.matmul.wide import matmul_of
+from smemnb.simulator.seam import OUT_OF_TREE
+from smemnb.tracing import trace
+
+pytestmark = pytest.mark.skipif(
+    not OUT_OF_TREE, reason="the numba.cuda inside Numba knows no alignment of shared arrays"
+)
+NARROW, WIDE = ladder.LADDER[:9], ladder.LADDER[9:]
+ALPHA, BETA = 2.0, 0.5
+
+
+def scattered(shape, seed):
+    return np.random.default_rng(seed).integers(-9, 10, shape).astype(np.float32)
+
+
+def traced(kernel, grid, block, m, k, n, scaled=True, beta=BETA):
+    """The trace of a product whose result was checked; with beta 0 `out` is NaN before."""
+    a, b = scattered((m, k), 1), scattered((k, n), 2)
+    before = scattered((m, n), 3) if scaled and beta else np.full((m, n), np.nan, np.float32)
+    out = before.copy()
+    found = trace(kernel)[grid, block](out, a, b, *((ALPHA, beta) if scaled else ()))
+    product = a.astype(np.float64) @ b.astype(np.float64)
+    if scaled:
+        product = ALPHA * product + (beta * before if beta else 0)
+    np.testing.assert_array_equal(out, product)
+    return found
+
+
+def rung_traced(rung, m, k, n, beta=BETA):
+    return traced(rung.kernel, rung.grid(m, n), rung.block, m, k, n, rung.scaled, beta)
+
+
+def serious(found):
+    """Kinds of findings, without prices and the notes that a launch this small may have."""
+    return {one.kind for one in found.findings} - {
+        "uncoalesced",
+        "misaligned",
+        "unused_shared",
+        "unused_barrier",
+    }
+
+
+@pytest.mark.parametrize("shape", [(40, 33, 35), (1, 70, 33), (33, 1, 1), (5, 0, 6), (65, 17, 129)])
+@pytest.mark.parametrize("rung", NARROW, ids=lambda rung: rung.name)
+def test_values_of_narrow_rungs(rung, shape):
+    """Any shapes, a depth of 0 and 1 included; clean of races."""
+    assert serious(rung_traced(rung, *shape)) == set()
+
+
+@pytest.mark.parametrize(
+    "rung",
+    [
+        pytest.param(rung, marks=() if rung is WIDE[-1] else pytest.mark.slow, id=rung.name)
+        for rung in WIDE
+    ],
+)
+def test_values_of_wide_rungs(rung):
+    """Whole tiles, with alpha and beta, over three depths; `out` is not read where beta is 0."""
+    assert serious(rung_traced(rung, 128, 24, 256)) == set()
+    rung_traced(rung, 128, 8, 128, beta=0)
+
+
+@pytest.mark.parametrize("wide", [(False, False), (True, False), (False, True), (True, True)])
+@pytest.mark.parametrize(
+    "depth", [12, *(pytest.param(depth, marks=pytest.mark.slow) for depth in (0, 4, 16))]
+)
+def test_values_beyond_whole_tiles(wide, depth):
+    """A tile moved back inside, a first tile of what is left of the depth; by 16 bytes or not."""
+    tiling, m, n = ladder.FASTEST, 132, 260
+    kernel = matmul_of(tiling, False, *wide)
+    found = traced(kernel, (3, 2), tiling.threads, m, depth, n)
+    assert serious(found) == set()
+
+
+@pytest.mark.parametrize(
+    "shape", [(129, 1, 131), (131, 7, 128), (128, 9, 257), (64, 8, 64), (130, 13, 64)]
+)
+def test_values_of_the_choice(shape):
+    """Odd shapes and depths get a kernel that is right."""
+    m, k, n = shape
+    a, b, out = (np.zeros(extents, np.float32) for extents in ((m, k), (k, n), (m, n)))
+    fit = ladder.fastest(out, a, b, multiprocessors=0)
+    assert serious(traced(fit.kernel, fit.grid, fit.block, m, k, n)) == set()
+
+
+@pytest.mark.parametrize("spare", [1, 4])
+def test_rows_that_lie_apart(spare):
+    """Slices of wider matrices: their gaps are neither read nor written."""
+    m, k, n = 130, 12, 132
+    hosts = [scattered(extents, 4) for extents in ((m, k + spare), (k, n + spare), (m, n + spare))]
+    a, b, out = (cuda.to_device(host)[:, : host.shape[1] - spare] for host in hosts)
+    fit = ladder.fastest(out, a, b, multiprocessors=0)
+    found = trace(fit.kernel)[fit.grid, fit.block](out, a, b, 1.0, 0.0)
+    assert serious(found) == set()
+    np.testing.assert_array_equal(out.copy_to_host(), hosts[0][:, :k] @ hosts[1][:, :n])
+
+
+def staged(found, text):
+    """(requests, wavefronts) of the lines with this text."""
+    rows = [row for row in found.lines if row.text == text]
+    return sum(row.requests for row in rows), sum(row.wavefronts for row in rows)
+
+
+def test_turned_tiles():
+    """Reads of [row][k] are 2-way; turned they are free, but the store 8-way; 4 pads mend it."""
+    found = {rung.name: rung_traced(rung, 128, 16, 128) for rung in NARROW[6:9]}
+    straight, turned, padded = found.values()
+    assert staged(straight, "tile[m, k]") == (64 + 1024, 64 + 2 * 1024)
+    assert staged(turned, "tile[k, m]") == (64 + 1024, 8 * 64 + 1024)
+    assert staged(padded, "tile[k, m]") == (64 + 1024, 64 + 1024)
+
+
+FRAGMENT_READS = 8 * 8 * 2  # 8 warps, 8 steps, 2 quads
+
+
+@pytest.mark.parametrize(
+    ("tiling", "per_a", "per_b"),
+    [(ladder.WARPED, 2, 4), (ladder.INTERLEAVED, 2, 2)],
+    ids=["in_rows", "interleaved"],
+)
+def test_fragment_reads(tiling, per_a, per_b):
+    """In rows of 4, neighbouring lanes share only what they read of a: 2 and 4 wavefronts.
+
+    Interleaved, pairs share both: 2 and 2.
+    """
+    found = traced(matmul_of(tiling), (1, 1), tiling.threads, 128, 8, 128)
+    texts = [row.text for row in found.lines if row.space == "shared" and row.kind == "load"]
+    a_text, b_text = sorted(text for text in texts if "load16" in text)
+    assert staged(found, a_text) == (FRAGMENT_READS, FRAGMENT_READS * per_a)
+    assert staged(found, b_text) == (FRAGMENT_READS, FRAGMENT_READS * per_b)
+
+
+def test_choice():
+    """Whole tiles and aligned rows get the kernel without guards; small results smaller tiles."""
+    square = np.zeros((256, 256), np.float32)
+    whole = ladder.fastest(square, square, square, multiprocessors=3)
+    assert whole.kernel is matmul_of(ladder.FASTEST, True, True, True, "matmul_fastest")
+    assert (whole.grid, whole.block) == ((2, 2), (128, 1))
+    small = ladder.fastest(square, square, square, multiprocessors=4)
+    assert small.kernel is matmul_of(ladder.SMALL, True, True, True, "matmul_fastest")
+    odd = np.zeros((257, 255), np.float32)
+    ragged = ladder.fastest(np.zeros((257, 257)), odd, odd.T.copy(), multiprocessors=3)
+    assert ragged.kernel is matmul_of(ladder.FASTEST, False, False, False, "matmul_fastest")
+    tiny = ladder.fastest(np.zeros((3, 5)), odd[:3], odd.T[:, :5])
+    assert tiny.kernel.__name__ == "matmul_square"
+
+
+def test_tiling():
+    """What follows from the choices: 16 x 8 per thread, 128 threads, two quads of each."""
+    tiling = ladder.FASTEST
+    assert (tiling.thread, tiling.threads, tiling.quads) == ((16, 8), 128, (2, 2))
+    assert tiling.sizes == (8 * 132, 8 * 128)
+    assert (Tiling().thread, Tiling().threads) == ((8, 8), 256)

@@ -1,0 +1,107 @@
+"""Accesses by flat offset: the same values as a subscript, counted by their width, checked."""
+
+import numpy as np
+import pytest
+from numba import cuda, float32, uint32
+
+from smemnb.errors import KernelStopped
+from smemnb.kernels.ptx import load1, load16, store1, store16
+from smemnb.simulator.seam import OUT_OF_TREE
+from smemnb.tracing import trace
+
+SIZE = 128
+out_of_tree = pytest.mark.skipif(
+    not OUT_OF_TREE, reason="the numba.cuda inside Numba knows no alignment of shared arrays"
+)
+
+
+@cuda.jit
+def copied(out, inp):
+    chunk = 16 // inp.itemsize
+    at = uint32(cuda.grid(1) * chunk)
+    store16(out, at, load16(inp, at))
+
+
+@cuda.jit
+def shifted(out, inp, by):
+    at = uint32(cuda.grid(1))
+    store1(out, at, load1(inp, uint32(at + by)))
+
+
+@cuda.jit
+def turned_round(out, inp):
+    tile = cuda.shared.array(SIZE, float32, alignment=16)
+    tx = uint32(cuda.threadIdx.x)
+    store16(tile, uint32(tx * 4), load16(inp, uint32(tx * 4)))
+    cuda.syncthreads()
+    x, y, z, w = load16(tile, uint32((31 - tx) * 4))
+    store16(out, uint32(tx * 4), (w, z, y, x))
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float32, np.int32, np.float64])
+def test_copy_of_any_element(dtype):
+    """16 bytes are 16, 8, 4 or 2 elements; a warp's request moves 16 sectors each way."""
+    inp = np.random.default_rng(1).integers(0, 99, 512 // np.dtype(dtype).itemsize).astype(dtype)
+    out = np.zeros_like(inp)
+    found = trace(copied)[1, 32](out, inp)
+    np.testing.assert_array_equal(out, inp)
+    assert [(row.kind, row.requests, row.sectors) for row in found.lines] == [
+        ("store", 1, 16),
+        ("load", 1, 16),
+    ]
+
+
+@out_of_tree
+def test_shared_counts():
+    """In a row, 16 bytes per lane take 4 wavefronts, of which none is extra."""
+    inp, out = np.arange(128, dtype=np.float32), np.zeros(128, np.float32)
+    found = trace(turned_round)[1, 32](out, inp)
+    np.testing.assert_array_equal(out, inp[::-1])
+    shared = [row for row in found.lines if row.space == "shared"]
+    assert [(row.kind, row.requests, row.wavefronts) for row in shared] == [
+        ("store", 1, 4),
+        ("load", 1, 4),
+    ]
+    assert found.findings == ()
+
+
+def test_offsets_follow_strides():
+    """An offset counts in memory, so rows apart are reached by their stride."""
+    whole = np.arange(8 * 36, dtype=np.float32).reshape(8, 36)
+    inp = cuda.to_device(whole)[:, :32]
+    out = np.zeros(32, np.float32)
+    shifted[1, 32](out, inp, 3 * 36)
+    np.testing.assert_array_equal(out, whole[3, :32])
+
+
+def test_gap_between_rows_is_outside():
+    """What lies between two rows is in no array: 4 of these 32 lanes are told."""
+    inp = cuda.to_device(np.ones((8, 36), np.float32))[:, :32]
+    out = np.zeros(32, np.float32)
+    (one,) = trace(shifted)[1, 32](out, inp, 4).findings
+    assert one.kind == "out_of_range"
+    assert list(out[28:]) == [0, 0, 0, 0]
+    assert out[:28].sum() == 28
+
+
+def test_beyond_the_end():
+    """16 bytes of which the last 4 lie past the end are not loaded, and that is a finding."""
+    inp, out = np.ones(127, np.float32), np.zeros(128, np.float32)
+    found = trace(copied)[1, 32](out, inp).findings
+    assert [one.kind for one in found] == ["out_of_range"]
+    assert (out.sum(), out[124:].sum()) == (124, 0)
+
+
+def test_crooked_address_is_refused():
+    """An address that is no multiple of 16 stops a GPU, and the engine."""
+    inp = cuda.to_device(np.ones((8, 36), np.float32))[:, 1:33]
+    out = np.zeros(32 * 8, np.float32)
+    with pytest.raises(KernelStopped, match="moves 16 bytes at an address"):
+        copied[1, 8](out, inp)
+
+
+def test_scattered_elements_are_refused():
+    """Every other column: elements that are no neighbours."""
+    inp = cuda.to_device(np.ones((4, 64), np.float32))[:, ::2]
+    with pytest.raises(KernelStopped, match="rows of neighbouring elements"):
+        copied[1, 32](np.zeros(128, np.float32), inp)

@@ -1,0 +1,125 @@
+"""Every rung of the transpose: values on awkward shapes, counts per request, the choice."""
+
+import numpy as np
+import pytest
+from numba import cuda
+
+from smemnb.kernels.transpose import ladder, shaped, wide
+from smemnb.simulator.seam import OUT_OF_TREE
+from smemnb.tracing import trace
+
+WORDS = {1: np.uint8, 2: np.uint16, 4: np.float32, 8: np.uint64}
+DEAR = {"transpose_naive", "transpose_gathered"}
+pytestmark = pytest.mark.skipif(
+    not OUT_OF_TREE, reason="the numba.cuda inside Numba knows no alignment of shared arrays"
+)
+
+
+def scattered(shape, seed, dtype=np.float32):
+    return np.random.default_rng(seed).integers(0, 250, shape).astype(dtype)
+
+
+def counts(rung, rows, cols, dtype=np.float32):
+    """{(space, kind): {(wavefronts, sectors) per request}} of a launch over whole tiles."""
+    inp = scattered((rows, cols), 1, dtype)
+    out = np.zeros((cols, rows), dtype)
+    found: dict[tuple[str, str], set[tuple[float, float]]] = {}
+    for row in trace(rung.kernel)[rung.grid(rows, cols), rung.block](out, inp).lines:
+        found.setdefault((row.space, row.kind), set()).add(
+            (row.wavefronts / row.requests, row.sectors / row.requests)
+        )
+    np.testing.assert_array_equal(out, inp.T)
+    return found
+
+
+NARROW = {
+    ("global", "load"): {(0, 4)},
+    ("shared", "store"): {(1, 0)},
+    ("shared", "load"): {(1, 0)},
+    ("global", "store"): {(0, 4)},
+}
+CHUNKED = {
+    ("global", "load"): {(0, 16)},
+    ("shared", "store"): {(4, 0)},
+    ("shared", "load"): {(1, 0)},
+    ("global", "store"): {(0, 16)},
+}
+
+
+@pytest.mark.parametrize("rung", ladder.LADDER[5:10], ids=lambda rung: rung.name)
+def test_counts_of_narrow_rungs(rung):
+    """4 sectors and one wavefront per request, whatever the block and the tile."""
+    assert counts(rung, 128, 192) == NARROW
+
+
+@pytest.mark.parametrize("rung", ladder.LADDER[10:], ids=lambda rung: rung.name)
+def test_counts_of_wide_rungs(rung):
+    """16 sectors per request; 4 wavefronts per stored chunk and 1 per column read: none extra."""
+    assert counts(rung, 128, 192) == CHUNKED
+
+
+@pytest.mark.parametrize("itemsize", [1, 2, 8])
+def test_counts_of_other_elements(itemsize):
+    """The chunks stay free of extra wavefronts; 8-byte reads take two passes at best."""
+    rows, cols = wide.TILES[itemsize]
+    out = np.zeros((2 * cols, 2 * rows), WORDS[itemsize])
+    rung = ladder.fastest(out, out.T.copy())
+    expected = dict(CHUNKED)
+    expected["shared", "load"] = {(2 if itemsize == 8 else 1, 0)}
+    assert counts(rung, 2 * rows, 2 * cols, WORDS[itemsize]) == expected
+
+
+def test_gathered_counts():
+    """The load down a column touches 32 sectors, the store 4."""
+    found = counts(ladder.LADDER[1], 64, 96)
+    assert found == {("global", "load"): {(0, 32)}, ("global", "store"): {(0, 4)}}
+
+
+def test_copy_counts():
+    """The limit moves 16 sectors per request, both ways."""
+    rung, inp = ladder.COPY, scattered((12, 260), 2)
+    out = np.zeros_like(inp)
+    trace(rung.kernel)[rung.grid(12, 260), rung.block](out, inp)
+    np.testing.assert_array_equal(out, inp)
+
+
+@pytest.mark.parametrize(
+    "shape", [(64, 64), (1, 70), (70, 1), (40, 35), (97, 3), (0, 5), (132, 68)]
+)
+@pytest.mark.parametrize("rung", ladder.LADDER, ids=lambda rung: rung.name)
+def test_values(rung, shape):
+    """Any rectangle; without races; nothing is out of bounds."""
+    if rung.aligned > 1:  # rows of both begin at multiples of 4 elements
+        shape = tuple(-(-extent // 4) * 4 for extent in shape)
+    inp = scattered(shape, 3)
+    out = np.full(shape[::-1], np.nan, np.float32)
+    found = trace(rung.kernel)[rung.grid(*shape), rung.block](out, inp).findings
+    assert {one.kind for one in found} <= {"uncoalesced"}
+    assert rung.name in DEAR or found == ()
+    np.testing.assert_array_equal(out, inp.T)
+
+
+@pytest.mark.parametrize("itemsize", WORDS)
+@pytest.mark.parametrize("spare", [0, 1, 16])
+@pytest.mark.parametrize("shape", [(128, 144), (65, 130), (1, 1)])
+def test_fastest_of_any_rows(itemsize, spare, shape):
+    """Rows that lie apart, aligned or not, of all element sizes: the kernel that fits is right."""
+    rows, cols = shape
+    inp_host = scattered((rows, cols + spare), 4, WORDS[itemsize])
+    out_host = np.zeros((cols, rows + spare), WORDS[itemsize])
+    inp, out = cuda.to_device(inp_host), cuda.to_device(out_host)
+    part, result = inp[:, :cols], out[:, :rows]
+    rung = ladder.fastest(result, part)
+    found = trace(rung.kernel)[rung.grid(rows, cols), rung.block](result, part).findings
+    assert [one.kind for one in found] == ["unused_barrier"] * (shape == (1, 1))
+    expected = out_host.copy()
+    expected[:, :rows] = inp_host[:, :cols].T
+    np.testing.assert_array_equal(out.copy_to_host(), expected)
+
+
+def test_choice():
+    """16 bytes at a time where the rows of both matrices allow it."""
+    good, odd = np.zeros((64, 96), np.float32), np.zeros((64, 97), np.float32)
+    assert ladder.fastest(good.T.copy(), good).kernel is wide.transpose_fastest
+    assert ladder.fastest(odd.T.copy(), odd).kernel is shaped.transpose_turned
+    assert ladder.fastest(good.T.copy(), good).grid(65, 129) == (3, 2)

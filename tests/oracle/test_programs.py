@@ -96,6 +96,8 @@ EXPRESSIONS = {
     "round(a_float64[i], 2)": "float64",
     "round(a_float32[i], -1)": "float32",
     "math.nextafter(a_float32[i], b_float32[i])": "float32",
+    "a_bool[i] // b_float64[i] + a_float32[i] % b_float64[i]": "float64",
+    "cmath.log10(a_complex128[i] * 0.0)": "complex128",
     "math.gamma(a_float64[i] if abs(a_float64[i]) < 1e-300 else 1.0)": "float64",
 }
 
@@ -126,6 +128,14 @@ BODIES = {
         v = v - 1
     else:
         v += 3
+    out[i] = v
+""",
+    "a float32 that becomes a float64, and is a float32 again within a loop": """
+    v = -a_float32[i]
+    v += ((v % 1e10) + 1)
+    for k in range(b_uint8[i] & 3):
+        v = a_float32[i]
+        v /= b_float32[i]
     out[i] = v
 """,
     "a variable of a loop that becomes a float": """

@@ -350,16 +350,18 @@ def _prepare(kernel: Kernel, args: Sequence[Any], stream: Any) -> Prepared:
 
 def _infer(kernel: Kernel, prepared: Prepared) -> Any:
     from .inference import argument_type, infer
-    from .overloads import register
+    from .overloads import inferred_before, register
     from .signatures import fit
 
     types = tuple(argument_type(value) for value in prepared.seen)
     if kernel.signatures:
         types = fit(kernel.function, kernel.signatures, types)
         prepared.values = [_cast(v, t) for v, t in zip(prepared.values, types, strict=True)]
-    found = infer(kernel.function, types, kernel.options)
-    if kernel.dispatcher is not None:
-        register(kernel.dispatcher, types)
+    found = inferred_before(kernel.dispatcher, types)
+    if found is None:
+        found = infer(kernel.function, types, kernel.options)
+        if kernel.dispatcher is not None:
+            register(kernel.dispatcher, types, found)
     return found
 
 

@@ -28,6 +28,7 @@ class Overload:
         self._dispatcher = dispatcher
         self.argument_types = types
         self.signature = seam.typing.signature(seam.types.none, *types)
+        self.inferred: Any = None  # the types of its first launch, or of its declaration
 
     @cached_property
     def _kernel(self) -> Any:
@@ -105,17 +106,30 @@ def note_kernel(self: Any, sig: Any) -> Any:
     types, returns = seam.sigutils.normalize_signature(sig)
     types = tuple(types)
     if types not in self.overloads:
-        infer(self.py_func, types, self.targetoptions)
+        found = infer(self.py_func, types, self.targetoptions)
         self.__dict__.setdefault("_smemnb_signatures", []).append((types, returns))
-        register(self, types)
+        register(self, types, found)
     return self.overloads[types]
 
 
-def register(dispatcher: Any, types: Types) -> None:
-    """Note that a kernel has run with (or was declared for) these types."""
+def register(dispatcher: Any, types: Types, found: Any = None) -> None:
+    """Note that a kernel has run with (or was declared for) these types, and what was inferred."""
     overloads = getattr(dispatcher, "overloads", None)
-    if overloads is not None and types not in overloads:
+    if overloads is None:
+        return
+    if types not in overloads:
         overloads[types] = Overload(dispatcher, types)
+    if isinstance(overloads[types], Overload):
+        overloads[types].inferred = found
+
+
+def inferred_before(dispatcher: Any, types: Types) -> Any:
+    """What was inferred when a kernel first met these types, None if it has not.
+
+    As a compiled kernel, it keeps the globals and closure values of that moment.
+    """
+    known = (getattr(dispatcher, "overloads", None) or {}).get(types)
+    return known.inferred if isinstance(known, Overload) else None
 
 
 def compile_device(self: Any, args: Any, return_type: Any = None) -> Any:

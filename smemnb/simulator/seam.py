@@ -53,6 +53,9 @@ Purpose: Any = _outside_core("typing.typeof").Purpose
 numpy_support: Any = importlib.import_module(
     "numba.cuda.np.numpy_support" if OUT_OF_TREE else "numba.np.numpy_support"
 )
+errors: Any = numpy_support.errors
+TYPING_ERRORS: Any = (errors.TypingError, importlib.import_module("numba.core.errors").TypingError)
+"""What overloads raise for types that they are not for: numba-cuda's, Numba's."""
 
 CUDACompiler: Any = cuda_compiler.CUDACompiler
 CUDAFlags: Any = cuda_compiler.CUDAFlags
@@ -75,6 +78,7 @@ def warn(setting: str, text: str) -> None:
 
 __all__ = [
     "OUT_OF_TREE",
+    "TYPING_ERRORS",
     "CUDACompiler",
     "CUDADispatcher",
     "CUDAFlags",
@@ -82,6 +86,7 @@ __all__ = [
     "compile_device",
     "compiler_lock",
     "dispatcher_module",
+    "errors",
     "ir",
     "machinery",
     "numpy_support",

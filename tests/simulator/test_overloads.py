@@ -1,10 +1,12 @@
 """Eager signatures, `overloads`, and the decorators that Numba builds on kernels."""
 
 import importlib
+from enum import IntEnum
 
 import numpy as np
 import pytest
 from numba import cuda, float32, guvectorize, int32, vectorize, void
+from numba.extending import overload
 
 from smemnb import simulator
 from smemnb.compiled import available
@@ -213,3 +215,95 @@ def test_warnings():
             kernel[128, 1](np.zeros(1))
     finally:
         config.CUDA_LOW_OCCUPANCY_WARNINGS, config.CUDA_WARN_ON_IMPLICIT_COPY = kept
+
+
+class Fruit(IntEnum):
+    """One of two enums with the same numbers."""
+
+    APPLE = 2
+    PEAR = 5
+
+
+class Tree(IntEnum):
+    """The other."""
+
+    ASH = 2
+    OAK = 3
+
+
+def test_members_of_two_enums():
+    """Members of two enums are equal where their numbers are, and never the same."""
+
+    @cuda.jit
+    def compare(a, b, out):
+        out[0] = a == b
+        out[1] = a is b
+        out[2] = a is not b
+
+    found = []
+    for a, b in ((Fruit.APPLE, Tree.ASH), (Fruit.APPLE, Fruit.APPLE), (Fruit.APPLE, Fruit.PEAR)):
+        out = np.zeros(3, np.bool_)
+        compare[1, 1](a, b, out)
+        found.append(out.tolist())
+    assert found == [[True, False, True], [True, True, False], [False, False, True]]
+
+
+def test_captured_values_are_constants():
+    """Globals and closure values stay as they were when the kernel first met these types."""
+    prices, rate = np.array([3.0, 7.0]), 0.5
+
+    @cuda.jit
+    def total(out):
+        out[0] = prices[0] * rate
+        out[1] = prices[1]
+
+    first, second, floats = np.zeros(2), np.zeros(2), np.zeros(2, np.float32)
+    total[1, 1](first)
+    prices[:], rate = 10.0, 0.25
+    total[1, 1](second)
+    total[1, 1](floats)  # another type: compiled now
+    assert (first.tolist(), second.tolist(), floats.tolist()) == (
+        [1.5, 7.0], [1.5, 7.0], [2.5, 10.0],
+    )  # fmt: skip
+
+
+def test_fastmath_division():
+    """With debug=True a zero divisor raises, except of float32 under fastmath."""
+
+    def divide(out, x, y):
+        out[0] = x / y
+
+    exact, fast = cuda.jit(debug=True, opt=False), cuda.jit(debug=True, opt=False, fastmath=True)
+    one, zero, out = np.float32(1), np.float32(0), np.zeros(1, np.float32)
+    with pytest.raises(ZeroDivisionError):
+        exact(divide)[1, 1](out, one, zero)
+    fast(divide)[1, 1](out, one, zero)
+    assert out[0] == np.inf
+    with pytest.raises(ZeroDivisionError):
+        fast(divide)[1, 1](out, 1.0, 0.0)
+
+
+def literal_first(x):
+    """Has two implementations."""
+
+
+@overload(literal_first, prefer_literal=True)
+def choose(x):
+    """Another implementation for the literal 4."""
+    if getattr(x, "literal_value", None) == 4:
+        return lambda x: x + 1000
+    return lambda x: x * 3
+
+
+def test_overload_for_a_literal():
+    """An overload that prefers literals sees those of the source."""
+
+    @cuda.jit
+    def kernel(out, x):
+        out[0] = literal_first(4)
+        out[1] = literal_first(5)
+        out[2] = literal_first(x)
+
+    out = np.zeros(3)
+    kernel[1, 1](out, 4)
+    assert out.tolist() == [1004, 15, 12]

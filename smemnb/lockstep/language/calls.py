@@ -198,7 +198,7 @@ def _function(scope: Scope, node: ast.Call, function: Callable[..., LaneValue]) 
             value = only(frame, mask)
             if not isinstance(value, NUMBERS):
                 value = number(scope, node, frame, mask, value)
-            return function(value)
+            return value.mapped(function) if hasattr(value, "mapped") else function(value)
 
         return run_one
 
@@ -252,10 +252,13 @@ def _overloaded(scope: Scope, node: ast.Call, target: Any) -> Expression:
     if types is None and not inspect.isfunction(target):
         _refuse_call(scope, node)
     known: dict[int, tuple[Any, Any]] = {}
+    literals = [] if arguments.starred else [_literal(scope, item) for item in node.args]
 
     def run(frame: Frame, mask: Mask) -> LaneValue:
         values, named = arguments.values(frame, mask), arguments.keywords(frame, mask)
-        function = target if types is None else types.implementation(target, values, named)
+        function = target
+        if types is not None:
+            function = types.implementation(target, values, named, literals)
         if function is None:
             if qualified(target):
                 _refuse_intrinsic(scope, node, qualified(target))
@@ -265,6 +268,12 @@ def _overloaded(scope: Scope, node: ast.Call, target: Any) -> Expression:
         return known[id(function)][1](frame, frame.rest(mask), values, named)
 
     return run
+
+
+def _literal(scope: Scope, node: ast.expr) -> int | None:
+    """An integer that is known while compiling, None for everything else."""
+    value = node.value if isinstance(node, ast.Constant) else scope.static(node)
+    return value if type(value) is int else None
 
 
 def _refuse_call(scope: Scope, node: ast.Call) -> NoReturn:

@@ -200,6 +200,7 @@ def operation(scope: Scope, node: ast.AST, operator: ast.operator | ast.cmpop) -
     symbol = SYMBOLS[type(operator)]
     compute = BINARY.get(symbol) or COMPARISONS[symbol]
     checks = scope.library.debug and symbol in _DIVISIONS
+    quick = symbol == "/" and scope.fast  # of float32, it asks for no zero divisor
 
     def run(frame: Frame, mask: Mask, left: LaneValue, right: LaneValue) -> LaneValue:
         if not isinstance(left, NUMBERS) or not isinstance(right, NUMBERS):
@@ -208,7 +209,7 @@ def operation(scope: Scope, node: ast.AST, operator: ast.operator | ast.cmpop) -
                 left, right = plain
         if checks and isinstance(right, NUMBERS):
             zero = mask & np.equal(right, 0)
-            if zero.any():
+            if zero.any() and not (quick and left.dtype == right.dtype == np.float32):
                 whole = all(side.dtype.kind in "biu" for side in (left, right))
                 text = _DIVISIONS[symbol][0 if whole else 1]
                 raise_in(scope, node, frame, zero, ZeroDivisionError, text)
@@ -255,7 +256,12 @@ def _unary(scope: Scope, node: ast.UnaryOp) -> Expression:
         value = constant(literal)
         return lambda frame, mask: value
     operand, apply = scope.expression(node.operand), UNARY[type(node.op)]
-    return lambda frame, mask: apply(operand(frame, mask))
+
+    def run(frame: Frame, mask: Mask) -> LaneValue:
+        value = operand(frame, mask)
+        return value.mapped(apply) if hasattr(value, "mapped") else apply(value)
+
+    return run
 
 
 def _compare(scope: Scope, node: ast.Compare) -> Expression:
@@ -294,12 +300,15 @@ def _compare(scope: Scope, node: ast.Compare) -> Expression:
 
 
 def _comparison(scope: Scope, node: ast.Compare, operator: ast.cmpop) -> Operation:
-    if isinstance(operator, (ast.Is, ast.IsNot, ast.In, ast.NotIn)):
-        compare = COMPARISONS[SYMBOLS[type(operator)]]
-        if isinstance(operator, (ast.In, ast.NotIn)):
-            return _membership(scope, node, isinstance(operator, ast.In), compare)
-        return lambda frame, mask, left, right: compare(left, right)
-    return operation(scope, node, operator)
+    compare = COMPARISONS[SYMBOLS[type(operator)]]
+    if isinstance(operator, (ast.In, ast.NotIn)):
+        return _membership(scope, node, isinstance(operator, ast.In), compare)
+    if not isinstance(operator, (ast.Is, ast.IsNot)):
+        return operation(scope, node, operator)
+    if scope.library.of_two_enums(scope.function, node.lineno):
+        differ = np.bool_(isinstance(operator, ast.IsNot))
+        return lambda frame, mask, left, right: differ
+    return lambda frame, mask, left, right: compare(left, right)
 
 
 def _membership(scope: Scope, node: ast.Compare, wanted: bool, compare: Any) -> Operation:

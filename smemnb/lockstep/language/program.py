@@ -83,8 +83,10 @@ class Library:
     `watched` programs tell of arithmetic in an index that wraps.
     """
 
-    def __init__(self, types: InferredTypes | None, watched: bool = False) -> None:
-        self.types, self.watched = types, watched
+    def __init__(
+        self, types: InferredTypes | None, watched: bool = False, kernel: Any = None
+    ) -> None:
+        self.types, self.watched, self.kernel = types, watched, kernel
         self.index_nodes: dict[ast.AST, frozenset[ast.AST]] = {}
         self.programs: dict[Any, Program] = {}
         self.debug = bool(getattr(types, "debug", False))
@@ -116,6 +118,10 @@ class Library:
         """The dtype that a device function returns on every path, None if it is not known."""
         return None if self.types is None else self.types.returned(function)
 
+    def of_two_enums(self, function: Any, line: int) -> bool:
+        """Whether an `is` on this line compares members of two enums, which are never the same."""
+        return self.types is not None and self.types.never_same(function, line)
+
     def merged(self, function: Any, places: Sequence[Place]) -> np.dtype[Any] | None:
         """The dtype of a conditional expression with sides at these places, None if not known."""
         return None if self.types is None else self.types.merged(function, places)
@@ -123,7 +129,7 @@ class Library:
 
 @functools.lru_cache(maxsize=256)
 def _library(function: Any, types: Any, watched: bool) -> Library:
-    return Library(types, watched)
+    return Library(types, watched, function)
 
 
 def library_of(function: Any, types: InferredTypes | None, watched: bool = False) -> Library:

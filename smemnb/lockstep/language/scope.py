@@ -46,8 +46,20 @@ class InferredTypes(Protocol):
     def merged(self, function: Any, places: Sequence[Place]) -> np.dtype[Any] | None:
         """The dtype in which the sides of an expression at these places are joined."""
 
-    def implementation(self, target: Any, values: Sequence[Any], named: Mapping[str, Any]) -> Any:
-        """The Python function that runs when `target` is called so, None if Numba has none."""
+    def implementation(
+        self, target: Any, values: Sequence[Any], named: Mapping[str, Any], literals: Sequence[Any]
+    ) -> Any:
+        """The Python function that runs when `target` is called so, None if Numba has none.
+
+        `literals` are the positional arguments that are integers in the source, else None.
+        """
+
+    def never_same(self, function: Any, line: int) -> bool:
+        """Whether an `is` on this line compares members of two enums."""
+
+    @property
+    def fastmath(self) -> bool:
+        """True if the kernel was declared with fastmath=True."""
 
     @property
     def debug(self) -> bool:
@@ -129,6 +141,8 @@ class Scope:
         named = set(self.parameters) | ({self.rest} if self.rest else set())
         self.locals = named | set(_assigned(self.tree))
         self.closure = _closure(function)
+        fast = getattr(library.types, "fastmath", False)  # device functions do not inherit it
+        self.fast = bool(fast) and function is library.kernel
         self.declared = ""  # the name on the left of the assignment being compiled
 
     def _parameters(self) -> tuple[list[str], str]:

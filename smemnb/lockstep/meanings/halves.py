@@ -47,6 +47,10 @@ class Bfloat16(Selectable):
             found = name(_BRAIN.read(left), _BRAIN.read(right))
         return _BRAIN.write(found) if is_half else found
 
+    def mapped(self, function: Function) -> LaneValue:
+        """A function of one number, computed in float32 and rounded."""
+        return _BRAIN.write(np.asarray(function(self.number)).astype(np.float32)[()])
+
 
 _OPERATORS: dict[str, tuple[Function, bool]] = {
     "+": (np.add, True), "-": (np.subtract, True), "*": (np.multiply, True),

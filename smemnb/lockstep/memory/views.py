@@ -35,6 +35,8 @@ def fitted(bounds: slice, extent: Any, mask: Mask) -> tuple[Any, Any, Any]:
         indices = range(*whole.indices(extent))
         return indices.start, len(indices), indices.step
     start, count, step = _fitted_lanes(*parts, extent)
+    if not mask.all():  # count and step are those of the active lanes; the rest reads the first
+        start = np.where(mask, start, 0)
     return start, _same(count, mask), _same(step, mask)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import operator
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -90,7 +91,23 @@ def _record(function: Callable[..., Any], types: Types, parts: Any, casts: bool)
         frozenset(ir.arg_names) if casts else frozenset(),
         frozenset(_device_calls(typemap, calltypes)),
         (ir.blocks, typemap),
+        _of_two_enums(ir, typemap),
     )
+
+
+def _of_two_enums(ir: Any, typemap: Mapping[str, Any]) -> frozenset[int]:
+    """The lines on which `is` compares members of two enums, and nothing else."""
+    found: dict[int, bool] = {}
+    for block in ir.blocks.values():
+        for statement in block.find_exprs(op="binop"):
+            if statement.fn in (operator.is_, operator.is_not):
+                sides = [typemap.get(side.name) for side in (statement.lhs, statement.rhs)]
+                two = sides[0] != sides[1] and all(
+                    hasattr(side, "instance_class") for side in sides
+                )
+                line = statement.loc.line
+                found[line] = found.get(line, True) and two
+    return frozenset(line for line, two in found.items() if two)
 
 
 def _reads(ir: Any) -> Iterator[tuple[Any, int]]:
@@ -247,13 +264,14 @@ def infer(
     """
     types = tuple(argument_type(value) for value in args)
     cache = _known.setdefault(function, {})
-    key = types, bool((options or {}).get("debug")), _outer_values(function)
+    flags = tuple(bool((options or {}).get(name)) for name in ("debug", "fastmath"))
+    key = types, flags, _outer_values(function)
     if key not in cache:
-        cache[key] = _infer(function, types, bool((options or {}).get("debug")))
+        cache[key] = _infer(function, types, *flags)
     return cache[key]
 
 
-def _infer(function: Callable[..., Any], types: Types, debug: bool) -> Inferred:
+def _infer(function: Callable[..., Any], types: Types, debug: bool, fastmath: bool) -> Inferred:
     session = _Session()
     with seam.compiler_lock, seam.target_override("cuda"):
         seam.typing_context.refresh()
@@ -268,7 +286,7 @@ def _infer(function: Callable[..., Any], types: Types, debug: bool) -> Inferred:
         raise refused
     root = _record(function, types, parts, casts=False)
     found = session.reachable(root)
-    return Inferred(types, found + _dissolved(function, types, found), debug)
+    return Inferred(types, found + _dissolved(function, types, found), debug, fastmath)
 
 
 def _dissolved(

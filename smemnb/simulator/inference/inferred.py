@@ -32,6 +32,7 @@ class Function:
     casts: frozenset[str]
     calls: frozenset[tuple[Callable[..., Any], Types]]
     typed: tuple[Any, Any] = field(repr=False)  # blocks of Numba's IR, typemap
+    of_two_enums: frozenset[int] = frozenset()  # lines whose `is` compares members of two enums
 
     def local(self, name: str, line: int) -> _DType | None:
         """dtype of `name` where it is read at `line`; None where nothing is to be enforced."""
@@ -53,11 +54,13 @@ class Inferred:
     Attributes:
         argument_types: Numba types of the arguments, as the kernel sees them.
         debug: whether the kernel raises its exceptions on the host.
+        fastmath: whether it was declared with fastmath=True.
     """
 
     argument_types: Types
     _functions: tuple[Function, ...] = field(repr=False)
     debug: bool = False
+    fastmath: bool = False
 
     def local(self, function: Any, name: str, line: int) -> _DType | None:
         """dtype of variable `name` where it is read at absolute line `line` of `function`.
@@ -83,15 +86,26 @@ class Inferred:
         found = {f.merged(places) for f in self._of(function)}
         return found.pop() if len(found) == 1 else None
 
-    def implementation(self, target: Any, values: Sequence[Any], named: Mapping[str, Any]) -> Any:
+    def implementation(
+        self,
+        target: Any,
+        values: Sequence[Any],
+        named: Mapping[str, Any],
+        literals: Sequence[int | None] = (),
+    ) -> Any:
         """The Python function of the `@overload` that Numba runs for `target`, None without one.
 
         Args:
             target: what the kernel calls.
             values: the arguments as the engine holds them.
             named: those given by name.
+            literals: the positional ones that are integers in the source, else None.
         """
-        return overload_of(target, values, named)
+        return overload_of(target, values, named, literals)
+
+    def never_same(self, function: Any, line: int) -> bool:
+        """Whether every `is` and `is not` on a line of a function compares members of two enums."""
+        return any(line in f.of_two_enums for f in self._of(function))
 
     def variables(self, function: Any = None) -> dict[str, set[str]]:
         """Name and types of every variable of the kernel (or of a device function of it)."""
@@ -124,6 +138,6 @@ def scalar_dtype(kind: Any) -> _DType | None:
         return None
     try:
         dtype: _DType = np.dtype(seam.numpy_support.as_dtype(kind))
-    except (NotImplementedError, seam.numpy_support.NumbaNotImplementedError):
+    except (NotImplementedError, seam.errors.NumbaNotImplementedError):
         return None
     return dtype

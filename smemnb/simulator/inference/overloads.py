@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -36,25 +38,41 @@ def numba_type(value: Any) -> Any:
     return seam.typeof(value, seam.Purpose.argument)
 
 
-def overload_of(target: Any, values: Sequence[Any], named: Mapping[str, Any]) -> Any:
+def overload_of(
+    target: Any,
+    values: Sequence[Any],
+    named: Mapping[str, Any],
+    literals: Sequence[int | None] = (),
+) -> Any:
     """The Python function that implements a call of `target`, None if Numba has none."""
     with seam.compiler_lock, seam.target_override("cuda"):
         try:
             types = tuple(numba_type(value) for value in values)
             keywords = tuple((name, numba_type(value)) for name, value in named.items())
-            return _chosen(target, types, keywords)
+            exact = tuple(
+                kind if literal is None else seam.types.literal(literal)
+                for kind, literal in zip_longest(types, literals[: len(types)])
+            )
+            return _chosen(target, types, exact, keywords)
         except (TypeError, ValueError, KeyError, NotImplementedError):  # types it does not know
             return None
 
 
 @functools.lru_cache(maxsize=1024)
-def _chosen(target: Any, types: tuple[Any, ...], named: tuple[tuple[str, Any], ...]) -> Any:
-    for build in _builders(seam.typing_context.resolve_value_type(target)):
-        implementation = build(*types, **dict(named))
-        if isinstance(implementation, tuple):  # (signature, implementation), when strict
-            implementation = implementation[1]
-        if implementation is not None:
-            return implementation
+def _chosen(
+    target: Any,
+    types: tuple[Any, ...],
+    exact: tuple[Any, ...],
+    named: tuple[tuple[str, Any], ...],
+) -> Any:
+    for build, literally in _builders(seam.typing_context.resolve_value_type(target)):
+        for kinds in dict.fromkeys((exact, types) if literally else (types, exact)):
+            with suppress(*seam.TYPING_ERRORS):  # says that it is not for these types
+                implementation = build(*kinds, **dict(named))
+                if isinstance(implementation, tuple):  # (signature, implementation), when strict
+                    implementation = implementation[1]
+                if implementation is not None:
+                    return implementation
     return None
 
 
@@ -63,11 +81,12 @@ _TARGETS = ("cuda", "gpu", "generic")
 
 
 def _builders(kind: Any) -> Iterator[Any]:
-    """The functions that choose an implementation by the types of the arguments."""
+    """What chooses an implementation by types, and whether it looks at literals first."""
     found = []
     for template in getattr(kind, "templates", ()):
         build = template.__dict__.get("_overload_func")
         target = getattr(template, "metadata", {}).get("target", "generic")
         if build is not None and target in _TARGETS:
-            found.append((_TARGETS.index(target), getattr(build, "__func__", build)))
-    return (build for _, build in sorted(found, key=lambda pair: pair[0]))
+            literally = bool(getattr(template, "prefer_literal", False))
+            found.append((_TARGETS.index(target), getattr(build, "__func__", build), literally))
+    return (tuple(rest) for _, *rest in sorted(found, key=lambda entry: entry[0]))

@@ -283,3 +283,24 @@ def test_bfloat16_in_a_kernel():
         if i % 3 == 0:
             value = -rounded(Fraction(value) + 256, "bf16")
         assert out[i] == value
+
+
+def test_bfloat16_alone():
+    """Signs, functions of math, and isinstance, of one bfloat16."""
+    bf16 = pytest.importorskip("numba.cuda.bf16")
+
+    def kernel(out, x):
+        i = cuda.threadIdx.x
+        a = bf16.bfloat16(x[i])
+        out[0, i] = np.float32(-a)
+        out[1, i] = np.float32(+a)
+        out[2, i] = np.float32(math.floor(a))
+        out[3, i] = np.float32(math.cos(a))
+        out[4, i] = isinstance(a, bf16.bfloat16)
+        out[5, i] = isinstance(x[i], bf16.bfloat16)
+
+    x, out = np.random.default_rng(16).normal(size=32).astype(np.float32), np.zeros((6, 32))
+    run(kernel, out, x)
+    for i, value in enumerate(rounded(Fraction(float(v)), "bf16") for v in x):
+        cosine = rounded(Fraction(math.cos(value)), "bf16")
+        assert out[:, i].tolist() == [-value, value, math.floor(value), cosine, 1, 0]

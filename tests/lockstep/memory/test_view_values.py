@@ -8,6 +8,7 @@ from .kernels import in_engine, thread_by_thread
 VIEWS = """
 out[i] = a[3:30][i % 27]
 out[i] = a[i:][0]
+if i < 6: out[i] = FIXED[i : i + 1][0]
 out[i] = a[i // 2 : i + 5][0]
 out[i] = a[:: 3][i % 14]
 out[i] = a[:: -1][i]

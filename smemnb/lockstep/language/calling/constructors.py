@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...lanes import LaneValue, Mask, cast, constant
+from ...meanings.halves import Bfloat16
+from ...meanings.names import qualified
 from ...memory import KernelArray
 from ...memory.attributes import ndindex
 from ...memory.sequences import Flat, extents
@@ -129,6 +131,8 @@ def _is_of(value: LaneValue, kind: Any) -> bool:
         return kind is np.ndarray
     if isinstance(value, Range):
         return kind is range
+    if isinstance(value, Bfloat16):
+        return qualified(kind) == "bf16.bfloat16"
     return isinstance(kind, type) and isinstance(value, kind)
 
 

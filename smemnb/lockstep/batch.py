@@ -148,7 +148,8 @@ class Batch:
     """A group of blocks in flight.
 
     `shape` is (blocks, warps, 32); `live` are the lanes that have not returned from the kernel;
-    `writes` counts stores, so that a loop can tell whether anything still happens; `weight` is how
+    `writes` counts stores, so that a loop can tell whether anything still happens; under `scrutiny`,
+    in a long loop, only those that change what they find; `weight` is how
     many blocks of the launch each of these stands for, 0 if nobody watches them; `look_every` is
     how many rounds a while loop makes between two calls of `look`.
     """
@@ -163,7 +164,7 @@ class Batch:
         self.thread_index, self.pass_round = launch.thread_index, launch.pass_round
         self.weight, self.watched = weight, bool(launch.watchers) and weight > 0
         self.watchers: Sequence[Watcher] = launch.watchers
-        self.writes = 0
+        self.writes, self.scrutiny = 0, False
         self.block_axis = np.arange(count, dtype=np.int64).reshape(count, 1, 1)
         number = (first + self.block_axis).astype(np.int32)
         x, y, _ = launch.grid

@@ -26,6 +26,7 @@ from .objects.mixed import NUMBERS
 from .scope import Expression, Frame, Scope, Statement
 
 MOST_ROUNDS = 10_000_000
+LONG_LOOP = 4096  # rounds after which a store that changes nothing counts as none
 
 
 class _Rounds:
@@ -193,6 +194,7 @@ def _look(
     now = (batch.writes, dict(frame.values))
     quiet = before is not None and before[0] == now[0]
     still = quiet and _same(before[1], now[1])
+    batch.scrutiny = count >= LONG_LOOP
     batch.look(rounds.where, rounds.inside, count, still, quiet and reads)
     if count >= MOST_ROUNDS:
         waiting = int(np.broadcast_to(rounds.inside, batch.shape).sum())

@@ -249,8 +249,17 @@ class KernelArray(Selectable):
             value = cast(value, self.dtype)
         if batch.watched and self.told:
             self.tell(batch, site, "store", offset, active, value)
-        batch.writes += 1
+        if not batch.scrutiny or self._changes(batch, offset, active, value):
+            batch.writes += 1
         self.store.write(batch, offset, active, value)
+
+    def _changes(self, batch: Batch, offset: LaneValue, active: Mask, value: LaneValue) -> bool:
+        """Whether a store leaves other values than it finds."""
+        if self.special:
+            return True
+        old = self.store.read(batch, offset)
+        differs = (old != value) & ~((old != old) & (value != value))  # NaN for NaN is no change
+        return bool((differs & active).any())
 
     def tell(
         self,

@@ -1,6 +1,8 @@
-"""Floor division and remainder of floats, step by step as a GPU computes them.
+"""Floor division and remainder, step by step as a GPU computes them.
 
-Numba compiles CPython's algorithm around LLVM's `frem`, and NVVM turns `frem` into
+Of integers Numba makes 0 where it divides by 0, or the lowest number by -1.
+
+Of floats it compiles CPython's algorithm around LLVM's `frem`, and NVVM turns `frem` into
 
     |x| - floor(|x| / |y|) * |y|     with the sign of x
 
@@ -32,7 +34,7 @@ def floor_divide(x: Any, y: Any) -> Any:
     (np.float64(-4.0), np.int8(-4))
     """
     x, y, floats = _alike(x, y)
-    return _whole(x, y, cut_rest(x, y)) if floats else np.floor_divide(x, y)
+    return _whole(x, y, cut_rest(x, y)) if floats else _whole_of_integers(x, y)
 
 
 def remainder(x: Any, y: Any) -> Any:
@@ -49,8 +51,7 @@ def divide_with_rest(x: Any, y: Any) -> tuple[Any, Any]:
     """divmod(x, y)."""
     x, y, floats = _alike(x, y)
     if not floats:
-        quotient, rest = np.divmod(x, y)
-        return quotient, rest
+        return _whole_of_integers(x, y), np.remainder(x, y)
     rest = cut_rest(x, y)
     return _whole(x, y, rest), _signed(y, rest)
 
@@ -109,6 +110,17 @@ def _upper(value: Any) -> Any:
 def _other_sign(y: Any, rest: Any) -> Any:
     """True where a rest that is not 0 has not the sign of y."""
     return (rest != 0) & ((y < 0) != (rest < 0))
+
+
+def _whole_of_integers(x: Any, y: Any) -> Any:
+    """x // y, and 0 for the lowest number divided by -1, as in Numba."""
+    quotient = np.floor_divide(x, y)
+    if quotient.dtype.kind != "i":
+        return quotient
+    lowest = quotient == np.iinfo(quotient.dtype).min
+    if not np.any(lowest):
+        return quotient
+    return _where(lowest & (y == -1), quotient.dtype.type(0), quotient)
 
 
 def _signed(y: Any, rest: Any) -> Any:

@@ -79,6 +79,18 @@ def test_lanes_each_their_own_way() -> None:
             assert list(map(repr, function(x, y).tolist())) == [repr(float(v)) for v in alone]
 
 
+def test_the_lowest_integer() -> None:
+    """By -1 its quotient has no place among the integers: Numba gives 0, and 0 for x // 0."""
+    lowest = -(2**63)
+    x, y = np.array([lowest, lowest, -7, 7]), np.array([-1, 1, -1, 0])
+    with np.errstate(all="ignore"):
+        assert BINARY[ast.FloorDiv](x, y).tolist() == [0, lowest, 7, 0]
+        assert BINARY[ast.FloorDiv](x[0], y[0]) == 0
+        assert [v.tolist() for v in FUNCTIONS[divmod](x, y)] == [[0, lowest, 7, 0], [0, 0, 0, 0]]
+        # int32 operands are divided as int64
+        assert BINARY[ast.FloorDiv](np.int32(-(2**31)), np.int32(-1)) == 2**31
+
+
 def test_operands_of_two_types() -> None:
     """A bool or an integer beside a float is that float first."""
     with np.errstate(all="ignore"):

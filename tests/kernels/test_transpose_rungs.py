@@ -117,6 +117,21 @@ def test_fastest_of_any_rows(itemsize, spare, shape):
     np.testing.assert_array_equal(out.copy_to_host(), expected)
 
 
+@pytest.mark.parametrize("shape", [(64, 96), (33, 65), (1, 40), (1, 1)])
+def test_elements_of_16_bytes(shape):
+    """complex128 of any rectangle; whole tiles move 16 sectors and 4 wavefronts per request."""
+    rows, cols = shape
+    inp = scattered((rows, 2 * cols), 5, np.float64).view(np.complex128)
+    out = np.zeros((cols, rows), np.complex128)
+    rung = ladder.fastest(out, inp)
+    pairs = out.view(np.uint64), inp.view(np.uint64)
+    found = trace(rung.kernel)[rung.grid(rows, cols), rung.block](*pairs)
+    assert {one.kind for one in found.findings} <= {"unused_barrier"}
+    np.testing.assert_array_equal(out, inp.T)
+    prices = {(row.wavefronts / row.requests, row.sectors / row.requests) for row in found.lines}
+    assert shape != (64, 96) or prices == {(0, 16), (4, 0)}
+
+
 def test_choice():
     """16 bytes at a time where the rows of both matrices allow it."""
     good, odd = np.zeros((64, 96), np.float32), np.zeros((64, 97), np.float32)

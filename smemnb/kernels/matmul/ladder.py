@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..rung import Rung
+from ..rung import Rung, described
 from . import registers, staged, wider
 from .tiling import QUAD, Tiling
 from .wide import matmul_of
@@ -16,10 +16,10 @@ WARPED = replace(PREFETCHED, warp_rows=64, warp_cols=32, lanes_down=8)
 INTERLEAVED = replace(WARPED, interleaved=True)
 BANDED = replace(INTERLEAVED, band=4)
 TALL = replace(BANDED, warp_cols=64, lanes_down=4)
-OVERLAPPED = replace(TALL, fragments=2)
+EARLY = replace(TALL, stage_at=6)
+OVERLAPPED = replace(EARLY, fragments=2)
 SNAKING = replace(OVERLAPPED, snake=True)
-EARLY = replace(SNAKING, stage_at=6)
-FASTEST = replace(EARLY, wide_out=False)
+FASTEST = replace(SNAKING, wide_out=False)
 SMALL = replace(FASTEST, cols=64, warp_cols=32, resident=2)
 """For results too small to give every multiprocessor a tile of 128x128."""
 
@@ -30,9 +30,9 @@ _TILINGS = {
     "matmul_interleaved": (INTERLEAVED, "pairs of lanes share what they read: fewer wavefronts"),
     "matmul_banded": (BANDED, "tiles walked in bands of 4 rows, for the L2 cache"),
     "matmul_tall": (TALL, "16x8 per thread, 128 threads: 24 reads for 128 products"),
+    "matmul_early": (EARLY, "the next tiles are stored before the last two steps"),
     "matmul_overlapped": (OVERLAPPED, "fragments of step k + 1 read during step k"),
     "matmul_snaking": (SNAKING, "the outer product turns back, so registers are read again"),
-    "matmul_early": (EARLY, "the next tiles are stored before the last two steps"),
     "matmul_fastest": (FASTEST, "results stored element by element"),
 }
 
@@ -47,7 +47,7 @@ def _scalar(kernel: Any, changed: str, threads: int, edge: int) -> Rung:
     return Rung(kernel, changed, (threads, 1), (edge, edge), scaled=True)
 
 
-LADDER = (
+_RUNGS = (
     Rung(wider.matmul_scattered, "neighbouring threads take rows", (16, 16), (16, 16)),
     Rung(staged.matmul_naive, "neighbouring threads take columns", (16, 16), (16, 16)),
     Rung(staged.matmul_tiled, "tiles of 16x16 in shared memory", (16, 16), (16, 16)),
@@ -59,6 +59,7 @@ LADDER = (
     _scalar(registers.matmul_turned_padded, "4 pad words per row of it", 256, 128),
     *map(_wide, _TILINGS),
 )
+LADDER = tuple(described(rung, "out = alpha * a @ b + beta * out.") for rung in _RUNGS)
 
 
 @dataclass(frozen=True)

@@ -6,14 +6,14 @@ from typing import Any
 
 from numba import float32, uint8, uint16, uint64
 
-from ..rung import Rung
-from . import shaped, staged, wide
+from ..rung import Rung, described
+from . import pairs, shaped, staged, wide
 
 TYPES = {1: uint8, 2: uint16, 4: float32, 8: uint64}
 """Bytes of an element -> the type under which the fastest kernels move it."""
 
 _EDGE = (32, 32)
-LADDER = (
+_RUNGS = (
     Rung(staged.transpose_naive, "reads along rows", (32, 32), _EDGE),
     Rung(shaped.transpose_gathered, "writes along rows", (32, 32), _EDGE),
     Rung(staged.transpose_tiled, "through a 32x32 tile", (32, 32), _EDGE),
@@ -27,16 +27,19 @@ LADDER = (
     Rung(wide.transpose_wide, "tiles of 64x64, 16 bytes per access", (512, 1), (64, 64), 4),
     Rung(wide.transpose_fastest, "and tiles along the output's rows", (512, 1), (64, 64), 4),
 )
+LADDER = tuple(described(rung, "out = inp.T.") for rung in _RUNGS)
 COPY = Rung(wide.copy_wide, "the limit: a copy by 16 bytes", (64, 4), (4, 256), 4)
 
 
 def fastest(out: Any, inp: Any) -> Rung:
-    """The fastest rung for these arrays of 1, 2, 4 or 8 bytes per element.
+    """The fastest rung for these arrays of 1, 2, 4, 8 or 16 bytes per element.
 
-    Its kernel moves elements of `TYPES[itemsize]`: pass views of that type. Elements of 16 bytes
-    have no kernel here yet.
+    Its kernel moves elements of `TYPES[itemsize]`, pairs of uint64 for 16 bytes: pass views of that
+    type. The grid is that of the elements.
     """
     size = inp.dtype.itemsize
+    if size == 16:
+        return Rung(pairs.transpose_pairs, "", (pairs.TILE, pairs.ROWS), (pairs.TILE, pairs.TILE))
     per_chunk = wide.CHUNK_BYTES // size
     chunks = wide.transpose_fastest_of(TYPES[size])
     rung = Rung(chunks, "", (wide.THREADS, 1), wide.TILES[size], per_chunk)

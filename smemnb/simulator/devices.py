@@ -82,6 +82,11 @@ def set_launches(where: str) -> None:
     _launches = where
 
 
+def launches() -> str | None:
+    """What the plug decided, None before numba.cuda was imported."""
+    return _launches
+
+
 def use(cc: tuple[int, int] | str | float) -> None:
     """Enforce the limits of this compute capability from now on, as (8, 0) or "8.0".
 

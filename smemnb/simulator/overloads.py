@@ -115,7 +115,7 @@ def note_kernel(self: Any, sig: Any) -> Any:
 def register(dispatcher: Any, types: Types, found: Any = None) -> None:
     """Note that a kernel has run with (or was declared for) these types, and what was inferred."""
     overloads = getattr(dispatcher, "overloads", None)
-    if overloads is None:
+    if overloads is None or devices.launches() != "lockstep":  # those of a GPU are compiled
         return
     if types not in overloads:
         overloads[types] = Overload(dispatcher, types)

@@ -148,10 +148,10 @@ class Batch:
     """A group of blocks in flight.
 
     `shape` is (blocks, warps, 32); `live` are the lanes that have not returned from the kernel;
-    `writes` counts stores, so that a loop can tell whether anything still happens; under `scrutiny`,
-    in a long loop, only those that change what they find; `weight` is how
-    many blocks of the launch each of these stands for, 0 if nobody watches them; `look_every` is
-    how many rounds a while loop makes between two calls of `look`.
+    `writes` counts stores, so that a loop can tell whether anything still happens; under
+    `scrutiny`, in a long loop, only those that change what they find; `weight` is how many blocks
+    of the launch each of these stands for, 0 if nobody watches them; `look_every` is how many
+    rounds a while loop makes between two calls of `look`.
     """
 
     look_every = LOOK_EVERY

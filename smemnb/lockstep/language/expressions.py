@@ -43,11 +43,8 @@ def _constant(scope: Scope, node: ast.Constant) -> Expression:
 
 
 def _name(scope: Scope, node: ast.Name) -> Expression:
-    name, levels = node.id, 0
-    owner: Scope | None = scope
-    while owner is not None and name not in owner.locals:
-        owner, levels = owner.outer, levels + 1
-    if owner is None:
+    name, levels = node.id, scope.levels(node.id)
+    if levels is None:
         return fixed(scope, node, scope.static(node))
     dtype = None
     if scope.outer is None:

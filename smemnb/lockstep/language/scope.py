@@ -212,12 +212,17 @@ class Scope:
                 return owner[str(node.slice.value)]
         return UNKNOWN
 
-    def _named(self, node: ast.Name) -> Any:
+    def levels(self, name: str) -> int | None:
+        """How many functions further out a variable lives, None if it is none of the kernel."""
         scope: Scope | None = self
-        while scope is not None:
-            if node.id in scope.locals:
-                return UNKNOWN
-            scope = scope.outer
+        levels = 0
+        while scope is not None and name not in scope.locals:
+            scope, levels = scope.outer, levels + 1
+        return None if scope is None else levels
+
+    def _named(self, node: ast.Name) -> Any:
+        if self.levels(node.id) is not None:
+            return UNKNOWN
         for names in (self.closure, self.function.__globals__, vars(builtins)):
             if node.id in names:
                 return names[node.id]
@@ -255,7 +260,7 @@ def _assigned(tree: ast.FunctionDef) -> Iterator[str]:
         if isinstance(node, ast.Lambda):
             waiting.extend(node.args.defaults)
             continue
-        if isinstance(node, ast.Global):
+        if isinstance(node, (ast.Global, ast.Nonlocal)):
             outer.update(node.names)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             found.append(node.id)
@@ -298,7 +303,6 @@ _UNSUPPORTED: dict[type[ast.AST], tuple[str, str]] = {
     ast.ClassDef: ("a class is defined inside the kernel", "Use arrays and numbers."),
     ast.Import: ("an import stands inside the kernel", "Import at the top of the file."),
     ast.ImportFrom: ("an import stands inside the kernel", "Import at the top of the file."),
-    ast.Nonlocal: ("a kernel cannot change an outer variable", "Pass an array and write to it."),
     ast.Delete: ("a kernel cannot delete names", "Leave the name alone."),
     ast.Yield: ("a kernel cannot yield", "Write into an array."),
     ast.YieldFrom: ("a kernel cannot yield", "Write into an array."),

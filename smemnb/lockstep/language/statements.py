@@ -33,6 +33,19 @@ def _assign_name(scope: Scope, node: ast.Name) -> Setter:
         else:
             values[name] = joined(mask, value, old)
 
+    levels = scope.levels(name)
+    return _assign_outer(name, levels) if levels else put
+
+
+def _assign_outer(name: str, levels: int) -> Setter:
+    """A variable that an inner function declares as nonlocal."""
+
+    def put(frame: Frame, mask: Mask, value: LaneValue) -> None:
+        for _ in range(levels):
+            assert frame.outer is not None
+            frame = frame.outer
+        frame.values[name] = joined(mask, value, frame.values.get(name, value))
+
     return put
 
 
@@ -200,6 +213,15 @@ def _pass(scope: Scope, node: ast.Pass | ast.Global) -> Statement:
     return lambda frame, mask: mask
 
 
+def _nonlocal(scope: Scope, node: ast.Nonlocal) -> Statement:
+    for name in node.names:
+        if scope.levels(name) is None:
+            scope.refuse(
+                node, "a kernel cannot change an outer variable", "Pass an array and write to it."
+            )
+    return lambda frame, mask: mask
+
+
 def _break(scope: Scope, node: ast.Break) -> Statement:
     def run(frame: Frame, mask: Mask) -> Mask:
         frame.broken[-1] = both(frame.broken[-1], mask)
@@ -243,6 +265,7 @@ STATEMENTS.update(
         ast.Expr: _expression_statement,
         ast.Pass: _pass,
         ast.Global: _pass,
+        ast.Nonlocal: _nonlocal,
         ast.Match: match,
         ast.Break: _break,
         ast.Continue: _continue,

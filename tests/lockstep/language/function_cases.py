@@ -405,3 +405,18 @@ def module_in_variable(out, inp):
     c, m = cuda, math
     i = c.grid(1)
     out[i] = m.floor(inp[i] / 2)
+
+
+@case
+def nonlocal_in_an_inner_function(out, inp):
+    i = cuda.grid(1)
+    total = inp[i] + 1
+
+    def add(value):
+        nonlocal total
+        total = total + value
+
+    add(inp[i] * 3)
+    if i % 3 == 1:
+        add(50)
+    out[i] = total

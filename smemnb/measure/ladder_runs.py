@@ -74,7 +74,7 @@ def tasks() -> list[Task]:
     for rows, cols, warp_rows, warp_cols, lanes in (
         (64, 64, 64, 32, 8),
         (64, 64, 32, 32, 4),
-        (128, 64, 32, 32, 4),
+        (64, 128, 32, 64, 4),
         (64, 64, 32, 32, 8),
     ):
         options: Options = (

@@ -146,7 +146,24 @@ def _first_tiles(tiling: Tiling, exact: bool, loads: tuple[Loads, Loads]) -> Any
     return begin
 
 
-def _steps(tiling: Tiling, stage_a: Any, stage_b: Any) -> Any:
+def _both(loads: tuple[Loads, Loads]) -> tuple[Any, Any]:
+    """Fetch and stage, of both matrices."""
+    (_, fetch_a, _, stage_a), (_, fetch_b, _, stage_b) = loads
+
+    @device
+    def fetch(a, b, a_at, b_at, a_step, b_step, a_next, b_next):
+        fetch_a(a, a_at, a_step, a_next)
+        fetch_b(b, b_at, b_step, b_next)
+
+    @device
+    def stage(a_tile, b_tile, a_next, b_next, a_to, b_to):
+        stage_a(a_tile, a_next, a_to)
+        stage_b(b_tile, b_next, b_to)
+
+    return fetch, stage
+
+
+def _steps(tiling: Tiling, stage: Any) -> Any:
     """The product of one pair of tiles: what is done at each k, laid out one after the other."""
     read, multiply = fragment_reads(tiling), outer_product(tiling)
     ahead = tiling.fragments - 1
@@ -155,8 +172,7 @@ def _steps(tiling: Tiling, stage_a: Any, stage_b: Any) -> Any:
     @device
     def step(k, a_tile, b_tile, acc, a_part, b_part, a_from, b_from, a_next, b_next, a_to, b_to):
         if k == stage_at:
-            stage_a(a_tile, a_next, a_to)
-            stage_b(b_tile, b_next, b_to)
+            stage(a_tile, b_tile, a_next, b_next, a_to, b_to)
         read(k + ahead, a_tile, b_tile, a_part, b_part, a_from, b_from)
         multiply(k, acc, a_part, b_part)
 
@@ -165,8 +181,8 @@ def _steps(tiling: Tiling, stage_a: Any, stage_b: Any) -> Any:
 
 def _main_loop(tiling: Tiling, loads: tuple[Loads, Loads]) -> Any:
     """All pairs of tiles, from the one that is in shared memory on."""
-    (_, fetch_a, _, stage_a), (_, fetch_b, _, stage_b) = loads
-    steps, depth, early = _steps(tiling, stage_a, stage_b), tiling.depth, tiling.buffers == 2
+    fetch, stage = _both(loads)
+    steps, depth, early = _steps(tiling, stage), tiling.depth, tiling.buffers == 2
     read, multiply = fragment_reads(tiling), outer_product(tiling)
     ahead, late = tiling.fragments - 1, tiling.stage_at is None
     a_size, b_size = (size * (tiling.buffers - 1) for size in tiling.sizes)
@@ -183,8 +199,7 @@ def _main_loop(tiling: Tiling, loads: tuple[Loads, Loads]) -> Any:
             a_new, b_new = uint32(a_size - a_now), uint32(b_size - b_now)
             if more and early:
                 a_at, b_at = uint32(a_at + a_on), uint32(b_at + b_on)
-                fetch_a(a, a_at, a_step, a_next)
-                fetch_b(b, b_at, b_step, b_next)
+                fetch(a, b, a_at, b_at, a_step, b_step, a_next, b_next)
             a_from, b_from = uint32(a_now + m0), uint32(b_now + n0)
             a_in, b_in = uint32(a_new + a_to), uint32(b_new + b_to)
             steps(a_tile, b_tile, acc, a_part, b_part, a_from, b_from, a_next, b_next, a_in, b_in)
@@ -192,11 +207,9 @@ def _main_loop(tiling: Tiling, loads: tuple[Loads, Loads]) -> Any:
                 cuda.syncthreads()  # everyone has read before the next tiles overwrite these
                 if more:
                     a_at, b_at = uint32(a_at + a_on), uint32(b_at + b_on)
-                    fetch_a(a, a_at, a_step, a_next)
-                    fetch_b(b, b_at, b_step, b_next)
+                    fetch(a, b, a_at, b_at, a_step, b_step, a_next, b_next)
             if late:
-                stage_a(a_tile, a_next, a_in)
-                stage_b(b_tile, b_next, b_in)
+                stage(a_tile, b_tile, a_next, b_next, a_in, b_in)
             a_now, b_now, done = a_new, b_new, uint32(done + depth)
             a_on, b_on = uint32(depth), uint32(depth * b_pitch)
             cuda.syncthreads()  # the next tiles are full before anyone reads them

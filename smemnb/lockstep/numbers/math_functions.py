@@ -259,7 +259,7 @@ def _ufunc(ufunc: np.ufunc) -> Meaning:
         with np.errstate(all="ignore"):
             result = ufunc(*values)
         if ufunc in _EXTREMES and result.dtype.kind == "f" and np.any(result == 0):
-            return _select(values[0] == values[1], values[0], result)
+            return _select(values[0] == values[1], values[0].astype(result.dtype), result)
         return result
 
     return meaning

@@ -576,3 +576,26 @@ def test_readonly_argument():
 def test_place(file, shown):
     """Files by name, notebook cells as cells: the name of their file means nothing."""
     assert str(Place(file, 3)) == shown
+
+
+@pytest.mark.parametrize("store", [True, False])
+def test_unaligned_field(store):
+    """A field at an odd place is refused as in Numba, its neighbour is not."""
+    packed = np.dtype([("flag", "u1"), ("mass", "f8"), ("name", "u1")])
+
+    def reads(out, items):
+        out[0] = items[2].mass
+
+    def writes(out, items):
+        items[2].mass = out[0]
+
+    def neighbour(out, items):
+        out[0] = items[2].name + items[2].flag
+
+    arguments = np.zeros(1), np.zeros(4, packed)
+    with pytest.raises(TypingRefused, match="'mass' of type float64 is not aligned .*byte 1") as at:
+        infer(writes if store else reads, arguments)
+    assert "align=True" in str(at.value)
+    infer(neighbour, arguments)
+    aligned = np.zeros(4, np.dtype(packed.descr, align=True))
+    infer(writes if store else reads, (np.zeros(1), aligned))

@@ -2,7 +2,8 @@
 
 Without a toolkit no code is generated, so these are looked for in Numba's typed IR: kernels that
 return a value, lists and sets, generators, `try`, whole-array copies and arithmetic, atomics
-with the wrong number of indices. Each was seen refused by numba-cuda 0.30.4 for cc 9.0.
+with the wrong number of indices, fields of records at odd places. Each was seen refused by
+numba-cuda 0.30.4 for cc 9.0.
 """
 
 from __future__ import annotations
@@ -48,6 +49,7 @@ def _found(ir: Any, typemap: Mapping[str, Any], returns: Any) -> Iterator[tuple[
                 or _printed(statement, typemap)
                 or _declared(statement, typemap)
                 or _atomic(statement, typemap, parameters)
+                or _unaligned(statement, typemap)
             )
             if said is not None:
                 yield statement.loc.line, said
@@ -113,6 +115,29 @@ def _declared(statement: Any, typemap: Mapping[str, Any]) -> Said | None:
         return f"A shared array has {min(shape)} elements along an axis.", "Write a number from 0."
     if space == "local" and min(shape) < 1:
         return f"A local array has {min(shape)} elements along an axis.", "Write a number from 1."
+    return None
+
+
+def _unaligned(statement: Any, typemap: Mapping[str, Any]) -> Said | None:
+    """A field of a record that does not begin on a multiple of its own alignment."""
+    if isinstance(statement, seam.ir.SetAttr):
+        record, field = typemap.get(statement.target.name), statement.attr
+    elif getattr(getattr(statement, "value", None), "op", None) in ("getattr", "static_getitem"):
+        read = statement.value
+        record = typemap.get(read.value.name)
+        field = read.attr if read.op == "getattr" else read.index
+    else:
+        return None
+    if not isinstance(record, seam.types.Record) or field not in record.fields:
+        return None
+    try:
+        seam.target_context.sentry_record_alignment(record, field)
+    except seam.TYPING_ERRORS:
+        return (
+            f"The field {field!r} of type {record.typeof(field)} is not aligned"
+            f" (it begins at byte {record.offset(field)}).",
+            "Make the dtype with align=True: np.dtype([...], align=True).",
+        )
     return None
 
 

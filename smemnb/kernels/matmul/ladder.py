@@ -14,13 +14,13 @@ WIDE = Tiling()
 PREFETCHED = replace(WIDE, buffers=2)
 WARPED = replace(PREFETCHED, warp_rows=64, warp_cols=32, lanes_down=8)
 INTERLEAVED = replace(WARPED, interleaved=True)
-BANDED = replace(INTERLEAVED, band=4)
-TALL = replace(BANDED, warp_cols=64, lanes_down=4)
-EARLY = replace(TALL, stage_at=6)
+TALL = replace(INTERLEAVED, warp_cols=64, lanes_down=4)
+BANDED = replace(TALL, band=4)
+EARLY = replace(BANDED, stage_at=6)
 OVERLAPPED = replace(EARLY, fragments=2)
 SNAKING = replace(OVERLAPPED, snake=True)
 FASTEST = replace(SNAKING, wide_out=False)
-SMALL = replace(FASTEST, cols=64, warp_cols=32, resident=2)
+SMALL = replace(FASTEST, rows=64, cols=64, warp_cols=32, lanes_down=8)
 """For results too small to give every multiprocessor a tile of 128x128."""
 
 _TILINGS = {
@@ -28,8 +28,8 @@ _TILINGS = {
     "matmul_prefetched": (PREFETCHED, "two buffers: the next tiles are loaded during the product"),
     "matmul_warped": (WARPED, "a warp makes 64x32 in place of 16x128: fewer words read"),
     "matmul_interleaved": (INTERLEAVED, "pairs of lanes share what they read: fewer wavefronts"),
-    "matmul_banded": (BANDED, "tiles walked in bands of 4 rows, for the L2 cache"),
     "matmul_tall": (TALL, "16x8 per thread, 128 threads: 24 reads for 128 products"),
+    "matmul_banded": (BANDED, "tiles walked in bands of 4 rows, for the L2 cache"),
     "matmul_early": (EARLY, "the next tiles are stored before the last two steps"),
     "matmul_overlapped": (OVERLAPPED, "fragments of step k + 1 read during step k"),
     "matmul_snaking": (SNAKING, "the outer product turns back, so registers are read again"),

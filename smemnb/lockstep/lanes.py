@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import LaunchRefused
 from .numbers.math_functions import cast
 from .numbers.typing_rules import UNIFY
 
@@ -55,10 +56,17 @@ def constant(value: object) -> LaneValue:
 
     >>> constant(3).dtype, constant(3.0).dtype
     (dtype('int64'), dtype('float64'))
+
+    Raises:
+        LaunchRefused: an integer of more than 64 bits.
     """
     if isinstance(value, bool):
         return np.bool_(value)
     if isinstance(value, int):
+        if not -(2**63) <= value < 2**64:
+            raise LaunchRefused(
+                f"the integer {value} has more than 64 bits; no kernel's integer has"
+            )
         return np.int64(value) if -(2**63) <= value < 2**63 else np.uint64(value)
     if isinstance(value, float):
         return np.float64(value)

@@ -24,8 +24,9 @@ def results(**outcomes):
 
 @pytest.fixture
 def accepted(monkeypatch):
-    """Exceptions for made-up tests: c, the d's, and e, which may pass elsewhere."""
-    given = Exceptions({"c": "links", "d*": "caches", "e": "toolkit"}, frozenset(), frozenset("e"))
+    """Exceptions for made-up tests: c, the d's, e, which may pass elsewhere, z, which is none."""
+    reasons = {"c": "links", "d*": "caches", "e": "toolkit", "z": "is gone"}
+    given = Exceptions(reasons, frozenset(), frozenset("e"))
     monkeypatch.setattr(comparison, "exceptions", lambda suite: given)
 
 
@@ -38,8 +39,9 @@ def test_what_is_a_problem(accepted):
         "f: ok under Numba's simulator, skip here",
         "g: skip under Numba's simulator, error here",
         "stale exception: d*",
+        "stale exception: z",
     )
-    assert compare("intree", baseline, plug, whole=False).problems == compared.problems[:2]
+    assert compare("intree", baseline, plug, whole=False).problems == compared.problems[:3]
     assert [row.reason for row in compared.rows] == ["", "", "links", "caches", "toolkit", "", ""]
     assert "14 launches reached the engine" in report(compared)
     assert "     1 excused: links" in report(compared)
@@ -66,6 +68,13 @@ def test_modules():
         names
     )
     assert len(names) > 100
+
+
+def test_exceptions_are_needed():
+    """Numba's tests of shared memory: those with an exception fail here, the others pass."""
+    found = run_suite("intree", simulator=False, pattern="numba.cuda.tests.cudapy.test_sm*")
+    assert compare("intree", {}, found, whole=False).problems == ()
+    assert len(found) > 20
 
 
 @pytest.mark.slow

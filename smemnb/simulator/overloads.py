@@ -100,9 +100,13 @@ def note_kernel(self: Any, sig: Any) -> Any:
 
     Raises:
         TypingRefused: Numba would refuse the kernel for this signature.
+        LaunchRefused: more than three `launch_bounds`.
     """
     from .inference import infer
+    from .launch import check_limits, kernel_of
 
+    if self.targetoptions.get("launch_bounds") is not None:
+        check_limits(kernel_of(self), (1, 1, 1), (1, 1, 1), limits(devices.cc()))
     types, returns = seam.sigutils.normalize_signature(sig)
     types = tuple(types)
     if types not in self.overloads:

@@ -307,3 +307,13 @@ def test_overload_for_a_literal():
     out = np.zeros(3)
     kernel[1, 1](out, 4)
     assert out.tolist() == [1004, 15, 12]
+
+
+def test_too_many_launch_bounds():
+    """A kernel with a signature is refused where it is declared, as in Numba."""
+
+    def empty():
+        pass
+
+    with pytest.raises(LaunchRefused, match="Got 4 launch bounds"):
+        cuda.jit("void()", launch_bounds=(128, 2, 4, 8))(empty)

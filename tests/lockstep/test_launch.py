@@ -281,3 +281,16 @@ def test_unsupported_syntax_names_its_line(tmp_path, source, construct):
         run(names["kernel"], (1, 1, 1), (1, 1, 1), out)
     assert refused.value.line == 5
     assert out[0] == 0
+
+
+def test_large_integer_in_dead_code():
+    """An integer of more than 64 bits is refused where it runs, and only there."""
+
+    def kernel(out, big):
+        out[0] = 1 if big == 0 else ~18446744073709551615
+
+    out = np.zeros(1, np.int64)
+    lockstep.launch(kernel, (1, 1, 1), (1, 1, 1), (out, np.int64(0)))
+    assert out[0] == 1
+    with pytest.raises(UnsupportedSyntax, match="has more than 64 bits"):
+        lockstep.launch(kernel, (1, 1, 1), (1, 1, 1), (out, np.int64(1)))

@@ -37,8 +37,12 @@ PLAIN: dict[str, Callable[[LaneValue, LaneValue], LaneValue]] = {
 """Operators of two numbers, without a look at anything else."""
 
 
-def _constant(scope: Scope, node: ast.Constant) -> Expression:
-    value = constant(node.value)
+def _literal(scope: Scope, node: ast.expr, number: Any) -> Expression:
+    """A constant; one of more than 64 bits is refused where it runs, as Numba drops dead code."""
+    if type(number) is int and not -(2**63) <= number < 2**64:
+        said = f"{ast.unparse(node)} has more than 64 bits"
+        return lambda frame, mask: scope.refuse(node, said, "Use smaller integers, or floats.")
+    value = constant(number)
     return lambda frame, mask: value
 
 
@@ -170,8 +174,7 @@ def _tuple(scope: Scope, node: ast.Tuple) -> Expression:
 def _binary(scope: Scope, node: ast.BinOp) -> Expression:
     literal = folded(node)
     if literal is not None:
-        value = constant(literal)
-        return lambda frame, mask: value
+        return _literal(scope, node, literal)
     left, right = scope.expression(node.left), scope.expression(node.right)
     exponent = _literal_int(node.right)
     if isinstance(node.op, ast.Pow) and exponent is not None:
@@ -250,8 +253,7 @@ def _literal_int(node: ast.expr) -> int | None:
 def _unary(scope: Scope, node: ast.UnaryOp) -> Expression:
     literal = folded(node)
     if literal is not None:
-        value = constant(literal)
-        return lambda frame, mask: value
+        return _literal(scope, node, literal)
     operand, apply = scope.expression(node.operand), UNARY[type(node.op)]
 
     def run(frame: Frame, mask: Mask) -> LaneValue:
@@ -382,7 +384,7 @@ def _named(scope: Scope, node: ast.NamedExpr) -> Expression:
 
 EXPRESSIONS.update(
     {
-        ast.Constant: _constant,
+        ast.Constant: lambda scope, node: _literal(scope, node, node.value),
         ast.Name: _name,
         ast.Attribute: _attribute,
         ast.Tuple: _tuple,

@@ -130,6 +130,10 @@ def _blocks(ordered: Ints, width: int, block_bytes: int) -> Ints:
     """Distinct aligned blocks that each row of ordered addresses touches."""
     shift = block_bytes.bit_length() - 1
     first = ordered >> shift
+    within = width <= block_bytes and width & (width - 1) == 0
+    if within and not np.bitwise_or.reduce(ordered, axis=None) & (width - 1):
+        alone: Ints = (first[:, 1:] != first[:, :-1]).sum(axis=1) + 1  # no lane spans two blocks
+        return alone
     last = (ordered + (width - 1)) >> shift
     # `first` and `last` both rise along the lanes: a lane adds what lies past the lane before
     fresh = last[:, 1:] - np.maximum(first[:, 1:] - 1, last[:, :-1])

@@ -11,6 +11,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -184,6 +185,7 @@ def _atomic(statement: Any, typemap: Mapping[str, Any], parameters: Sequence[str
     return None
 
 
+@lru_cache(maxsize=256)
 def shared_bytes(types: Any) -> int:
     """Bytes of the shared arrays that a kernel and its device functions declare, without gaps."""
     total = 0

@@ -1,6 +1,7 @@
-"""Numba's own tests through the plug: a part of them always, all of them with the slow tests."""
+"""Numba's own tests through the plug: a part of them always, all of them with SMEMNB_SUITES=1."""
 
 import importlib.util
+import os
 
 import pytest
 
@@ -89,6 +90,8 @@ def test_warp_operations():
 @pytest.mark.parametrize("suite", FOLDERS)
 def test_suite(suite):
     """All tests that pass under Numba's simulator pass, or are an exception with its reason."""
+    if not os.environ.get("SMEMNB_SUITES"):
+        pytest.skip("takes ten minutes; SMEMNB_SUITES=1 runs it")
     needed(suite)
     baseline = run_suite(suite, simulator=True)
     plug = run_suite(suite, simulator=False, leave_out=exceptions(suite).left_out)

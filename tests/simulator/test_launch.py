@@ -1,6 +1,5 @@
 """Launches: what is refused and in which words, what is copied back, what stays untouched."""
 
-
 import numpy as np
 import pytest
 from numba import cuda, float32

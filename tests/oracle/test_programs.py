@@ -12,7 +12,7 @@ from oracle.programs import vocabulary as words
 from oracle.programs.writing import Program
 
 QUICK = 40
-MORE = 640
+MORE = 160
 
 
 def differences(first: int, last: int) -> list[str]:

@@ -61,6 +61,20 @@ def _fetch_elements(count: int) -> Any:
     return fetch
 
 
+def _all_or_none(fetch: Any, count: int) -> Any:
+    """At the edge of a: a thread's loads share their k, so all of them are there or none."""
+
+    @device
+    def some(array, at, step, ahead, there):
+        if there > uint32(0):
+            fetch(array, at, step, ahead)
+        else:
+            for line in range(count):
+                put(ahead, line, 0, (float32(0), float32(0), float32(0), float32(0)))
+
+    return some
+
+
 def a_by_quads(tiling: Tiling) -> Loads:
     """Four k of one row per load; turned on the way into the tile."""
     count, across, pitch_k = tiling.quads[0], tiling.depth // QUAD, tiling.a_pitch
@@ -73,20 +87,12 @@ def a_by_quads(tiling: Tiling) -> Loads:
         return row, k, uint32(down * pitch), uint32(k * pitch_k + row)
 
     @device
-    def some(array, at, step, ahead, there):
-        if there > uint32(0):
-            fetch(array, at, step, ahead)
-        else:
-            for line in range(count):
-                put(ahead, line, 0, (float32(0), float32(0), float32(0), float32(0)))
-
-    @device
     def stage(tile, ahead, to):
         for line in range(count):
             for part in range(4):
                 store1(tile, to + (line * down + part * pitch_k), ahead[line, part])
 
-    return Loads(place, fetch, some, stage)
+    return Loads(place, fetch, _all_or_none(fetch, count), stage)
 
 
 def a_by_elements(tiling: Tiling) -> Loads:
@@ -101,20 +107,12 @@ def a_by_elements(tiling: Tiling) -> Loads:
         return row, k, uint32(down * pitch), uint32(k * pitch_k + row)
 
     @device
-    def some(array, at, step, ahead, there):
-        if there > uint32(0):
-            fetch(array, at, step, ahead)
-        else:
-            for line in range(count):
-                put(ahead, line, 0, (float32(0), float32(0), float32(0), float32(0)))
-
-    @device
     def stage(tile, ahead, to):
         for line in range(count):
             for part in range(4):
                 store1(tile, to + (line * 4 + part) * down, ahead[line, part])
 
-    return Loads(place, fetch, some, stage)
+    return Loads(place, fetch, _all_or_none(fetch, count), stage)
 
 
 def b_by_quads(tiling: Tiling) -> Loads:

@@ -279,8 +279,8 @@ def test_text_of_zero_requests():
 
 def test_functions():
     """Lines of a device function come after the kernel's and carry its name."""
-    first = site(STORE, "a[i]", "load", function="helper", file="one.py")
-    second = site(STORE, "a[i]", "load", function="helper", file="two.py")
+    first = site(STORE, "a[i]", "load", function="helper", file="<one>")
+    second = site(STORE, "a[i]", "load", function="helper", file="<two>")
     trace = turned(counts=(on_shared(first, TILE), on_shared(second, TILE), *COUNTS))
     assert [row.function for row in trace.lines] == ["turn"] * 4 + ["helper", "helper (2)"]
     assert trace.line(STORE, "helper")[0].access == "load a[i] (tile)"

@@ -92,6 +92,8 @@ def measure(address: Ints, *, width: int, active: Bools | None = None) -> Counts
     shape = address.shape[:-1]
     rows = address.reshape(-1, WARP_LANES)
     mask = None if active is None else active.reshape(-1, WARP_LANES)
+    if mask is not None and 4 * np.count_nonzero(mask) < mask.size:
+        return Counts(*(count.reshape(shape) for count in _sparse(rows, width, mask)))
     if len(rows) <= _CHUNK_ROWS:
         return Counts(*(count.reshape(shape) for count in _chunk(rows, width, mask)))
     out = np.empty((2, len(rows)), np.int64)
@@ -109,6 +111,39 @@ def _chunk(rows: Ints, width: int, mask: Bools | None) -> tuple[Ints, Ints]:
     touched = _blocks(rows, width, SECTOR_BYTES)
     needed = -(distinct * -width // SECTOR_BYTES)
     return (touched, needed) if some is None else (touched * some, needed * some)
+
+
+def _sparse(rows: Ints, width: int, mask: Bools) -> tuple[Ints, Ints]:
+    """Sectors and ideal of each row where few lanes are active: work for these alone."""
+    counts = np.zeros((2, len(rows)), np.int64)
+    lanes = np.flatnonzero(mask)
+    if not len(lanes):
+        return counts[0], counts[1]
+    row, address = lanes // WARP_LANES, rows.reshape(-1)[lanes]
+    new_row = np.diff(row, prepend=-1) > 0
+    begins = np.flatnonzero(new_row)
+    if (~new_row[1:] & (address[1:] < address[:-1])).any():
+        address = _sorted_within(row, address)
+    fresh = new_row.copy()
+    fresh[1:] |= address[1:] != address[:-1]
+    distinct = np.add.reduceat(fresh, begins, dtype=np.int64)
+    first, last = address // SECTOR_BYTES, (address + (width - 1)) // SECTOR_BYTES
+    before = first - 1  # a lane adds the sectors past `before`
+    before[1:] = np.where(new_row[1:], before[1:], np.maximum(before[1:], last[:-1]))
+    touched = np.add.reduceat(last - before, begins)
+    counts[:, row[begins]] = touched, -(distinct * -width // SECTOR_BYTES)
+    return counts[0], counts[1]
+
+
+def _sorted_within(row: Ints, address: Ints) -> Ints:
+    """The addresses sorted within each row; rows are in order already."""
+    least = address.min()
+    span = int(address.max() - least) + 1
+    if span > 2**62 // (int(row[-1]) + 1):
+        ordered: Ints = address[np.lexsort((address, row))]
+    else:
+        ordered = np.sort(row * span + (address - least)) - row * span + least
+    return ordered
 
 
 def _ordered(rows: Ints, mask: Bools | None) -> tuple[Ints, Bools | None]:

@@ -104,6 +104,24 @@ def test_many_requests(rows):
     assert got.sectors.dtype == got.ideal.dtype == np.int64
 
 
+@pytest.mark.parametrize("width", [1, 2, 4, 12, 16, 48])
+@pytest.mark.parametrize("order", ["rising", "any", "far apart"])
+def test_few_lanes(width, order):
+    """Requests of a divergent loop: few lanes of each row, none of some rows."""
+    random = np.random.default_rng(width)
+    address = random.integers(0, 400, (300, 32)) * random.choice([1, width])
+    if order == "rising":
+        address.sort(axis=1)
+    elif order == "far apart":
+        address[::7] += 2**61
+    active = random.random((300, 32)) < random.choice([0, 0.05, 0.3], (300, 1))
+    assert active.mean() < 0.25 and not active.any(axis=1).all()
+    got = sector.measure(address, width=width, active=active)
+    rows = list(zip(address.tolist(), active.tolist(), strict=True))
+    assert got.sectors.tolist() == [slow_blocks(*row, width, 32) for row in rows]
+    assert got.ideal.tolist() == [slow_ideal(*row, width) for row in rows]
+
+
 @pytest.mark.parametrize(
     "error, message, address, how",
     [

@@ -149,9 +149,13 @@ class KernelArray(Selectable):
             zip(index, self.shape, self.strides, strict=False)
         ):
             if isinstance(at, np.ndarray):
-                if (at.view(f"u{at.itemsize}") >= extent).any():
-                    at, ok = self.inside(batch, index, axis, mask, site)
-                    inside = ok if inside is None else inside & ok
+                beyond = at.view(f"u{at.itemsize}") >= extent
+                if beyond.any():
+                    if not (beyond & mask).any():  # lanes that have left go anywhere
+                        at = np.where(beyond, 0, at.astype(np.int64, copy=False))
+                    else:
+                        at, ok = self.inside(batch, index, axis, mask, site)
+                        inside = ok if inside is None else inside & ok
                 elif at.dtype != np.int64:
                     at = at.astype(np.int64)
             elif not 0 <= (at := int(at)) < extent:

@@ -67,6 +67,7 @@ class Counting(Watcher):
         self._tallies: dict[Any, _Tally] = {}
         self._launch: Launch | None = None
         self._batch: Batch | None = None
+        self._masks = _Masks()
 
     def start(self, launch: Launch) -> None:
         """Remember the launch."""
@@ -84,7 +85,7 @@ class Counting(Watcher):
         tally = self._tallies.get(key)
         if tally is None:
             tally = self._tallies[key] = _Tally(event.site, array, event.kind, event.width)
-        rows = _rows_of(event, batch)
+        rows = _rows_of(event, batch, self._masks)
         if not len(rows.address):
             return
         tally.rows.append(rows)
@@ -118,18 +119,17 @@ class Counting(Watcher):
         address, active, block, warp = tally.worst
         lanes = np.ones(32, bool) if active is None else active
         return WorstRequest(
-            tuple(int(a) if on else 0 for a, on in zip(address, lanes, strict=True)),
-            tuple(bool(on) for on in lanes),
+            tuple(np.where(lanes, address, 0).tolist()),
+            tuple(lanes.tolist()),
             self._launch.block_of(block),
             warp,
         )
 
 
-def _rows_of(event: Access, batch: Batch) -> _Rows:
+def _rows_of(event: Access, batch: Batch, masks: _Masks) -> _Rows:
     """The event as one row per request, without repeating rows that blocks or warps share."""
     offset, active = event.offset, event.active
     count, warps, lanes = batch.shape
-    whole = active.size == 1  # one mask for all lanes: EVERY_LANE
     blocks = max(offset.shape[0], active.shape[0])
     rows = max(offset.shape[1], active.shape[1])
     shape = (blocks, rows, lanes)
@@ -138,14 +138,34 @@ def _rows_of(event: Access, batch: Batch) -> _Rows:
         address = np.broadcast_to(address, shape)
     weight = (count // blocks) * (warps // rows) * batch.weight
     address = address.reshape(-1, lanes)
-    if whole:
+    if active.size == 1:  # one mask for all lanes: EVERY_LANE
         return _Rows(address, None, weight, batch.first, rows)
-    mask = np.broadcast_to(active, shape).reshape(-1, lanes)
-    kept = np.flatnonzero(mask.any(axis=1))
-    if 2 * len(kept) > len(mask):
+    mask, kept = masks.of(active, shape)
+    if kept is None:
         return _Rows(address, mask, weight, batch.first, rows)
-    # in late rounds of a divergent loop most warps have left it
-    return _Rows(address[kept], mask[kept], weight, batch.first, rows, kept)
+    return _Rows(address[kept], mask, weight, batch.first, rows, kept)
+
+
+class _Masks:
+    """The rows of the mask last seen: most accesses have the mask of the one before."""
+
+    def __init__(self) -> None:
+        self._active: Array | None = None
+        self._shape: tuple[int, ...] = ()
+
+    def of(self, active: Array, shape: tuple[int, ...]) -> tuple[Array, Array | None]:
+        """Active lanes of the rows that have some, and the places of these rows (None: all).
+
+        In late rounds of a divergent loop most warps have left it; as long as half are there, all
+        rows are kept.
+        """
+        if active is not self._active or shape != self._shape:
+            mask = active if active.shape == shape else np.broadcast_to(active, shape)
+            mask = mask.reshape(-1, shape[-1])
+            kept = np.flatnonzero(np.packbits(mask).view(np.uint32))
+            self._rows = (mask, None) if 2 * len(kept) > len(mask) else (mask[kept], kept)
+            self._active, self._shape = active, shape
+        return self._rows
 
 
 def _measure(tally: _Tally) -> None:
@@ -162,7 +182,7 @@ def _measure(tally: _Tally) -> None:
         tally.add("requests", weight.sum())
         tally.add("lanes", weight.sum() * 32)
     else:
-        lanes = active.sum(axis=1)
+        lanes = np.bitwise_count(np.packbits(active).view(np.uint32))
         tally.add("requests", weight[lanes > 0].sum())
         tally.add("lanes", lanes @ weight)
     if tally.array.space == "shared":
@@ -182,12 +202,8 @@ def _keep_worst(
     known = tally.worst[2:] if tally.worst is not None and most == tally.most else None
     if known is not None and known <= (min(part.block for part in parts), 0):
         return
-    rows = np.flatnonzero(order == most)
-    block, warp = _origins(parts, rows)
-    first = int(np.lexsort((warp, block))[0])
-    origin = int(block[first]), int(warp[first])
-    if known is None or origin < known:
-        at = int(rows[first])
+    at, *origin = _first_origin(parts, np.flatnonzero(order == most))
+    if known is None or tuple(origin) < known:
         tally.most = most
         tally.worst = (address[at], None if active is None else active[at], *origin)
 
@@ -201,6 +217,16 @@ def _joined_masks(parts: list[_Rows]) -> Array | None:
             for part in parts
         ]
     )
+
+
+def _first_origin(parts: list[_Rows], rows: Array) -> tuple[int, int, int]:
+    """Which of these rows comes first: the row, its block and its warp."""
+    if len(parts) == 1 and parts[0].kept is None:
+        block, warp = divmod(int(rows[0]), parts[0].warps)
+        return int(rows[0]), block + parts[0].block, warp
+    blocks, warps = _origins(parts, rows)
+    first = int(np.lexsort((warps, blocks))[0])
+    return int(rows[first]), int(blocks[first]), int(warps[first])
 
 
 def _origins(parts: list[_Rows], rows: Array) -> tuple[Array, Array]:

@@ -151,16 +151,18 @@ class Orders(Watcher):
             written = any(event.kind != "load" for event in before + now)
             if not (before and now and written):
                 continue
-            near = before[-NEAR:], now[:NEAR]  # as a rule they meet at once
-            if self._share_a_cell(*near) or self._share_a_cell(before, now):
+            near = before[-NEAR:], now[:NEAR]  # as a rule they meet at once, in the first block
+            if self._share_a_cell(*near, only_first=True) or self._share_a_cell(before, now):
                 return True
         return False
 
-    def _share_a_cell(self, before: list[Access], now: list[Access]) -> bool:
+    def _share_a_cell(
+        self, before: list[Access], now: list[Access], only_first: bool = False
+    ) -> bool:
         both = before + now
         grain = math.gcd(*(event.unit for event in both))
         alike = all(e.offset.shape[0] == 1 and e.active.shape[0] == 1 for e in both)
-        blocks = 1 if alike else self._batch.count
+        blocks = 1 if alike or only_first else self._batch.count
         flat = [
             [self._flat(cell, grain, blocks) for event in events for cell in event.cells(grain)]
             for events in (before, now)
@@ -173,9 +175,9 @@ class Orders(Watcher):
         """Cells, their threads, and whether they are written."""
         shape = (blocks, *self._batch.shape[1:])
         block = np.arange(blocks, dtype=np.int64).reshape(-1, 1, 1) << 42
-        cell = event.address // grain + block
+        cell = event.address[:blocks] // grain + block
         thread = np.arange(shape[1] * 32).reshape(1, -1, 32)
-        active = np.broadcast_to(event.active & self._launch.live, shape)
+        active = np.broadcast_to((event.active & self._launch.live)[:blocks], shape)
         return (
             np.broadcast_to(cell, shape)[active],
             np.broadcast_to(thread, shape)[active],

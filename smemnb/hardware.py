@@ -1,14 +1,17 @@
 """Numbers of the hardware, with units and sources.
 
 `WARP_LANES`, `BANKS` and so on hold for every NVIDIA GPU since compute capability (cc) 7.0.
-What differs between architectures is in `limits(cc)`.
+What differs between architectures is in `limits(cc)`, what differs between GPUs of one
+architecture (how many SMs, clocks, memory) in `chip(name)`.
 
 Sources: CUDA Programming Guide, appendix "Compute Capabilities", table "Technical
 Specifications" (https://docs.nvidia.com/cuda/cuda-programming-guide/); `arch_traits.h` of CCCL
-and `cuda_occupancy.h` of CUDA 13.0, which the tests compare with where they are installed.
+and `cuda_occupancy.h` of CUDA 13.0, which the tests compare with where they are installed. Each
+`Chip` names its own.
 
 **Limits**: cc 12.0 has 24 blocks per SM in the Programming Guide and in what an RTX 5090 reports,
-but 32 in the Blackwell Tuning Guide; 24 is used here.
+but 32 in the Blackwell Tuning Guide; 24 is used here. Boards may run faster than the boost clock
+of their data sheet: use `dataclasses.replace(chip, boost_mhz=...)` with the clock that was read.
 """
 
 from __future__ import annotations
@@ -17,9 +20,10 @@ from dataclasses import dataclass
 from typing import Final
 
 __all__ = ["BANKS", "LINE_BYTES", "SECTOR_BYTES", "WARP_LANES", "WAVEFRONT_BYTES", "WORD_BYTES"]
-__all__ += ["LIMITS", "Limits", "limits"]
+__all__ += ["CHIPS", "FP32_LANES", "LIMITS", "Chip", "Limits", "chip", "limits"]
 
 KB: Final = 1024
+MB: Final = 1024 * KB
 
 WARP_LANES: Final = 32  # threads that run in lockstep
 BANKS: Final = 32  # columns of shared memory that can each serve one word per wavefront
@@ -124,3 +128,162 @@ def limits(cc: tuple[int, int] | str | float) -> Limits:
             f"compute capability {cc!r} is not in the table; known: {known}."
             " Limits of a nearby one are not a safe guess"
         ) from None
+
+
+FP32_LANES: Final = {
+    (7, 0): 64,
+    (7, 5): 64,
+    (8, 0): 64,
+    (8, 6): 128,
+    (8, 9): 128,
+    (9, 0): 128,
+    (10, 0): 128,
+    (12, 0): 128,
+}
+"""float32 multiply-adds that an SM begins per cycle (CUDA Programming Guide, "Arithmetic
+Instructions")."""
+
+
+@dataclass(frozen=True)
+class Chip:
+    """A GPU: what differs between chips of one architecture.
+
+    Attributes:
+        name: as it is called.
+        cc: compute capability.
+        sms: multiprocessors that are switched on.
+        boost_mhz: the clock that the data sheet's FP32 rate belongs to.
+        dram_bytes_per_s: memory rate of the data sheet, reads and writes together.
+        l2_bytes: size of the L2 cache.
+        dram_reached: the highest rate that a copy was seen to reach, None where none is known.
+        l2_bytes_per_cycle: most that L2 hands to all SMs together, None where none is published.
+        source: where the figures come from.
+    """
+
+    name: str
+    cc: tuple[int, int]
+    sms: int
+    boost_mhz: float
+    dram_bytes_per_s: float
+    l2_bytes: int
+    dram_reached: float | None = None
+    l2_bytes_per_cycle: int | None = None
+    source: str = ""
+
+    @property
+    def fp32_lanes(self) -> int:
+        """float32 multiply-adds that an SM begins per cycle."""
+        return FP32_LANES[limits(self.cc).cc]
+
+    @property
+    def cycles_per_s(self) -> float:
+        """The boost clock in Hz."""
+        return self.boost_mhz * 1e6
+
+    @property
+    def flop_per_s(self) -> float:
+        """float32 operations per second, a multiply-add being two.
+
+        >>> f"{chip('H200').flop_per_s / 1e12:.1f} TFLOP/s"
+        '66.9 TFLOP/s'
+        """
+        return 2 * self.fp32_lanes * self.sms * self.cycles_per_s
+
+
+_HOPPER = "132 SMs and 67 TFLOP/s (so 1980 MHz)"
+_A100 = "NVIDIA A100 architecture whitepaper, tables 4 and 5, L2 rate p. 35"
+
+CHIPS: Final = {
+    one.name: one
+    for one in (
+        Chip(
+            name="H200",
+            cc=(9, 0),
+            sms=132,
+            boost_mhz=1980,
+            dram_bytes_per_s=4.8e12,
+            l2_bytes=60 * MB,
+            dram_reached=4.263e12,
+            source=f"NVIDIA H200 data sheet, {_HOPPER}; L2 as the device reports it; reached by"
+            " copy_wide of 1 GiB, driver 580.159.04",
+        ),
+        Chip(
+            name="H100 SXM",
+            cc=(9, 0),
+            sms=132,
+            boost_mhz=1980,
+            dram_bytes_per_s=3.35e12,
+            l2_bytes=50 * MB,
+            source=f"NVIDIA H100 data sheet and architecture whitepaper, {_HOPPER}",
+        ),
+        Chip("A100 40GB", (8, 0), 108, 1410, 1.555e12, 40 * MB, None, 5120, _A100),
+        Chip(
+            "A100 80GB",
+            (8, 0),
+            108,
+            1410,
+            2.039e12,
+            40 * MB,
+            None,
+            5120,
+            f"{_A100}; memory rate of the A100 80GB SXM data sheet",
+        ),
+        Chip(
+            name="T4",
+            cc=(7, 5),
+            sms=40,
+            boost_mhz=1590,
+            dram_bytes_per_s=320e9,
+            l2_bytes=4 * MB,
+            source="NVIDIA T4 data sheet; NVIDIA Turing architecture whitepaper, Tesla T4",
+        ),
+        Chip(
+            name="L4",
+            cc=(8, 9),
+            sms=58,
+            boost_mhz=2040,
+            dram_bytes_per_s=300e9,
+            l2_bytes=48 * MB,
+            source="NVIDIA L4 data sheet and product brief (7424 lanes in 58 SMs)",
+        ),
+        Chip(
+            name="RTX 3090",
+            cc=(8, 6),
+            sms=82,
+            boost_mhz=1695,
+            dram_bytes_per_s=936e9,
+            l2_bytes=6 * MB,
+            source="NVIDIA Ampere GA102 architecture whitepaper, GeForce RTX 3090",
+        ),
+        Chip(
+            name="RTX 4090",
+            cc=(8, 9),
+            sms=128,
+            boost_mhz=2520,
+            dram_bytes_per_s=1.008e12,
+            l2_bytes=72 * MB,
+            source="NVIDIA Ada architecture whitepaper, GeForce RTX 4090",
+        ),
+    )
+}
+"""GPUs whose data sheets were read, by name."""
+
+
+def chip(name: str) -> Chip:
+    """The GPU of this name: "H200", "rtx 4090", or as a device calls itself.
+
+    >>> chip("NVIDIA H200").sms, chip("NVIDIA A100-SXM4-80GB").name
+    (132, 'A100 80GB')
+
+    Raises:
+        ValueError: no figures of it are here; a `Chip` can be made by hand.
+    """
+    said = set(name.upper().replace("-", " ").replace("SXM4", "").split())
+    said = {"SXM" if word.startswith("SXM") or word == "HBM3" else word for word in said}
+    found = [one for one in CHIPS.values() if set(one.name.upper().split()) <= said]
+    if len(found) == 1 and not said & {"LAPTOP", "PCIE", "NVL", "TI", "MIG", "D"}:
+        return found[0]
+    raise ValueError(
+        f"no figures of a chip called {name!r}; known: {', '.join(CHIPS)}."
+        " For others write hardware.Chip(name, cc, sms, boost_mhz, dram_bytes_per_s, l2_bytes)"
+    )

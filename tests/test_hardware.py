@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from smemnb import hardware
-from smemnb.hardware import LIMITS, limits
+from smemnb.hardware import CHIPS, FP32_LANES, LIMITS, chip, limits
 
 KB = 1024
 
@@ -97,6 +97,68 @@ def test_unknown_is_refused(unknown):
 def test_frozen():
     with pytest.raises(FrozenInstanceError):
         limits((9, 0)).blocks_per_sm = 33
+
+
+@pytest.mark.parametrize(
+    "name, tflop_per_s, gb_per_s, l2_mb",
+    [
+        ("H200", 67, 4800, 60),
+        ("H100 SXM", 67, 3350, 50),
+        ("A100 40GB", 19.5, 1555, 40),
+        ("A100 80GB", 19.5, 2039, 40),
+        ("T4", 8.1, 320, 4),
+        ("L4", 30.3, 300, 48),
+        ("RTX 3090", 35.6, 936, 6),
+        ("RTX 4090", 82.6, 1008, 72),
+    ],
+)
+def test_chips_have_their_published_rates(name, tflop_per_s, gb_per_s, l2_mb):
+    """SMs, lanes and clock multiply to the data sheet's FP32 rate, as it is rounded there."""
+    one = CHIPS[name]
+    digits = 0 if tflop_per_s == int(tflop_per_s) else 1
+    assert round(one.flop_per_s / 1e12, digits) == tflop_per_s
+    assert one.dram_bytes_per_s == gb_per_s * 1e9
+    assert one.l2_bytes == l2_mb * KB * KB
+    assert one.source
+    assert one.dram_reached is None or one.dram_reached < one.dram_bytes_per_s
+
+
+def test_every_architecture_has_lanes():
+    assert FP32_LANES.keys() == LIMITS.keys()
+
+
+@pytest.mark.parametrize(
+    "said, name",
+    [
+        ("NVIDIA H200", "H200"),
+        ("h200", "H200"),
+        ("NVIDIA H100 80GB HBM3", "H100 SXM"),
+        ("NVIDIA A100-SXM4-40GB", "A100 40GB"),
+        ("NVIDIA A100-SXM4-80GB", "A100 80GB"),
+        ("Tesla T4", "T4"),
+        ("NVIDIA L4", "L4"),
+        ("NVIDIA GeForce RTX 3090", "RTX 3090"),
+        ("NVIDIA GeForce RTX 4090", "RTX 4090"),
+    ],
+)
+def test_chips_by_the_name_of_a_device(said, name):
+    assert chip(said).name == name
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "",
+        "NVIDIA L40",
+        "NVIDIA H100 PCIe",
+        "NVIDIA GeForce RTX 4090 Laptop GPU",
+        "A100",
+        "H200 NVL",
+    ],
+)
+def test_other_chips_are_not_guessed(said):
+    with pytest.raises(ValueError, match=r"known: H200, H100 SXM, A100 40GB.* hardware\.Chip\("):
+        chip(said)
 
 
 def nvidia_header(name):

@@ -132,7 +132,9 @@ def _add_trace(commands: Commands) -> None:
 
 def _add_bench(commands: Commands) -> None:
     parser = commands.add_parser(
-        "bench", help="measure smemnb itself: bench engine", add_help=False
+        "bench",
+        help="times of the ladders on a GPU, beside libraries; tables and charts of them",
+        add_help=False,
     )
     parser.set_defaults(run=_bench, passes_on=True)
 
@@ -187,6 +189,6 @@ def _trace(options: argparse.Namespace, rest: list[str]) -> int:
 
 
 def _bench(options: argparse.Namespace, rest: list[str]) -> int:
-    from ..measure import bench
+    from .bench import main as bench
 
-    return int(bench.main(rest))
+    return bench(rest)

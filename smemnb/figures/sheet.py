@@ -19,7 +19,18 @@ import numpy as np
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-__all__ = ["ACCENT", "FAINT", "GRID", "GROUND", "INK", "Sheet", "ink_on", "painted", "shade"]
+__all__ = [
+    "ACCENT",
+    "FAINT",
+    "GRID",
+    "GROUND",
+    "INK",
+    "Sheet",
+    "ink_on",
+    "painted",
+    "painted_svg",
+    "shade",
+]
 
 INK: Final = "#1b1b1b"
 FAINT: Final = "#6b6b6b"
@@ -162,6 +173,16 @@ class Sheet:
             parse_math=False,
         )
 
+    def svg(self) -> bytes:
+        """The sheet as SVG, letters as text, with no date and no name of a program in it."""
+        from matplotlib.backends.backend_svg import FigureCanvasSVG
+
+        out = io.BytesIO()
+        nothing = dict.fromkeys(("Date", "Creator", "Format", "Type"))
+        canvas: Any = FigureCanvasSVG(self._canvas.figure)
+        canvas.print_svg(out, metadata=nothing)
+        return out.getvalue()
+
     def png(self) -> bytes:
         """The sheet as PNG of few colours, with no date and no name of a program in it."""
         from PIL import Image
@@ -191,15 +212,31 @@ def _palette(seen: Image, used: set[str]) -> Image:
 
 def painted(width: int, height: int, paint: Callable[[Sheet], None], *, above: int = 0) -> bytes:
     """The PNG of a sheet after `paint` drew on it, whatever settings and styles the reader has."""
+    with _own_style():
+        sheet = Sheet(width, height, above)
+        paint(sheet)
+        return sheet.png()
+
+
+def painted_svg(width: int, height: int, paint: Callable[[Sheet], None]) -> bytes:
+    """The same as SVG."""
+    with _own_style() as settings:
+        settings["svg.fonttype"], settings["svg.hashsalt"] = "none", "smemnb"
+        sheet = Sheet(width, height)
+        paint(sheet)
+        return sheet.svg()
+
+
+@contextmanager
+def _own_style() -> Iterator[Any]:
+    """matplotlib's own settings, to be changed within the context."""
     with _quiet():
         import matplotlib
         import matplotlib.font_manager
 
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
-        sheet = Sheet(width, height, above)
-        paint(sheet)
-        return sheet.png()
+        yield matplotlib.rcParams
 
 
 @contextmanager

@@ -1,0 +1,155 @@
+"""Bars with their spread and a mark, in panels one under the other: measured times of ladders.
+
+    bar_chart    panels of bars as a `Drawing`
+    picture      the same as PNG or SVG, for a file
+
+A bar's length is its value; the thin line at its end reaches from the lower to the upper quartile;
+the upright tick is its bound. A dashed line crosses a panel at a value that all bars stand beside.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Final
+
+from .drawing import Drawing
+from .sheet import ACCENT, FAINT, GRID, INK, Sheet, painted, painted_svg
+
+__all__ = ["Bar", "Panel", "bar_chart", "picture"]
+
+WIDTH, LEFT, RIGHT = 760, 190, 90
+ROW, HEAD, FOOT = 19, 48, 26
+FILLS: Final = {
+    "rung": "#5b7fa8",
+    "choice": "#123570",
+    "limit": "#a59c74",
+    "library": "#c9b26a",
+}
+"""Kind of a bar -> its colour."""
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One value with its quartiles; `mark` is its bound, in the unit of the panel."""
+
+    label: str
+    value: float
+    low: float
+    high: float
+    kind: str = "rung"
+    mark: float | None = None
+
+
+@dataclass(frozen=True)
+class Panel:
+    """Bars of one unit; `lines` are values that cross all of them, with their names."""
+
+    title: str
+    unit: str
+    bars: tuple[Bar, ...]
+    lines: tuple[tuple[str, float], ...] = ()
+
+    @property
+    def top(self) -> float:
+        """The largest value that must fit."""
+        marks = [bar.mark for bar in self.bars if bar.mark is not None]
+        return max([bar.high for bar in self.bars] + marks + [value for _, value in self.lines])
+
+    def __str__(self) -> str:
+        values = ", ".join(f"{bar.label} {bar.value:.4g}" for bar in self.bars)
+        return f"{self.title}, {self.unit}: {values}"
+
+
+def bar_chart(panels: Sequence[Panel], source: str) -> Drawing:
+    """Panels as a drawing; `source` says where the values were measured.
+
+    Raises:
+        ValueError: there is no panel, or one without bars.
+    """
+    _drawable(panels)
+    text = "\n".join([*map(str, panels), source])
+    titles = "; ".join(panel.title for panel in panels)
+    return Drawing(
+        text, f"Bar chart of {titles} ({source}).", WIDTH, partial(picture, panels, source)
+    )
+
+
+def picture(panels: Sequence[Panel], source: str, form: str = "png") -> bytes:
+    """The picture as "png" or "svg".
+
+    Raises:
+        ValueError: there is no panel, one without bars, or another form.
+    """
+    _drawable(panels)
+    if form not in ("png", "svg"):
+        raise ValueError(f"a chart is png or svg, not {form!r}")
+    height = sum(_height(panel) for panel in panels) + FOOT
+    draw = painted if form == "png" else painted_svg
+    return draw(WIDTH, height, partial(_paint, panels, source))
+
+
+def _drawable(panels: Sequence[Panel]) -> None:
+    if not panels or not all(panel.bars for panel in panels):
+        raise ValueError("a chart needs at least one panel, and each panel at least one bar")
+
+
+def _height(panel: Panel) -> int:
+    return HEAD + ROW * len(panel.bars) + 10
+
+
+def _paint(panels: Sequence[Panel], source: str, sheet: Sheet) -> None:
+    y = 0
+    for panel in panels:
+        _paint_panel(panel, sheet, y)
+        y += _height(panel)
+    legend = "thin line: quartiles"
+    if any(bar.mark is not None for panel in panels for bar in panel.bars):
+        legend += "; tick: bound"
+    sheet.write(LEFT, y + FOOT / 2 - 2, f"{source}; {legend}", size=10, colour=FAINT, align="left")
+
+
+def _paint_panel(panel: Panel, sheet: Sheet, y: int) -> None:
+    room = WIDTH - LEFT - RIGHT
+    scale = room / panel.top
+    first, last = y + HEAD, y + HEAD + ROW * len(panel.bars)
+    sheet.write(LEFT, y + 16, panel.title, size=12, bold=True, align="left")
+    steps = _steps(panel.top)
+    ends = [(LEFT + step * scale, first - 4.0, LEFT + step * scale, last + 2.0) for step in steps]
+    sheet.lines(ends, colour=GRID, below=True)
+    for step in steps:
+        sheet.write(LEFT + step * scale, first - 12, f"{step:g}", size=9, colour=FAINT)
+    sheet.write(LEFT + room + 12, first - 12, panel.unit, size=9, colour=FAINT, align="left")
+    for row, bar in enumerate(panel.bars):
+        _paint_bar(bar, sheet, first + row * ROW, scale)
+    for name, value in panel.lines:
+        x = LEFT + value * scale
+        dashes = [(x, float(at), x, at + 4.0) for at in range(first, last, 8)]
+        sheet.lines(dashes, colour=ACCENT)
+        sheet.write(
+            x, y + 30, name, size=9, colour=ACCENT, align="right" if x > WIDTH / 2 else "left"
+        )
+
+
+def _paint_bar(bar: Bar, sheet: Sheet, y: int, scale: float) -> None:
+    middle = y + ROW / 2
+    sheet.write(LEFT - 8, middle, bar.label, size=10, align="right")
+    sheet.box(LEFT, y + 3, bar.value * scale, ROW - 6, fill=FILLS[bar.kind])
+    quartiles = (LEFT + bar.low * scale, middle, LEFT + bar.high * scale, middle)
+    sheet.lines([quartiles], colour=INK, thick=1.5)
+    if bar.mark is not None:
+        x = LEFT + bar.mark * scale
+        sheet.lines([(x, y + 1, x, y + ROW - 1)], colour=ACCENT, thick=1.5)
+    sheet.write(WIDTH - RIGHT + 12, middle, f"{bar.value:.4g}", size=10, align="left")
+
+
+def _steps(top: float) -> list[float]:
+    """Round values along the axis, at most six and 0.
+
+    >>> _steps(4300.0), _steps(1.07)
+    ([0.0, 1000.0, 2000.0, 3000.0, 4000.0], [0.0, 0.2, 0.4, 0.6, 0.8, 1.0])
+    """
+    power = 10.0 ** len(str(int(top))) / 100 if top >= 1 else 0.01
+    step = next(power * times for times in (1, 2, 5, 10, 20, 50, 100) if top / (power * times) <= 6)
+    return [round(step * number, 10) for number in range(int(top / step) + 1)]

@@ -1,0 +1,137 @@
+"""What `smemnb bench transpose|matmul|all|overhead` does, from a wish to results on a GPU."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from ..results import Results, Row, table
+from ..results.store import reserve, save
+from . import libraries, provenance
+from .ahead import Ahead
+from .case import plan
+from .device import sweep
+from .overhead import overheads
+from .run import Setting
+from .session import Keeping, measured
+from .timing import GpuClock
+
+__all__ = ["Wish", "bar", "measure"]
+
+BAR = 24
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is asked for; `case.plan` and `libraries.found` say what the words mean."""
+
+    operations: Sequence[str]
+    overhead: bool
+    sizes: Sequence[str] = ()
+    itemsizes: Sequence[int] = ()
+    rungs: Sequence[str] = ()
+    against: Sequence[str] = ()
+    flushed: bool = True
+    quick: bool = False
+    seconds: float = float("inf")
+    processes: int | None = None
+    command: str = ""
+
+
+def measure(wish: Wish, *, out: Path | None, force: bool) -> Results:
+    """Measure on the GPU of this process; print tables as they come, keep the file as it grows.
+
+    Raises:
+        SmemnbError: a wish that cannot be meant so, or a file that cannot be written. Nothing was
+            measured.
+    """
+    cases = plan(
+        wish.operations,
+        sizes=wish.sizes,
+        itemsizes=wish.itemsizes,
+        rungs=wish.rungs,
+        quick=wish.quick,
+    )
+    there, said = libraries.found(wish.against)
+    if out is not None:
+        reserve(out, force=force)
+    size = 2 * provenance.gpu().l2_bytes
+    l2 = (
+        "left as it is: resident"
+        if not wish.flushed
+        else (f"flushed: {size >> 20} MiB of other data read before each launch")
+    )
+    base = provenance.origin(wish.command, said, l2)
+    print("\n".join(table.origin_lines(base)), flush=True)
+    between: Callable[[], object] = sweep(size) if wish.flushed else lambda: None
+    setting = Setting(GpuClock(), there, wish.against, between)
+    if wish.quick:
+        setting = replace(setting, least=5, most=5)
+    with _progress() as progress, Ahead(cases, wish.processes) as kernels:
+        keeping = Keeping(
+            keep=(lambda results: None) if out is None else partial(save, path=out),
+            show=_show,
+            clocks=provenance.clocks,
+            progress=progress,
+        )
+        hosts = partial(overheads, there) if wish.overhead else None
+        results = measured(
+            cases, setting, base, keeping, kernels=kernels, overheads=hosts, seconds=wish.seconds
+        )
+    _epilogue(results, out)
+    return results
+
+
+def bar(done: int, number: int, words: str) -> str:
+    """A progress bar.
+
+    >>> bar(1, 4, "transpose 64 x 64")
+    '[######                  ] 1/4 transpose 64 x 64'
+    """
+    filled = BAR * done // max(number, 1)
+    return f"[{'#' * filled}{' ' * (BAR - filled)}] {done}/{number} {words}"
+
+
+def _show(rows: Sequence[Row]) -> None:
+    _wipe()
+    print()
+    print("\n".join(table.case_lines(rows)), flush=True)
+
+
+def _epilogue(results: Results, out: Path | None) -> None:
+    if results.overheads:
+        print()
+        print("\n".join(table.overhead_lines(results.overheads)))
+    print(f"\n{table.clock_words(results.clocks)}")
+    if not results.finished:
+        print("the run ended early: what is above was measured, the rest is missing")
+    if out is not None:
+        print(f"results: {out}")
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int, str], object]]:
+    """A progress bar on a terminal, nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda done, number, words: None
+        return
+
+    def drawn(done: int, number: int, words: str) -> None:
+        _wipe()
+        sys.stderr.write(bar(done, number, words)[:78])
+        sys.stderr.flush()
+
+    try:
+        yield drawn
+    finally:
+        _wipe()
+
+
+def _wipe() -> None:
+    if sys.stderr.isatty():
+        sys.stderr.write("\r" + " " * 79 + "\r")
+        sys.stderr.flush()

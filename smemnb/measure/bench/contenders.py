@@ -1,0 +1,120 @@
+"""From a name of the ladder to a launch on given arrays: the one place that knows the kernels.
+
+Arrays may be device arrays, or stand-ins of the same shape, strides and dtype without memory
+(`stand_ins`): enough to choose a kernel and to compile it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...errors import SmemnbError
+from ...kernels.matmul import ladder as products
+from ...kernels.transpose import ladder as transposes
+from .case import CHOICE, Case
+
+__all__ = ["Launch", "copy", "dtype", "launch", "stand_ins"]
+
+_DTYPES = {1: np.uint8, 2: np.uint16, 4: np.float32, 8: np.uint64, 16: np.uint64}
+COPY_COLS = 4096
+
+
+@dataclass(frozen=True)
+class Launch:
+    """A kernel, its grid and block, and its arguments."""
+
+    kernel: Any
+    grid: tuple[int, int]
+    block: tuple[int, int]
+    args: tuple[Any, ...]
+
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+        return str(self.kernel.__name__)
+
+    @property
+    def types(self) -> tuple[Any, ...]:
+        """Numba's types of the arguments."""
+        return tuple(self.kernel.typeof_pyval(value) for value in self.args)
+
+    def starter(self) -> Callable[[], None]:
+        """What launches it, with the configuration made once."""
+        configured = self.kernel[self.grid, self.block]
+        return lambda: configured(*self.args)
+
+    def needs(self) -> tuple[int | None, int | None]:
+        """Registers and bytes of local memory per thread; None where nothing was compiled."""
+        made = self.kernel.overloads.get(self.types)
+        try:
+            return int(made.regs_per_thread), int(made.local_mem_per_thread)
+        except (AttributeError, SmemnbError):  # run by the engine, not compiled
+            return None, None
+
+
+def dtype(case: Case) -> np.dtype[Any]:
+    """The type under which the kernels move the case's elements."""
+    return np.dtype(_DTYPES[case.itemsize])
+
+
+def stand_ins(case: Case) -> tuple[Any, ...]:
+    """`out` and the inputs of a case, without memory for their elements."""
+    if case.operation == "transpose":
+        rows, cols = case.shape
+        extents = [(cols, rows), (rows, cols)]
+    else:
+        rows, cols, depth = case.shape
+        extents = [(rows, cols), (rows, depth), (depth, cols)]
+    kind = dtype(case)
+    parts = case.itemsize // kind.itemsize
+    found = []
+    for high, wide in extents:
+        strides = ((wide + case.spare) * case.itemsize, kind.itemsize)
+        shape = (high, wide * parts)
+        found.append(np.lib.stride_tricks.as_strided(np.empty(1, kind), shape, strides))
+    return tuple(found)
+
+
+def launch(case: Case, name: str, arrays: tuple[Any, ...]) -> Launch:
+    """The launch of a rung, or of the choice, on `out` and the inputs.
+
+    Raises:
+        SmemnbError: the rung does not take these arrays.
+    """
+    return (_transpose if case.operation == "transpose" else _product)(case, name, arrays)
+
+
+def copy(out: Any, inp: Any) -> Launch:
+    """The copy that is a transpose's limit, on float32 matrices of whole rows."""
+    return Launch(
+        transposes.COPY.kernel, transposes.COPY.grid(*inp.shape), transposes.COPY.block, (out, inp)
+    )
+
+
+def _transpose(case: Case, name: str, arrays: tuple[Any, ...]) -> Launch:
+    if name == CHOICE:
+        rung = transposes.fastest(*arrays)
+    else:
+        rung = next(one for one in transposes.LADDER if one.name == name)
+        _fits(rung, name, arrays)
+    return Launch(rung.kernel, rung.grid(*case.shape), rung.block, arrays)
+
+
+def _product(case: Case, name: str, arrays: tuple[Any, ...]) -> Launch:
+    scaled = (*arrays, np.float32(1), np.float32(0))
+    if name == CHOICE:
+        fit = products.fastest(*arrays)
+        return Launch(fit.kernel, fit.grid, fit.block, scaled)
+    rung = next(one for one in products.LADDER if one.name == name)
+    _fits(rung, name, arrays)
+    rows, cols, _ = case.shape
+    return Launch(rung.kernel, rung.grid(rows, cols), rung.block, scaled if rung.scaled else arrays)
+
+
+def _fits(rung: Any, name: str, arrays: tuple[Any, ...]) -> None:
+    if not rung.fits(*arrays):
+        raise SmemnbError(f"{name} needs rows that begin at multiples of {rung.aligned} elements")

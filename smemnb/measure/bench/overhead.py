@@ -1,0 +1,105 @@
+"""Host time of an operation on device arrays, beyond that of the bare launch of its kernel.
+
+Many calls in a row, so that the clock's own time does not count; the matrices are small, so that
+the GPU is done before the host is and never makes it wait. Operation and launch take turns, round
+by round, and the difference is taken within a round.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from ..results.model import Overhead
+from . import contenders
+from .case import CHOICE, Case
+from .device import matrices
+from .libraries import Library
+from .timing import spread, turns
+
+__all__ = ["SMALL", "host_times", "overheads"]
+
+SMALL = (Case("transpose", (64, 64)), Case("matmul", (64, 64, 64)))
+CALLS, ROUNDS = 100, 21
+
+
+def overheads(
+    libraries: Sequence[Library] = (),
+    *,
+    calls: int = CALLS,
+    rounds: int = ROUNDS,
+    now: Callable[[], float] = time.perf_counter,
+) -> Iterator[Overhead]:
+    """Both operations, on Numba's arrays and those of libraries, result given and made.
+
+    Args:
+        libraries: imported ones whose arrays are tried too.
+        calls: in a row, per time.
+        rounds: of operation and launch in turns.
+        now: a clock in seconds.
+    """
+    from ...operations import matmul, transpose
+
+    for case in SMALL:
+        operation: Callable[..., Any] = transpose if case.operation == "transpose" else matmul
+        held = matrices(case)
+        launch = contenders.launch(case, CHOICE, held.arrays)
+        arrays = {"numba": held.arrays}
+        for library in libraries:
+            arrays[library.name] = tuple(library.array(one, 4) for one in held.arrays)
+        for name, (out, *inputs) in arrays.items():
+            for made in (False, True):
+                given = {} if made else {"out": out}
+                runs = (_call(operation, inputs, given), _bare(launch))
+                found = host_times(runs, calls=calls, rounds=rounds, now=now)
+                yield _overhead(case, name, "made" if made else "given", found)
+
+
+def host_times(
+    runs: Sequence[Callable[[], object]],
+    *,
+    calls: int,
+    rounds: int,
+    now: Callable[[], float],
+) -> list[list[float]]:
+    """Microseconds per call of each run, round by round, after one round that warms up."""
+    from numba import cuda
+
+    times: list[list[float]] = []
+    for number in range(rounds + 1):
+        found = [0.0] * len(runs)
+        for at in turns(len(runs), number):
+            run = runs[at]
+            cuda.synchronize()
+            began = now()
+            for _ in range(calls):
+                run()
+            found[at] = (now() - began) / calls * 1e6
+        times.append(found)
+    cuda.synchronize()
+    return times[1:]
+
+
+def _call(operation: Callable[..., Any], inputs: Sequence[Any], given: Any) -> Callable[[], object]:
+    return lambda: operation(*inputs, **given)
+
+
+def _bare(launch: contenders.Launch) -> Callable[[], object]:
+    """The launch as a user writes it."""
+    return lambda: launch.kernel[launch.grid, launch.block](*launch.args)
+
+
+def _overhead(case: Case, arrays: str, result: str, times: list[list[float]]) -> Overhead:
+    beyond = spread([call - launch for call, launch in times])
+    return Overhead(
+        case.operation,
+        arrays,
+        result,
+        call_us=spread([call for call, _ in times]).median,
+        launch_us=spread([launch for _, launch in times]).median,
+        beyond_us=beyond.median,
+        low_us=beyond.low,
+        high_us=beyond.high,
+        rounds=beyond.count,
+    )

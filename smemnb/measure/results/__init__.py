@@ -1,0 +1,15 @@
+"""What `smemnb bench` measured: its file, as typed rows; tables, comparisons and charts of it.
+
+    model       `Results` and what it holds
+    store       one JSON file: read with reasons, written at once or not at all
+    table       rows as text
+    compare     two files, row by row
+    panels      rows as what a chart shows
+
+Read `model` first.
+"""
+
+from .model import Clocks, Gpu, Overhead, Results, Row
+from .store import load, save, shipped
+
+__all__ = ["Clocks", "Gpu", "Overhead", "Results", "Row", "load", "save", "shipped"]

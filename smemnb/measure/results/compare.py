@@ -1,0 +1,104 @@
+"""Two files of results, row by row: what became faster or slower by more than the spread.
+
+A change counts where the quartiles of the two rows do not overlap: then three of four rounds of
+one file are beyond three of four of the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from .model import Results, Row
+from .table import shape_words
+
+__all__ = ["Change", "changes", "differences", "lines", "only_in"]
+
+
+@dataclass(frozen=True)
+class Change:
+    """One row in both files. `speedup` is the old median over the new: above 1 is faster."""
+
+    before: Row
+    after: Row
+
+    @property
+    def speedup(self) -> float:
+        """Old time over new time."""
+        assert self.before.ms is not None and self.after.ms is not None
+        return self.before.ms / self.after.ms
+
+    @property
+    def spread(self) -> tuple[float, float]:
+        """The speedup between the quartiles that lie farthest apart, lowest first."""
+        old, new = self.before, self.after
+        assert old.low_ms and old.high_ms and new.low_ms and new.high_ms
+        return old.low_ms / new.high_ms, old.high_ms / new.low_ms
+
+    @property
+    def beyond(self) -> bool:
+        """Whether the change exceeds the spread: the quartiles do not overlap."""
+        low, high = self.spread
+        return not low <= 1 <= high
+
+    @property
+    def verdict(self) -> str:
+        """The change in a word."""
+        if not self.beyond:
+            return "within the spread"
+        return "faster" if self.speedup > 1 else "SLOWER"
+
+
+def changes(before: Results, after: Results) -> tuple[Change, ...]:
+    """Rows that were timed in both files, in the order of the first."""
+    later = {row.key: row for row in after.rows if row.ms is not None}
+    return tuple(
+        Change(row, later[row.key])
+        for row in before.rows
+        if row.ms is not None and row.key in later
+    )
+
+
+def only_in(one: Results, other: Results) -> tuple[Row, ...]:
+    """Rows timed in one file and not in the other."""
+    there = {row.key for row in other.rows if row.ms is not None}
+    return tuple(row for row in one.rows if row.ms is not None and row.key not in there)
+
+
+def differences(before: Results, after: Results) -> tuple[str, ...]:
+    """What makes the two files hard to compare, in words."""
+    pairs = {
+        "GPU": (before.gpu.name, after.gpu.name),
+        "driver": (before.driver, after.driver),
+        "CUDA": (before.cuda, after.cuda),
+        "L2 cache": (before.l2, after.l2),
+    }
+    for old, new in ((before.versions, after.versions), (before.libraries, after.libraries)):
+        for name in old | new:
+            pairs[name] = (old.get(name, "absent"), new.get(name, "absent"))
+    return tuple(f"{what}: {a} / {b}" for what, (a, b) in pairs.items() if a != b)
+
+
+def lines(before: Results, after: Results, names: tuple[str, str]) -> Iterator[str]:
+    """The comparison as text; `names` are those of the files."""
+    for what in differences(before, after):
+        yield f"warning: the files differ in {what}"
+    found = changes(before, after)
+    moved = sum(change.beyond for change in found)
+    yield f"{len(found)} rows in both, {moved} changed by more than the spread"
+    case = None
+    for change in found:
+        if change.before.case != case:
+            case = change.before.case
+            yield f"{case[0]} {shape_words(*case)}"
+        low, high = change.spread
+        yield (
+            f"  {change.before.name:<24}{change.before.ms:>10.4f} ->{change.after.ms:>10.4f} ms"
+            f"  speedup {change.speedup:.3f} ({low:.3f}-{high:.3f})  {change.verdict}"
+        )
+    for name, rows in (
+        (names[0], only_in(before, after)),
+        (names[1], only_in(after, before)),
+    ):
+        for row in rows:
+            yield f"only in {name}: {row.operation} {shape_words(*row.case)} {row.name}"

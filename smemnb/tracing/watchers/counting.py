@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ...lockstep.lanes import spread
 from ...lockstep.watch import Access, ArrayInfo, Site, Watcher
 from ...rules import bank, sector
 from ..model import SiteCounts, WorstRequest
@@ -133,9 +134,7 @@ def _rows_of(event: Access, batch: Batch, masks: _Masks) -> _Rows:
     blocks = max(offset.shape[0], active.shape[0])
     rows = max(offset.shape[1], active.shape[1])
     shape = (blocks, rows, lanes)
-    address = event.address
-    if address.shape != shape:
-        address = np.broadcast_to(address, shape)
+    address = spread(event.address, shape)
     weight = (count // blocks) * (warps // rows) * batch.weight
     address = address.reshape(-1, lanes)
     if active.size == 1:  # one mask for all lanes: EVERY_LANE
@@ -160,8 +159,7 @@ class _Masks:
         rows are kept.
         """
         if active is not self._active or shape != self._shape:
-            mask = active if active.shape == shape else np.broadcast_to(active, shape)
-            mask = mask.reshape(-1, shape[-1])
+            mask = spread(active, shape).reshape(-1, shape[-1])
             kept = np.flatnonzero(np.packbits(mask).view(np.uint32))
             self._rows = (mask, None) if 2 * len(kept) > len(mask) else (mask[kept], kept)
             self._active, self._shape = active, shape

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ....lockstep.lanes import spread
 from ....lockstep.watch import Access, ArrayInfo, Site
 from .clocks import Moment
 
@@ -77,16 +78,16 @@ def flat(record: Record, unit: int, start: int, size: int, count: int) -> Touch:
     cell = event.offset if per == 1 else event.offset * per
     if array.base != start:
         cell = cell + (array.base - start) // unit
-    cell = np.broadcast_to(cell, shape)
+    cell = spread(cell, shape)
     if size and count > 1:
         cell = cell + np.arange(count, dtype=np.int64).reshape(count, 1, 1) * size
     keep: Any = ...
     if active.size > 1:
-        keep = np.broadcast_to(active, shape)
+        keep = spread(active, shape)
     thread = moment.threads(count)
     value = None
     if event.kind == "store" and event.value is not None:
-        value = np.broadcast_to(event.value, moment.shape)[:count][keep].reshape(-1)
+        value = spread(event.value, moment.shape)[:count][keep].reshape(-1)
     touch = Touch(
         event.site,
         array,
@@ -98,7 +99,7 @@ def flat(record: Record, unit: int, start: int, size: int, count: int) -> Touch:
         value if value is None or value.dtype.itemsize == event.unit else None,
         moment,
         record.time,
-        None if event.turn is None else np.broadcast_to(event.turn, moment.shape)[keep].reshape(-1),
+        None if event.turn is None else spread(event.turn, moment.shape)[keep].reshape(-1),
     )
     return touch if per == 1 else split(touch, per)
 

@@ -1,5 +1,5 @@
 from math import gcd
-from time import perf_counter
+from time import process_time
 
 import numpy as np
 import pytest
@@ -375,7 +375,7 @@ def test_speed():
     address = np.random.default_rng(0).integers(0, 58_000, (100_000, 32)) * 4
     seconds = []
     for _ in range(5):
-        start = perf_counter()
+        start = process_time()
         bank.measure(address, width=4)
-        seconds.append(perf_counter() - start)
+        seconds.append(process_time() - start)
     assert len(address) / min(seconds) >= 1_000_000

@@ -31,6 +31,8 @@ _HOMES = {
     "show_source": "exercises.source",
     "bank_map": "figures",
     "tile_map": "figures",
+    "transpose": "operations.transposing",
+    "matmul": "operations.multiplying",
 }
 _ROOMS = (
     "compiled errors exercises figures hardware kernels lockstep measure operations rules"
@@ -44,6 +46,8 @@ if TYPE_CHECKING:
     from .exercises.predict import predict
     from .exercises.progress import progress
     from .exercises.source import show_source
+    from .operations.multiplying import matmul
+    from .operations.transposing import transpose
     from .tracing.trace import Trace
     from .tracing.tracer import trace
 
@@ -54,12 +58,14 @@ __all__ = [
     "bank_map",
     "check",
     "hint",
+    "matmul",
     "predict",
     "progress",
     "show_source",
     "solution",
     "tile_map",
     "trace",
+    "transpose",
 ]
 
 

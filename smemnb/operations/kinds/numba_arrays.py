@@ -1,0 +1,116 @@
+"""Numba's device arrays, and any device memory as one of them.
+
+What Numba builds in `as_cuda_array` is built here from its parts, without a question to the driver
+for each array and without waiting for a stream: the operations order their work themselves. These
+are the only inner names of Numba that the operations use.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from contextlib import AbstractContextManager, nullcontext
+from functools import cache, lru_cache
+from typing import Any
+
+import numpy as np
+
+from ...errors import LaunchRefused
+from .seen import HOST, Kind, Seen
+
+DEFAULT_STREAMS = (0, 1)
+"""Handles of the stream that all others wait for: CUDA's, and that of DLPack and the interface."""
+
+
+@cache
+def _parts() -> tuple[Any, Any, Any]:
+    """(DeviceNDArray, MemoryPointer, the driver's class of pointers)."""
+    from numba.cuda.cudadrv import devicearray, driver
+
+    binding = getattr(driver, "binding", None)
+    if binding is None or not getattr(driver, "USE_NV_BINDING", True):
+        return devicearray.DeviceNDArray, driver.MemoryPointer, ctypes.c_void_p
+    return devicearray.DeviceNDArray, driver.MemoryPointer, binding.CUdeviceptr
+
+
+def array_over(seen: Seen, dtype: np.dtype[Any], context: Any) -> Any:
+    """A device array of this dtype over the memory of a matrix on the device of a context.
+
+    Columns are counted in elements of `dtype`: twice as many where those are half as wide.
+    """
+    if seen.kind is NUMBA and seen.dtype == dtype:
+        value = seen.value
+        if value.shape == (seen.rows, seen.cols) and value.strides == (seen.pitch, dtype.itemsize):
+            return value
+    array, memory, pointer = _parts()
+    shape = seen.rows, seen.cols * seen.itemsize // dtype.itemsize
+    data = memory(context, pointer(seen.address), seen.span, owner=seen.value)
+    return array(shape, (seen.pitch, dtype.itemsize), dtype, gpu_data=data)
+
+
+def new_array(rows: int, cols: int, dtype: np.dtype[Any], place: int, handle: int = 0) -> Any:
+    """An empty device array on a device, its work on the stream of that handle.
+
+    Raises:
+        LaunchRefused: there is no memory for it.
+    """
+    from numba import cuda
+
+    where: AbstractContextManager[Any] = nullcontext()
+    if place != HOST and place != cuda.current_context().device.id:
+        where = cuda.gpus[place]
+    with where:
+        stream = stream_of(handle, place)
+        try:
+            return cuda.device_array((rows, cols), dtype, stream=stream)
+        except Exception as error:
+            if "OUT_OF_MEMORY" in str(error):
+                raise LaunchRefused(f"there is no memory for the result: {error}") from error
+            raise
+
+
+@lru_cache(maxsize=256)
+def stream_of(handle: int, device: int) -> Any:
+    """Numba's object for a stream of a device; 0 for the default one."""
+    from numba import cuda
+
+    return 0 if handle in DEFAULT_STREAMS else cuda.external_stream(handle)
+
+
+class NumbaArrays(Kind):
+    """`numba.cuda` device arrays, of a GPU, of the lockstep engine, and of Numba's simulator."""
+
+    label = "a Numba device array"
+    contiguous = "cuda.to_device(np.ascontiguousarray({name}.copy_to_host()))"
+    single = "cuda.to_device({name}.copy_to_host().astype(np.float32))"
+    float32 = np.dtype(np.float32)
+
+    def see(self, name: str, value: Any, stream: int | None = None) -> Seen:
+        """The matrix in a device array."""
+        host = getattr(value, "_ary", None)
+        if host is not None:  # of Numba's simulator: a NumPy array
+            address, place, on = host.__array_interface__["data"][0], HOST, None
+        else:
+            address = value.device_ctypes_pointer.value or 0
+            place = value.gpu_data.context.device.id if address else 0
+            on = int(value.stream) if value.stream else None
+        dtype = value.dtype
+        return Seen(
+            name,
+            value,
+            self,
+            address,
+            value.shape,
+            value.strides,
+            dtype,
+            dtype.itemsize,
+            place,
+            stream=on,
+        )
+
+    def empty(self, like: Seen, rows: int, cols: int, stream: int | None = None) -> Seen:
+        """A new device array."""
+        handle = self.stream(like) if stream is None else stream
+        return self.see("result", new_array(rows, cols, like.dtype, like.place, handle))
+
+
+NUMBA = NumbaArrays()

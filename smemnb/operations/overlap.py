@@ -1,0 +1,39 @@
+"""Whether two matrices share memory, exactly: gaps between rows are not theirs.
+
+A matrix is rows of `width` bytes, `pitch` bytes apart. Ranges that do not meet need no more; else
+each row of the one with fewer rows is compared with the rows of the other that could meet it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .kinds.seen import Seen
+
+
+def overlap(one: Seen, other: Seen) -> bool:
+    """Whether a byte belongs to both."""
+    if not (one.span and other.span):
+        return False
+    if one.address + one.span <= other.address or other.address + other.span <= one.address:
+        return False
+    few, many = sorted((one, other), key=lambda seen: seen.rows)
+    if many.rows == 1 or (many.pitch <= _width(many) and few.rows == 1):
+        return True
+    first = np.arange(few.rows, dtype=np.int64) * few.pitch + (few.address - many.address)
+    pitch = many.pitch
+    if pitch == 0:
+        return bool(((first < _width(many)) & (first + _width(few) > 0)).any())
+    # row j of the other begins at j * pitch and ends at j * pitch + width
+    lowest = np.maximum(0, (first - _width(many)) // pitch + 1)
+    highest = np.minimum(many.rows - 1, (first + _width(few) - 1) // pitch)
+    return bool((lowest <= highest).any())
+
+
+def rows_overlap(seen: Seen) -> bool:
+    """Whether rows of one matrix share memory."""
+    return seen.rows > 1 and seen.cols > 0 and seen.pitch < _width(seen)
+
+
+def _width(seen: Seen) -> int:
+    return seen.cols * seen.itemsize

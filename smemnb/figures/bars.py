@@ -123,7 +123,7 @@ def _paint_panel(panel: Panel, sheet: Sheet, y: int) -> None:
     sheet.write(LEFT + room + 12, first - 12, panel.unit, size=9, colour=FAINT, align="left")
     for row, bar in enumerate(panel.bars):
         _paint_bar(bar, sheet, first + row * ROW, scale)
-    for name, value in panel.lines:
+    for name, value in _apart(panel.lines, 60 / scale):
         x = LEFT + value * scale
         dashes = [(x, float(at), x, at + 4.0) for at in range(first, last, 8)]
         sheet.lines(dashes, colour=ACCENT)
@@ -142,6 +142,21 @@ def _paint_bar(bar: Bar, sheet: Sheet, y: int, scale: float) -> None:
         x = LEFT + bar.mark * scale
         sheet.lines([(x, y + 1, x, y + ROW - 1)], colour=ACCENT, thick=1.5)
     sheet.write(WIDTH - RIGHT + 12, middle, f"{bar.value:.4g}", size=10, align="left")
+
+
+def _apart(lines: Sequence[tuple[str, float]], least: float) -> list[tuple[str, float]]:
+    """Lines in ascending order; one that is too near the one before gives its name to it.
+
+    >>> _apart([("torch", 1157.0), ("copy", 4200.0), ("cupy", 1142.0)], 100.0)
+    [('cupy, torch', 1142.0), ('copy', 4200.0)]
+    """
+    found: list[tuple[str, float]] = []
+    for name, value in sorted(lines, key=lambda line: line[1]):
+        if found and value - found[-1][1] < least:
+            found[-1] = (f"{found[-1][0]}, {name}", found[-1][1])
+        else:
+            found.append((name, value))
+    return found
 
 
 def _steps(top: float) -> list[float]:

@@ -27,9 +27,10 @@ LONGEST_S = 180.0
 class Ahead:
     """All kernels of a plan, in the making. Use it as a context: at its end nothing runs on."""
 
-    def __init__(self, plan: Sequence[Case], processes: int | None = None) -> None:
+    def __init__(self, plan: Sequence[Case], processes: int | None = None, room: int = MOST):
+        """Begin; `room` bounds the processes, each of which takes about 1 GiB of the GPU."""
         self._wanted: dict[Case, list[tuple[Launch, Any]]] = {case: [] for case in plan}
-        count = processes if processes is not None else min(MOST, max(1, (os.cpu_count() or 1) - 2))
+        count = processes or max(1, min(MOST, (os.cpu_count() or 1) - 2, room))
         spawn = multiprocessing.get_context("spawn")
         self._pool = spawn.Pool(count, signal.signal, (signal.SIGINT, signal.SIG_IGN))
         asked: dict[Any, Any] = {}

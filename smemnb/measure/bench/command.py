@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
+from numba import cuda
+
 from ..results import Results, Row, table
 from ..results.store import reserve, save
 from . import libraries, provenance
@@ -71,7 +73,8 @@ def measure(wish: Wish, *, out: Path | None, force: bool) -> Results:
     setting = Setting(GpuClock(), there, wish.against, between)
     if wish.quick:
         setting = replace(setting, least=5, most=5)
-    with _progress() as progress, Ahead(cases, wish.processes) as kernels:
+    room = cuda.current_context().get_memory_info()[0] >> 31
+    with _progress() as progress, Ahead(cases, wish.processes, room) as kernels:
         keeping = Keeping(
             keep=(lambda results: None) if out is None else partial(save, path=out),
             show=_show,

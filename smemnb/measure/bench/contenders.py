@@ -11,13 +11,14 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numba import cuda
 
 from ...errors import SmemnbError
 from ...kernels.matmul import ladder as products
 from ...kernels.transpose import ladder as transposes
 from .case import CHOICE, Case
 
-__all__ = ["Launch", "copy", "dtype", "launch", "stand_ins"]
+__all__ = ["Launch", "copy", "dtype", "extents", "launch", "stand_ins"]
 
 _DTYPES = {1: np.uint8, 2: np.uint16, 4: np.float32, 8: np.uint64, 16: np.uint64}
 COPY_COLS = 4096
@@ -61,18 +62,21 @@ def dtype(case: Case) -> np.dtype[Any]:
     return np.dtype(_DTYPES[case.itemsize])
 
 
-def stand_ins(case: Case) -> tuple[Any, ...]:
-    """`out` and the inputs of a case, without memory for their elements."""
+def extents(case: Case) -> tuple[tuple[int, int], ...]:
+    """Rows and columns of `out` and of the inputs, in elements."""
     if case.operation == "transpose":
         rows, cols = case.shape
-        extents = [(cols, rows), (rows, cols)]
-    else:
-        rows, cols, depth = case.shape
-        extents = [(rows, cols), (rows, depth), (depth, cols)]
+        return (cols, rows), (rows, cols)
+    rows, cols, depth = case.shape
+    return (rows, cols), (rows, depth), (depth, cols)
+
+
+def stand_ins(case: Case) -> tuple[Any, ...]:
+    """`out` and the inputs of a case, without memory for their elements."""
     kind = dtype(case)
     parts = case.itemsize // kind.itemsize
     found = []
-    for high, wide in extents:
+    for high, wide in extents(case):
         strides = ((wide + case.spare) * case.itemsize, kind.itemsize)
         shape = (high, wide * parts)
         found.append(np.lib.stride_tricks.as_strided(np.empty(1, kind), shape, strides))
@@ -97,17 +101,28 @@ def copy(out: Any, inp: Any) -> Launch:
 
 def _transpose(case: Case, name: str, arrays: tuple[Any, ...]) -> Launch:
     if name == CHOICE:
-        rung = transposes.fastest(*arrays)
+        rung = transposes.fastest(*(_whole(case, one) for one in arrays))
     else:
         rung = next(one for one in transposes.LADDER if one.name == name)
         _fits(rung, name, arrays)
     return Launch(rung.kernel, rung.grid(*case.shape), rung.block, arrays)
 
 
+def _whole(case: Case, array: Any) -> Any:
+    """What stands for an array whose elements the kernels move in parts: the elements' type."""
+    if array.dtype.itemsize == case.itemsize:
+        return array
+    rows, cols = array.shape
+    parts = case.itemsize // array.dtype.itemsize
+    kind = np.dtype(f"V{case.itemsize}")
+    strides = (array.strides[0], case.itemsize)
+    return np.lib.stride_tricks.as_strided(np.empty(1, kind), (rows, cols // parts), strides)
+
+
 def _product(case: Case, name: str, arrays: tuple[Any, ...]) -> Launch:
     scaled = (*arrays, np.float32(1), np.float32(0))
     if name == CHOICE:
-        fit = products.fastest(*arrays)
+        fit = products.fastest(*arrays, cuda.get_current_device().MULTIPROCESSOR_COUNT)
         return Launch(fit.kernel, fit.grid, fit.block, scaled)
     rung = next(one for one in products.LADDER if one.name == name)
     _fits(rung, name, arrays)

@@ -8,7 +8,7 @@ that what a kernel did not write is seen.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -16,9 +16,9 @@ import numpy as np
 from numba import cuda, float32, float64, uint32
 
 from .case import Case
-from .contenders import COPY_COLS, dtype
+from .contenders import COPY_COLS, dtype, extents
 
-__all__ = ["Judge", "Matrices", "Shown", "bytes_needed", "matrices", "refill", "sweep"]
+__all__ = ["Judge", "Matrices", "Shown", "bytes_needed", "matrices", "placed", "refill", "sweep"]
 
 THREADS, BLOCKS = 256, 1056
 BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.uint64}
@@ -45,6 +45,14 @@ def _fill_numbers(numbers: Any, seed: Any) -> None:
     """Numbers in [-1, 1): multiples of 2^-22, so that float32 holds each."""
     for at in range(cuda.grid(1), numbers.shape[0], cuda.gridsize(1)):
         numbers[at] = float32(_mixed(at, seed) >> uint32(9)) * float32(2.0**-22) - float32(1)
+
+
+@cuda.jit  # type: ignore[untyped-decorator]
+def _place(to: Any, source: Any) -> None:
+    """to = source, element by element."""
+    for row in range(cuda.blockIdx.x, to.shape[0], cuda.gridDim.x):
+        for col in range(cuda.threadIdx.x, to.shape[1], cuda.blockDim.x):
+            to[row, col] = source[row, col]
 
 
 @cuda.jit  # type: ignore[untyped-decorator]
@@ -144,13 +152,7 @@ def bytes_needed(case: Case) -> int:
 
 def matrices(case: Case) -> Matrices:
     """Filled matrices of a case on the device."""
-    if case.operation == "transpose":
-        rows, cols = case.shape
-        extents = [(cols, rows), (rows, cols)]
-    else:
-        rows, cols, depth = case.shape
-        extents = [(rows, cols), (rows, depth), (depth, cols)]
-    made = [_matrix(case, high, wide, seed) for seed, (high, wide) in enumerate(extents, 1)]
+    made = [_matrix(case, *one, seed) for seed, one in enumerate(extents(case), 1)]
     copies: tuple[Any, ...] = ()
     spoils = [made[0][1]]
     if case.operation == "transpose":
@@ -160,6 +162,21 @@ def matrices(case: Case) -> Matrices:
         copies = (pair[0][0], pair[1][0])
         spoils.append(pair[0][1])
     return Matrices(made[0][0], tuple(one for one, _ in made[1:]), copies, tuple(spoils))
+
+
+def placed(case: Case) -> tuple[Any, ...]:
+    """`out` and the inputs, of which only the inputs' elements were written: no gap, no result."""
+    found = []
+    for seed, (high, wide) in enumerate(extents(case)):
+        kind = dtype(case)
+        parts = case.itemsize // kind.itemsize
+        whole = cuda.device_array((high, (wide + case.spare) * parts), kind)
+        part = whole if not case.spare else whole[:, : wide * parts]
+        if seed:
+            filled, _ = _matrix(replace(case, spare=0), high, wide, seed)
+            _place[_blocks(high), THREADS](part, filled)
+        found.append(part)
+    return tuple(found)
 
 
 def _matrix(case: Case, high: int, wide: int, seed: int) -> tuple[Any, Any]:

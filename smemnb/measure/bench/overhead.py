@@ -27,6 +27,7 @@ CALLS, ROUNDS = 100, 21
 def overheads(
     libraries: Sequence[Library] = (),
     *,
+    cases: Sequence[Case] = SMALL,
     calls: int = CALLS,
     rounds: int = ROUNDS,
     now: Callable[[], float] = time.perf_counter,
@@ -35,13 +36,14 @@ def overheads(
 
     Args:
         libraries: imported ones whose arrays are tried too.
+        cases: the operations, at shapes small enough that the GPU is done first.
         calls: in a row, per time.
         rounds: of operation and launch in turns.
         now: a clock in seconds.
     """
     from ...operations import matmul, transpose
 
-    for case in SMALL:
+    for case in cases:
         operation: Callable[..., Any] = transpose if case.operation == "transpose" else matmul
         held = matrices(case)
         launch = contenders.launch(case, CHOICE, held.arrays)

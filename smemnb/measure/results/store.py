@@ -32,7 +32,7 @@ T = TypeVar("T")
 def encode(results: Results) -> str:
     """The text of the file."""
     head = {"format": FORMAT, "version": VERSION}
-    return json.dumps(head | asdict(results), indent=1) + "\n"
+    return json.dumps(head | asdict(results), indent=1, allow_nan=False) + "\n"
 
 
 def decode(text: str, name: str) -> Results:

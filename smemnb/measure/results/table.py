@@ -100,7 +100,7 @@ def _line(row: Row, wide: int, errors: bool, bounds: bool) -> str:
 def _label(row: Row) -> str:
     if row.role == "limit":
         return f"{row.name} (limit)"
-    if row.role == "choice":
+    if row.role == "choice" and row.kernel:
         return f"{row.name}: {row.kernel}"
     return row.name
 
@@ -108,7 +108,7 @@ def _label(row: Row) -> str:
 def _rate(row: Row) -> str:
     found = row.rate
     assert found is not None
-    return f"{found:.0f}" if row.operation == "transpose" else f"{found:.2f}"
+    return f"{found:.0f}" if found >= 100 else f"{found:.4g}"
 
 
 def _number(value: float | None, form: str) -> str:

@@ -1,0 +1,66 @@
+"""Bar charts: their numbers as text, and pictures with the right series."""
+
+import io
+import re
+
+import pytest
+
+from smemnb.figures.bars import FILLS, Bar, Panel, bar_chart, picture
+
+LADDER = Panel(
+    "transpose 64 x 64",
+    "GB/s",
+    (Bar("naive", 549.0, 540.0, 551.0, mark=620.0), Bar("copy", 4263.0, 4200.0, 4300.0, "limit")),
+    (("torch", 1157.0), ("cupy", 1142.0)),
+)
+CHOICE = Panel("by shape", "times", (Bar("8192 x 8192", 0.96, 0.95, 0.97, "choice"),))
+
+
+def test_text_and_alt():
+    """The numbers of every bar; in words what it shows and where it was measured."""
+    drawing = bar_chart([LADDER, CHOICE], "measured (NVIDIA H200)")
+    assert repr(drawing) == (
+        "transpose 64 x 64, GB/s: naive 549, copy 4263\n"
+        "by shape, times: 8192 x 8192 0.96\n"
+        "measured (NVIDIA H200)"
+    )
+    assert drawing.alt == "Bar chart of transpose 64 x 64; by shape (measured (NVIDIA H200))."
+
+
+def test_png_has_the_series():
+    """A bar of 4263 is 7.76 times as long as one of 549, in the colours of their kinds."""
+    from PIL import Image
+
+    seen = Image.open(io.BytesIO(picture([LADDER], "here"))).convert("RGB")
+
+    def pixels(colour):
+        wanted = tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5))
+        flat = seen.tobytes()
+        return sum(flat[i : i + 3] == bytes(wanted) for i in range(0, len(flat), 3))
+
+    ratio = pixels(FILLS["limit"]) / pixels(FILLS["rung"])
+    assert ratio == pytest.approx(4263 / 549, rel=0.08)
+    assert pixels(FILLS["choice"]) == 0
+
+
+def test_svg_has_the_words():
+    """Letters are text in an SVG; near lines share a label; no date, no program."""
+    drawn = picture([LADDER, CHOICE], "measured (H200)", "svg").decode()
+    words = re.findall(r"<text[^>]*>([^<]*)</text>", drawn)
+    for said in ("naive", "549", "4263", "cupy, torch", "8192 x 8192", "GB/s"):
+        assert said in words
+    assert "measured (H200); thin line: quartiles; tick: bound" in words
+    assert not re.search(r"<dc:date>|Matplotlib v", drawn)
+
+
+@pytest.mark.parametrize("panels", [[], [LADDER, Panel("none", "GB/s", ())]])
+def test_nothing_to_draw(panels):
+    """A chart without a bar is refused."""
+    with pytest.raises(ValueError, match="at least one bar"):
+        bar_chart(panels, "here")
+
+
+def test_other_forms_are_refused():
+    """PNG and SVG only."""
+    with pytest.raises(ValueError, match="png or svg, not 'pdf'"):
+        picture([LADDER], "here", "pdf")

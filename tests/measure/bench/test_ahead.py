@@ -1,0 +1,57 @@
+"""Kernels compiled in another process come back as Numba's own cache would hand them on."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+MADE_FOR_90 = """
+import sys
+from types import SimpleNamespace
+
+from numba import cuda
+from numba.cuda import codegen, dispatcher
+
+# no GPU: the compiler is told what it would ask of one
+device = SimpleNamespace(compute_capability=(9, 0), id=0)
+dispatcher.get_current_device = lambda: device
+codegen.devices.get_context = lambda *number: SimpleNamespace(device=device)
+dispatcher._Kernel.bind = lambda kernel: kernel._codelibrary.get_cubin()
+
+from smemnb.measure.bench import ahead, contenders
+from smemnb.measure.bench.case import Case
+
+case = Case("transpose", (40, 35))
+launch = contenders.launch(case, "transpose_tiled", contenders.stand_ins(case))
+if sys.argv[1] == "compile":
+    sys.stdout.write(ahead.compiled(case, "transpose_tiled").hex())
+else:
+    assert launch.types not in launch.kernel.overloads
+    ahead.take_over(launch, bytes.fromhex(sys.stdin.read()))
+    taken = launch.kernel.overloads[launch.types]
+    dispatcher._Kernel.__init__ = None  # nothing is compiled again
+    assert launch.kernel.compile(launch.types) is taken
+    (cubin,) = taken._codelibrary._cubin_cache.values()
+    print(len(bytes(getattr(cubin, "code", cubin))) > 1000, taken.entry_name[:7])
+"""
+
+
+@pytest.mark.toolchain
+def test_compiled_elsewhere(tmp_path):
+    """Machine code made by one process is a kernel's overload in another."""
+    script = tmp_path / "made_for_90.py"
+    script.write_text(MADE_FOR_90)
+
+    def run(what, said):
+        done = subprocess.run(
+            [sys.executable, script, what],
+            input=said,
+            env=os.environ | {"SMEMNB_DEVICE": "off"},
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert run("take", run("compile", "")) == "True _ZN6sme\n"

@@ -1,0 +1,28 @@
+"""Host times: many calls in turns, the difference taken within a round."""
+
+from itertools import count
+
+from smemnb.measure.bench.case import Case
+from smemnb.measure.bench.overhead import host_times, overheads
+
+
+def test_turns_and_warm_up():
+    """The first round does not count; each time is shared out among the calls."""
+    called, clock = [], iter([0.0, 9.0, 9.0, 9.0, 10.0, 12.0, 12.0, 16.0])
+    runs = [lambda: called.append("a"), lambda: called.append("b")]
+    # warm: a 9 s, b 0 s; counted, b first: b 2 s, a 4 s
+    assert host_times(runs, calls=2, rounds=1, now=lambda: next(clock)) == [[2e6, 1e6]]
+    assert called == ["a", "a", "b", "b", "b", "b", "a", "a"]
+
+
+def test_both_operations():
+    """Each operation, with the result given and made, beside the bare launch."""
+    ticks, tiny = count(), (Case("transpose", (4, 6)), Case("matmul", (4, 6, 5)))
+    found = list(overheads(cases=tiny, calls=1, rounds=1, now=lambda: float(next(ticks))))
+    assert [(one.operation, one.arrays, one.result) for one in found] == [
+        ("transpose", "numba", "given"),
+        ("transpose", "numba", "made"),
+        ("matmul", "numba", "given"),
+        ("matmul", "numba", "made"),
+    ]
+    assert {(one.call_us, one.launch_us, one.beyond_us) for one in found} == {(1e6, 1e6, 0.0)}

@@ -7,7 +7,7 @@ shapes, bytes between rows and alignment.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -65,6 +65,21 @@ def layout_of(seen: Seen) -> Layout:
 def new_layout(rows: int, cols: int, itemsize: int) -> Layout:
     """A matrix that is about to be made: contiguous, at a multiple of 16."""
     return Layout(rows, cols, cols * itemsize, 0)
+
+
+def most_rows(plan: Plan) -> int:
+    """Rows that one launch of the plan can cover: a grid has at most 65535 blocks in y."""
+    return MOST_BLOCKS_DOWN * plan.tile[0]
+
+
+def bands(rows: int, most: int) -> Iterator[slice]:
+    """Rows in pieces of at most so many.
+
+    >>> list(bands(70, 32))
+    [slice(0, 32, None), slice(32, 64, None), slice(64, 70, None)]
+    """
+    for first in range(0, rows, most):
+        yield slice(first, min(rows, first + most))
 
 
 def moved_as(itemsize: int) -> np.dtype[Any]:
@@ -200,17 +215,3 @@ def _check_rows(rung: Rung, *arrays: tuple[str, Layout, int]) -> None:
             f" {need} bytes: those of `{name}` are {layout.pitch} bytes apart and begin"
             f" {layout.beyond} beyond one. Leave `rung` out for a kernel that fits"
         )
-
-
-__all__ = [
-    "ENGINE",
-    "MOST_BLOCKS_DOWN",
-    "Layout",
-    "Plan",
-    "check_rung",
-    "layout_of",
-    "matmul_plan",
-    "moved_as",
-    "new_layout",
-    "transpose_plan",
-]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from typing import Any
@@ -18,8 +18,8 @@ import numpy as np
 from ..errors import LaunchRefused
 from ..simulator import device
 from ..simulator.devices import launches
-from .choice import ENGINE, MOST_BLOCKS_DOWN, Plan
-from .kinds.numba_arrays import array_over, stream_of
+from .choice import ENGINE, Plan
+from .kinds.numba_arrays import array_over, only_one, stream_of
 from .kinds.seen import HOST, Seen
 
 Scalars = tuple[np.float32, ...]
@@ -33,7 +33,10 @@ def on_gpu() -> bool:
     """
     from numba import cuda  # noqa: F401  (the plug decides when it is imported)
 
-    return launches() == "gpu" or device() not in ("lockstep", "numba simulator")
+    where = launches()
+    if where in ("gpu", "lockstep"):
+        return where == "gpu"
+    return device() not in ("lockstep", "numba simulator")
 
 
 @lru_cache(maxsize=64)
@@ -45,17 +48,6 @@ def processors(place: int) -> int:
         return ENGINE
     chip = cuda.get_current_device() if place == HOST else cuda.gpus[place]
     return int(chip.MULTIPROCESSOR_COUNT)
-
-
-def bands(rows: int, high: int) -> Iterator[slice]:
-    """Rows in pieces that a grid covers, tiles of `high` rows: at most 65535 of them each.
-
-    >>> list(bands(70, 1)), [(band.start, band.stop) for band in bands(65535 * 32 + 1, 32)]
-    ([slice(0, 70, None)], [(0, 2097120), (2097120, 2097121)])
-    """
-    most = MOST_BLOCKS_DOWN * high
-    for first in range(0, rows, most):
-        yield slice(first, min(rows, first + most))
 
 
 def check_reachable(arrays: Sequence[Seen]) -> None:
@@ -83,26 +75,40 @@ def _is_here(seen: Seen) -> bool:
 # --- on a device -------------------------------------------------------------------------------
 
 
-def run_on_device(
-    launch: Callable[[Any, Any], None], arrays: Sequence[Seen], dtype: np.dtype[Any], handle: int
+def run(
+    plan: Plan,
+    arrays: Sequence[Seen],
+    scalars: Scalars,
+    dtype: np.dtype[Any],
+    handle: int,
+    reads_out: bool = False,
 ) -> Any:
-    """Call `launch(device arrays, stream)` on the arrays' device; what was launched is not awaited.
+    """Launch a plan on matrices, `out` first, moved as `dtype`; Numba's stream comes back."""
+    if arrays[0].place == HOST:
+        return _run_on_host(plan, arrays, scalars, dtype, handle, reads_out)
+    return _run_on_device(plan, arrays, scalars, dtype, handle)
 
-    Work that arrays announce on another stream comes first. Numba's stream is returned.
+
+def _run_on_device(
+    plan: Plan, arrays: Sequence[Seen], scalars: Scalars, dtype: np.dtype[Any], handle: int
+) -> Any:
+    """Launch on the arrays' device; nothing is awaited.
+
+    Work that arrays announce on another stream comes first.
     """
     from numba import cuda
 
     place = arrays[0].place
-    context = cuda.current_context()
     where: AbstractContextManager[Any] = nullcontext()
-    if context.device.id != place:
-        where, context = cuda.gpus[place], cuda.gpus[place].get_primary_context()
+    if not only_one() and cuda.current_context().device.id != place:
+        where = cuda.gpus[place]
+    context = cuda.gpus[place].get_primary_context()
     with where:
         stream = stream_of(handle, place)
         for seen in arrays:
             if seen.stream is not None and seen.stream != handle:
                 _order(seen.stream, stream, place)
-        launch([array_over(seen, dtype, context) for seen in arrays], stream)
+        start(plan, [array_over(seen, dtype, context) for seen in arrays], scalars, stream)
         if any(seen.kind.borrowed for seen in arrays):
             _keep(arrays, stream)
     return stream
@@ -133,7 +139,7 @@ def _order(first: int, then: Any, place: int) -> None:
 
 def start(plan: Plan, arrays: Sequence[Any], scalars: Scalars, stream: Any) -> None:
     """Launch a kernel on device arrays, or on NumPy arrays under Numba's simulator."""
-    if device() == "numba simulator":
+    if launches() is None and device() == "numba simulator":
         from ..simulator import run
 
         run(plan.kernel, plan.grid, plan.block, 0, 0, (*arrays, *scalars))
@@ -153,20 +159,21 @@ def host_view(seen: Seen, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     return np.ndarray((seen.rows, cols), dtype, memory, 0, (seen.pitch, dtype.itemsize))
 
 
-def run_on_host(
-    launch: Callable[[Any, Any], None],
+def _run_on_host(
+    plan: Plan,
     arrays: Sequence[Seen],
+    scalars: Scalars,
     dtype: np.dtype[Any],
     handle: int,
-    reads_out: bool = False,
-) -> None:
-    """Copy to the device, call `launch(device arrays, stream)`, copy the first array back."""
+    reads_out: bool,
+) -> Any:
+    """Copy to the device, launch there, copy the first array back; the result is awaited."""
     views = [host_view(seen, dtype) for seen in arrays]
-    if device() == "numba simulator":
+    if launches() is None and device() == "numba simulator":
         copies = [np.ascontiguousarray(view) for view in views]
-        launch(copies, 0)
+        start(plan, copies, scalars, 0)
         np.copyto(views[0], copies[0])
-        return
+        return 0
     from numba import cuda
 
     stream = stream_of(handle, cuda.current_context().device.id)
@@ -175,13 +182,9 @@ def run_on_host(
         result = cuda.to_device(np.ascontiguousarray(views[0]), stream)
     else:
         result = cuda.device_array(views[0].shape, dtype, stream=stream)
-    launch([result, *fresh], stream)
-    if views[0].flags.c_contiguous:
-        result.copy_to_host(views[0], stream)
-        if stream:
-            stream.synchronize()
-    else:
-        copied = result.copy_to_host(stream=stream)
-        if stream:
-            stream.synchronize()
-        np.copyto(views[0], copied)
+    start(plan, [result, *fresh], scalars, stream)
+    copied = result.copy_to_host(stream=stream)
+    if stream:
+        stream.synchronize()
+    np.copyto(views[0], copied)
+    return stream

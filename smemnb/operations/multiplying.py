@@ -8,7 +8,18 @@ import numpy as np
 
 from ..errors import LaunchRefused, SmemnbError, shortened
 from ..kernels.rung import Rung
-from .choice import ENGINE, Plan, check_rung, layout_of, matmul_plan, moved_as, new_layout
+from . import launching
+from .choice import (
+    ENGINE,
+    Plan,
+    bands,
+    check_rung,
+    layout_of,
+    matmul_plan,
+    most_rows,
+    moved_as,
+    new_layout,
+)
 from .contract import (
     check_aligned,
     check_out,
@@ -21,7 +32,6 @@ from .contract import (
 from .engine import check_time, seconds
 from .kinds.find import see
 from .kinds.seen import HOST, Seen
-from .launching import bands, check_reachable, processors, run_on_device, run_on_host, start
 
 
 def matmul(
@@ -92,8 +102,8 @@ def _product(a: Any, b: Any, out: Any, factors: Any, stream: Any, rung: Any) -> 
         raise LaunchRefused(f"`beta` is {factors[1]!r} and there is no `out` to weigh with it")
     check_size("the product", rows, cols)
     plan = _plan(rung, left, right, None if out is None else arrays[0], plain)
-    if processors(left.place) == ENGINE:
-        check_reachable(arrays)
+    if launching.processors(left.place) == ENGINE:
+        launching.check_reachable(arrays)
         what = f"matmul of {rows} x {left.cols} by {left.cols} x {cols}"
         check_time(what, seconds(plan, left.cols), plan.name, "a @ b")
 
@@ -122,7 +132,9 @@ def _check_shapes(a: Seen, b: Seen) -> None:
 
 def _plan(rung: Any, a: Seen, b: Seen, out: Seen | None, plain: bool) -> Plan:
     result = new_layout(a.rows, b.cols, 4) if out is None else layout_of(out)
-    return matmul_plan(rung, result, layout_of(a), layout_of(b), plain, processors(a.place))
+    return matmul_plan(
+        rung, result, layout_of(a), layout_of(b), plain, launching.processors(a.place)
+    )
 
 
 def _run(
@@ -135,20 +147,13 @@ def _run(
 ) -> Any:
     """Launch, in bands of rows where they are more than a grid covers."""
     out, a, b = arrays
+    reads_out, dtype = bool(scalars[1] != 0), moved_as(4)
+    given = scalars if plan.scaled else ()
+    if a.rows <= most_rows(plan):
+        return launching.run(plan, arrays, given, dtype, handle, reads_out)
     stream = None
-    for band in bands(out.rows, plan.tile[0]):
-        target, left = out, a
-        if band.stop - band.start < out.rows:
-            target, left = out.part(band, slice(0, out.cols)), a.part(band, slice(0, a.cols))
-            plan = _plan(rung, left, b, target, plain)
-        once = plan
-
-        def launch(found: Any, on: Any, once: Plan = once) -> None:
-            start(once, found, scalars if once.scaled else (), on)
-
-        if a.place == HOST:
-            reads = bool(scalars[1] != 0)
-            run_on_host(launch, (target, left, b), moved_as(4), handle, reads)
-        else:
-            stream = run_on_device(launch, (target, left, b), moved_as(4), handle)
+    for band in bands(a.rows, most_rows(plan)):
+        target, left = out.part(band, slice(0, out.cols)), a.part(band, slice(0, a.cols))
+        part = _plan(rung, left, b, target, plain)
+        stream = launching.run(part, (target, left, b), given, dtype, handle, reads_out)
     return stream

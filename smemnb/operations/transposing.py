@@ -6,10 +6,13 @@ from typing import Any
 
 from ..errors import SmemnbError, shortened
 from ..kernels.rung import Rung
+from . import launching
 from .choice import (
     Plan,
+    bands,
     check_rung,
     layout_of,
+    most_rows,
     moved_as,
     new_layout,
     transpose_plan,
@@ -18,7 +21,6 @@ from .contract import check_aligned, check_elements, check_out, check_together, 
 from .engine import check_time, seconds
 from .kinds.find import see
 from .kinds.seen import HOST, Seen
-from .launching import bands, check_reachable, on_gpu, run_on_device, run_on_host, start
 
 
 def transpose(x: Any, out: Any = None, stream: Any = None, rung: str | Rung | None = None) -> Any:
@@ -72,9 +74,8 @@ def _transposed(x: Any, out: Any, stream: Any, rung: Any) -> Any:
     if out is not None:
         check_out(arrays[0], "the transpose", rows, cols, [inp])
     plan = _plan(rung, inp, None if out is None else arrays[0])
-    gpu = on_gpu()
-    if not gpu:
-        check_reachable(arrays)
+    if not launching.on_gpu():
+        launching.check_reachable(arrays)
         what = f"transpose of {inp.rows} x {inp.cols} elements"
         check_time(what, seconds(plan), plan.name, "x.T.copy()")
 
@@ -102,20 +103,11 @@ def _plan(rung: Any, inp: Seen, out: Seen | None) -> Plan:
 def _run(plan: Plan, rung: Any, out: Seen, inp: Seen, handle: int) -> Any:
     """Launch, in bands of rows where they are more than a grid covers."""
     dtype = moved_as(inp.itemsize)
+    if inp.rows <= most_rows(plan):
+        return launching.run(plan, (out, inp), (), dtype, handle)
     stream = None
-    everything = slice(0, inp.cols)
-    for band in bands(inp.rows, plan.tile[0]):
-        target, source = out, inp
-        if band.stop - band.start < inp.rows:
-            target, source = out.part(everything, band), inp.part(band, everything)
-            plan = _plan(rung, source, target)
-        once = plan
-
-        def launch(arrays: Any, on: Any, once: Plan = once) -> None:
-            start(once, arrays, (), on)
-
-        if inp.place == HOST:
-            run_on_host(launch, (target, source), dtype, handle)
-        else:
-            stream = run_on_device(launch, (target, source), dtype, handle)
+    for band in bands(inp.rows, most_rows(plan)):
+        target, source = out.part(slice(0, inp.cols), band), inp.part(band, slice(0, inp.cols))
+        part = _plan(rung, source, target)
+        stream = launching.run(part, (target, source), (), dtype, handle)
     return stream

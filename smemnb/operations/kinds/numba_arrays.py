@@ -56,7 +56,7 @@ def new_array(rows: int, cols: int, dtype: np.dtype[Any], place: int, handle: in
     from numba import cuda
 
     where: AbstractContextManager[Any] = nullcontext()
-    if place != HOST and place != cuda.current_context().device.id:
+    if place != HOST and not only_one() and place != cuda.current_context().device.id:
         where = cuda.gpus[place]
     with where:
         stream = stream_of(handle, place)
@@ -66,6 +66,14 @@ def new_array(rows: int, cols: int, dtype: np.dtype[Any], place: int, handle: in
             if "OUT_OF_MEMORY" in str(error):
                 raise LaunchRefused(f"there is no memory for the result: {error}") from error
             raise
+
+
+@cache
+def only_one() -> bool:
+    """Whether there is one device, so that nobody needs to ask which is meant."""
+    from numba import cuda
+
+    return len(cuda.gpus) == 1
 
 
 @lru_cache(maxsize=256)
@@ -91,7 +99,7 @@ class NumbaArrays(Kind):
             address, place, on = host.__array_interface__["data"][0], HOST, None
         else:
             address = value.device_ctypes_pointer.value or 0
-            place = value.gpu_data.context.device.id if address else 0
+            place = 0 if only_one() or not address else value.gpu_data.context.device.id
             on = int(value.stream) if value.stream else None
         dtype = value.dtype
         return Seen(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import dlpack
-from .numba_arrays import NUMBA, NumbaArrays
+from .numba_arrays import NUMBA, NumbaArrays, only_one
 from .numpy_arrays import NUMPY
 from .seen import HOST, Kind, Seen, TypeRefused
 
@@ -22,7 +22,7 @@ def current_device() -> int:
     """Number of the device that Numba works on."""
     from numba import cuda
 
-    return int(cuda.current_context().device.id)
+    return 0 if only_one() else int(cuda.current_context().device.id)
 
 
 class InterfaceArrays(NumbaArrays):

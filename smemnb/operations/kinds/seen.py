@@ -30,6 +30,7 @@ class Seen:
         itemsize: bytes of an element.
         dtype: of the library.
         readonly: whether nothing may be written to it.
+        span: bytes from the first element to behind the last.
         stream: handle of the stream that the array says its work is on, None if it does not say.
     """
 
@@ -44,6 +45,7 @@ class Seen:
         "place",
         "readonly",
         "rows",
+        "span",
         "stream",
         "value",
     )
@@ -69,24 +71,18 @@ class Seen:
         self.address, self.rows, self.cols = address, rows, cols
         self.dtype, self.itemsize = dtype, itemsize
         self.readonly, self.stream = readonly, stream
-        self.pitch = cols * itemsize
+        self.pitch = width = cols * itemsize
         if strides is not None and rows and cols:
             if rows > 1:
                 self.pitch = strides[0]
             if (cols > 1 and strides[1] != itemsize) or self.pitch < 0 or self.pitch % itemsize:
                 self._refuse_strides(tuple(strides))
+        self.span = (rows - 1) * self.pitch + width if rows and cols else 0
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
         return self.rows, self.cols
-
-    @property
-    def span(self) -> int:
-        """Bytes from the first element to behind the last."""
-        if not (self.rows and self.cols):
-            return 0
-        return (self.rows - 1) * self.pitch + self.cols * self.itemsize
 
     def part(self, rows: slice, cols: slice) -> Seen:
         """Some of its rows and columns, `slice(first, behind)` of each."""

@@ -25,6 +25,7 @@ from numba.cuda.extending import intrinsic
 from ..errors import KernelStopped
 from ..lockstep.protocol import lockstep_meaning
 from ..lockstep.watch import Access
+from . import alignment as _alignment  # noqa: F401  shared arrays at multiples of 16 bytes
 
 WIDE_BYTES = 16
 

@@ -29,11 +29,14 @@ def device(function: Callable[..., Any]) -> Any:
 
 
 def unroll(count: int, body: Any) -> Any:
-    """A device function that calls the device function `body(k, *args)` for k = 0 ... count - 1."""
+    """A device function of a tuple: it calls `body(k, *args)` for k = 0 ... count - 1.
+
+    (A tuple, as the numba.cuda inside Numba compiles no function with `*args` in its own list.)
+    """
     if count == 1:
 
         @device
-        def only(*args):
+        def only(args):
             body(0, *args)
 
         return only
@@ -41,11 +44,19 @@ def unroll(count: int, body: Any) -> Any:
     before, last = unroll(count - 1, body), count - 1
 
     @device
-    def upto(*args):
-        before(*args)
+    def upto(args):
+        before(args)
         body(last, *args)
 
     return upto
+
+
+@device
+def smaller(x, y):
+    """The smaller of two numbers of one type."""
+    if y < x:
+        return y
+    return x
 
 
 def named(kernel: Any, name: str, said: str = "") -> Any:

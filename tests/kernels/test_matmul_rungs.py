@@ -7,12 +7,8 @@ from numba import cuda
 from smemnb.kernels.matmul import ladder
 from smemnb.kernels.matmul.tiling import Tiling
 from smemnb.kernels.matmul.wide import matmul_of
-from smemnb.simulator.seam import OUT_OF_TREE
 from smemnb.tracing import trace
 
-pytestmark = pytest.mark.skipif(
-    not OUT_OF_TREE, reason="the numba.cuda inside Numba knows no alignment of shared arrays"
-)
 NARROW, WIDE = ladder.LADDER[:9], ladder.LADDER[9:]
 ALPHA, BETA = 2.0, 0.5
 

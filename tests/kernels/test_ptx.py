@@ -6,13 +6,9 @@ from numba import cuda, float32, uint32
 
 from smemnb.errors import KernelStopped
 from smemnb.kernels.ptx import load1, load16, store1, store16
-from smemnb.simulator.seam import OUT_OF_TREE
 from smemnb.tracing import trace
 
 SIZE = 128
-out_of_tree = pytest.mark.skipif(
-    not OUT_OF_TREE, reason="the numba.cuda inside Numba knows no alignment of shared arrays"
-)
 
 
 @cuda.jit
@@ -51,7 +47,6 @@ def test_copy_of_any_element(dtype):
     ]
 
 
-@out_of_tree
 def test_shared_counts():
     """In a row, 16 bytes per lane take 4 wavefronts, of which none is extra."""
     inp, out = np.arange(128, dtype=np.float32), np.zeros(128, np.float32)

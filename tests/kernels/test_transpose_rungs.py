@@ -5,14 +5,10 @@ import pytest
 from numba import cuda
 
 from smemnb.kernels.transpose import ladder, shaped, wide
-from smemnb.simulator.seam import OUT_OF_TREE
 from smemnb.tracing import trace
 
 WORDS = {1: np.uint8, 2: np.uint16, 4: np.float32, 8: np.uint64}
 DEAR = {"transpose_naive", "transpose_gathered"}
-pytestmark = pytest.mark.skipif(
-    not OUT_OF_TREE, reason="the numba.cuda inside Numba knows no alignment of shared arrays"
-)
 
 
 def scattered(shape, seed, dtype=np.float32):

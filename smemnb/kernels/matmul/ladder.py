@@ -39,7 +39,7 @@ _TILINGS = {
 
 def _wide(name: str) -> Rung:
     tiling, changed = _TILINGS[name]
-    kernel = matmul_of(tiling, name=name)
+    kernel = matmul_of(tiling, True, True, True, name)
     return Rung(kernel, changed, (tiling.threads, 1), (tiling.rows, tiling.cols), QUAD, True)
 
 
@@ -74,8 +74,8 @@ class Fit:
 def fastest(out: Any, a: Any, b: Any, multiprocessors: int = 132) -> Fit:
     """The fastest kernel `(out, a, b, alpha, beta)` for these arrays.
 
-    Shapes of whole tiles get the kernel without guards, others the same with a first tile of the
-    depth that is left over; results of less than a tile go element by element.
+    Shapes of whole tiles in aligned rows get the kernel without guards, others the same with a
+    first tile of the depth that is left over; results of less than a tile go element by element.
     """
     rows, cols = out.shape
     large = -(-rows // FASTEST.rows) * -(-cols // FASTEST.cols) > multiprocessors
@@ -83,10 +83,10 @@ def fastest(out: Any, a: Any, b: Any, multiprocessors: int = 132) -> Fit:
     if rows < tiling.rows or cols < tiling.cols:
         rung = next(one for one in LADDER if one.name == "matmul_square")
         return Fit(rung.kernel, rung.grid(rows, cols), rung.block)
-    exact = not (rows % tiling.rows or cols % tiling.cols or a.shape[1] % tiling.depth)
-    exact = exact and a.shape[1] > 0
     rung = Rung(None, "", (tiling.threads, 1), (tiling.rows, tiling.cols), QUAD)
     wide_a = rung.fits(a) and a.shape[1] % QUAD == 0
     wide_b = rung.fits(b) and cols % QUAD == 0
+    whole = not (rows % tiling.rows or cols % tiling.cols or a.shape[1] % tiling.depth)
+    exact = whole and a.shape[1] > 0 and wide_a and wide_b
     kernel = matmul_of(tiling, exact, wide_a, wide_b, "matmul_fastest")
     return Fit(kernel, rung.grid(rows, cols), rung.block)

@@ -8,6 +8,7 @@ element (m, k) of a at k * a_pitch + m, element (k, n) of b at k * cols + n.
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any, NamedTuple
 
 from numba import float32, uint32
@@ -42,6 +43,7 @@ def put(registers, line, first, quad):
     registers[line, first + 3] = quad[3]
 
 
+@cache
 def _fetch_quads(count: int) -> Any:
     @device
     def fetch(array, at, step, ahead):
@@ -51,6 +53,7 @@ def _fetch_quads(count: int) -> Any:
     return fetch
 
 
+@cache
 def _fetch_elements(count: int) -> Any:
     @device
     def fetch(array, at, step, ahead):
@@ -75,6 +78,7 @@ def _all_or_none(fetch: Any, count: int) -> Any:
     return some
 
 
+@cache
 def a_by_quads(tiling: Tiling) -> Loads:
     """Four k of one row per load; turned on the way into the tile."""
     count, across, pitch_k = tiling.quads[0], tiling.depth // QUAD, tiling.a_pitch
@@ -95,6 +99,7 @@ def a_by_quads(tiling: Tiling) -> Loads:
     return Loads(place, fetch, _all_or_none(fetch, count), stage)
 
 
+@cache
 def a_by_elements(tiling: Tiling) -> Loads:
     """One k of one row per load: 8 lanes side by side."""
     count, depth, pitch_k = tiling.quads[0], tiling.depth, tiling.a_pitch
@@ -115,6 +120,7 @@ def a_by_elements(tiling: Tiling) -> Loads:
     return Loads(place, fetch, _all_or_none(fetch, count), stage)
 
 
+@cache
 def b_by_quads(tiling: Tiling) -> Loads:
     """Four columns of one k per load."""
     count, cols, across = tiling.quads[1], tiling.cols, tiling.cols // QUAD
@@ -142,6 +148,7 @@ def b_by_quads(tiling: Tiling) -> Loads:
     return Loads(place, _fetch_quads(count), some, stage)
 
 
+@cache
 def b_by_elements(tiling: Tiling) -> Loads:
     """One column of one k per load: a warp takes 32 neighbours."""
     count, cols = tiling.quads[1], tiling.cols

@@ -1,17 +1,19 @@
-"""The pieces of a register-tiled product: device functions, made for one `Tiling`."""
+"""The pieces of a register-tiled product: device functions, made once for each `Tiling`."""
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 from numba import cuda, float32, uint32
 
 from ..ptx import load1, load16, store1, store16
-from ..unrolled import device, unroll
+from ..unrolled import device, smaller, unroll
 from .loads import put
 from .tiling import QUAD, Tiling
 
 
+@cache
 def lane_place(tiling: Tiling) -> Any:
     """(row, column) of a lane among the lanes of its warp."""
     across = tiling.lanes_across
@@ -29,6 +31,7 @@ def lane_place(tiling: Tiling) -> Any:
     return interleaved if tiling.interleaved else in_rows
 
 
+@cache
 def block_place(tiling: Tiling) -> Any:
     """(row, column) of this block among the tiles of the result."""
     band = tiling.band
@@ -44,12 +47,13 @@ def block_place(tiling: Tiling) -> Any:
         per_band = uint32(wide * uint32(band))
         first = uint32(number // per_band * uint32(band))
         rest = uint32(number % per_band)
-        height = min(uint32(band), uint32(high - first))
+        height = smaller(uint32(band), uint32(high - first))
         return uint32(first + rest % height), uint32(rest // height)
 
     return in_bands if band else in_rows
 
 
+@cache
 def fragment_reads(tiling: Tiling) -> Any:
     """Read column k of the tile of a, and row k of the tile of b, for this lane."""
     tall, wide = tiling.thread
@@ -70,6 +74,7 @@ def fragment_reads(tiling: Tiling) -> Any:
     return read
 
 
+@cache
 def outer_product(tiling: Tiling) -> Any:
     """Add the product of the two fragments of step k."""
     tall, wide = tiling.thread
@@ -112,11 +117,12 @@ def result_store(tiling: Tiling, exact: bool) -> Any:
     @device
     def store(out, acc, row, col, alpha, beta, first_row, first_col):
         scale, keep = float32(alpha), float32(beta)
-        store_rows(out, acc, row, col, scale, keep, first_row, first_col)
+        store_rows((out, acc, row, col, scale, keep, first_row, first_col))
 
     return store
 
 
+@cache
 def _row_by_16_bytes(tiling: Tiling) -> Any:
     wide, apart = tiling.thread[1], QUAD * tiling.lanes_across
 
@@ -130,6 +136,7 @@ def _row_by_16_bytes(tiling: Tiling) -> Any:
     return store_row
 
 
+@cache
 def _row_by_element(tiling: Tiling, exact: bool) -> Any:
     wide, apart = tiling.thread[1], QUAD * tiling.lanes_across
 

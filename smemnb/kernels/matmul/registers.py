@@ -55,7 +55,7 @@ def _scalar(name: str, edges: tuple[int, int, int], thread: tuple[int, int], **l
                         acc[i, j] += a_part[i] * b_part[j]
             cuda.syncthreads()  # everyone has read before the next tiles overwrite these
 
-        store(out, acc, row0 + m0, col0 + n0, float32(alpha), float32(beta))
+        store((out, acc, row0 + m0, col0 + n0, float32(alpha), float32(beta)))
 
     return named(matmul_by_element, name)
 

@@ -23,7 +23,7 @@ from typing import Any
 
 from numba import cuda, float32, uint32
 
-from ..unrolled import device, jit, named, unroll
+from ..unrolled import device, jit, named, smaller, unroll
 from .loads import Loads, a_by_elements, a_by_quads, b_by_elements, b_by_quads
 from .pieces import (
     block_place,
@@ -96,11 +96,12 @@ def _corners(tiling: Tiling, exact: bool) -> Any:
         if exact:
             return row, col, row, col
         last_row, last_col = uint32(out.shape[0] - rows), uint32(out.shape[1] - cols)
-        return row, col, min(row, last_row), min(col, last_col)
+        return row, col, smaller(row, last_row), smaller(col, last_col)
 
     return corners
 
 
+@cache
 def _lane_starts(tiling: Tiling) -> Any:
     """(row, column) of this lane's first element in the block's tile."""
     lanes, warp_rows, warp_cols = lane_place(tiling), tiling.warp_rows, tiling.warp_cols
@@ -137,8 +138,8 @@ def _first_tiles(tiling: Tiling, exact: bool, loads: tuple[Loads, Loads]) -> Any
         else:
             if k_size % uint32(depth) != uint32(0) or k_size == uint32(0):
                 first = uint32(k_size % uint32(depth))
-            some_a(a, a_at, a_step, a_next, uint32(first - min(first, a_k)))
-            some_b(b, b_at, b_step, b_next, uint32(first - min(first, b_k)))
+            some_a(a, a_at, a_step, a_next, uint32(first - smaller(first, a_k)))
+            some_b(b, b_at, b_step, b_next, uint32(first - smaller(first, b_k)))
         stage_a(a_tile, a_next, a_to)
         stage_b(b_tile, b_next, b_to)
         return a_at, b_at, a_step, b_step, a_to, b_to, first, b_pitch
@@ -146,6 +147,7 @@ def _first_tiles(tiling: Tiling, exact: bool, loads: tuple[Loads, Loads]) -> Any
     return begin
 
 
+@cache
 def _both(loads: tuple[Loads, Loads]) -> tuple[Any, Any]:
     """Fetch and stage, of both matrices."""
     (_, fetch_a, _, stage_a), (_, fetch_b, _, stage_b) = loads
@@ -179,6 +181,7 @@ def _steps(tiling: Tiling, stage: Any) -> Any:
     return unroll(tiling.depth - ahead, step)
 
 
+@cache
 def _main_loop(tiling: Tiling, loads: tuple[Loads, Loads]) -> Any:
     """All pairs of tiles, from the one that is in shared memory on."""
     fetch, stage = _both(loads)
@@ -202,7 +205,7 @@ def _main_loop(tiling: Tiling, loads: tuple[Loads, Loads]) -> Any:
                 fetch(a, b, a_at, b_at, a_step, b_step, a_next, b_next)
             a_from, b_from = uint32(a_now + m0), uint32(b_now + n0)
             a_in, b_in = uint32(a_new + a_to), uint32(b_new + b_to)
-            steps(a_tile, b_tile, acc, a_part, b_part, a_from, b_from, a_next, b_next, a_in, b_in)
+            steps((a_tile, b_tile, acc, a_part, b_part, a_from, b_from, a_next, b_next, a_in, b_in))
             if not early:
                 cuda.syncthreads()  # everyone has read before the next tiles overwrite these
                 if more:

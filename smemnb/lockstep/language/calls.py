@@ -33,6 +33,7 @@ from .calling.methods import METHOD_NAMES, method_of
 from .calling.operator_functions import as_operator
 from .calling.raising import number
 from .calling.ufuncs import has_output, into_array
+from .objects.merged import widened
 from .objects.mixed import NUMBERS, Mixed
 from .scope import EXPRESSIONS, UNKNOWN, Expression, Frame, Scope, attribute_of
 
@@ -352,4 +353,4 @@ def _refuse_method(scope: Scope, node: ast.Call) -> NoReturn:
     )
 
 
-EXPRESSIONS[ast.Call] = _call
+EXPRESSIONS[ast.Call] = widened(_call)

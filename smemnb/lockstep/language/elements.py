@@ -20,6 +20,7 @@ from ..memory.views import indexed, is_view
 from ..memory.whole import store_whole
 from ..watch import Site
 from .calling.raising import number, raise_in
+from .objects.merged import for_cell
 from .objects.mixed import Mixed, joined
 from .scope import EXPRESSIONS, UNKNOWN, Expression, Frame, Scope, Statement
 
@@ -207,7 +208,7 @@ def assign_element(scope: Scope, node: ast.Subscript) -> Setter:
             and not target.special
             and len(at) == len(target.shape)
         ):
-            target.save(frame.batch, at, mask, site, value)
+            target.save(frame.batch, at, mask, site, for_cell(value, target.dtype))
         else:
             _store(target, at, frame, mask, site, value, tell)
 
@@ -225,7 +226,7 @@ def _store(
 ) -> None:
     batch = frame.batch
     if isinstance(target, Flat):
-        target.save(batch, at[0], mask, site, value)
+        target.save(batch, at[0], mask, site, for_cell(value, target.array.dtype))
         return
     if hasattr(target, "options"):
         for number, option in enumerate(target.options):
@@ -243,7 +244,7 @@ def _store(
     if _counted(at) > len(target.shape):
         tell.too_many()
     if len(at) == len(target.shape) and not is_view(at):
-        target.save(batch, at, mask, site, value)
+        target.save(batch, at, mask, site, for_cell(value, target.dtype))
         return
     part = indexed(target, batch, at, mask, site)
     store_whole(part, value, batch, mask, site, f"line {site.line}: {site.text}")
@@ -257,7 +258,7 @@ def put_field(
     if part.shape:
         store_whole(part, value, frame.batch, mask, site, f"line {site.line}: {site.text}")
     else:
-        part.save(frame.batch, (), mask, site, value)
+        part.save(frame.batch, (), mask, site, for_cell(value, part.dtype))
 
 
 def assign_field(scope: Scope, node: ast.Attribute) -> Setter:

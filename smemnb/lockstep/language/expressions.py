@@ -19,12 +19,12 @@ from ..memory import KernelArray, frozen
 from ..memory.attributes import ATTRIBUTES, MISSING
 from ..memory.whole import contains
 from ..numbers import operators as numbers
-from ..numbers.folding import folded
+from ..numbers.folding import folded, literal_int
 from ..numbers.operators import UNARY, static_power
 from .calling.raising import number, raise_in
 from .elements import array_attribute
 from .objects.iterables import Items
-from .objects.merged import settlement
+from .objects.merged import apart, settlement, wide_dtype, widened
 from .objects.mixed import NUMBERS, Mixed, joined, known
 from .objects.operators import BINARY, COMPARISONS, SYMBOLS
 from .scope import EXPRESSIONS, NOTHING, UNKNOWN, Expression, Frame, Scope, attribute_of
@@ -176,7 +176,7 @@ def _binary(scope: Scope, node: ast.BinOp) -> Expression:
     if literal is not None:
         return _literal(scope, node, literal)
     left, right = scope.expression(node.left), scope.expression(node.right)
-    exponent = _literal_int(node.right)
+    exponent = literal_int(node.right)
     if isinstance(node.op, ast.Pow) and exponent is not None:
         return lambda frame, mask: static_power(left(frame, mask), exponent)
     symbol = SYMBOLS[type(node.op)]
@@ -201,6 +201,7 @@ def operation(scope: Scope, node: ast.AST, operator: ast.operator | ast.cmpop) -
     compute = BINARY.get(symbol) or COMPARISONS[symbol]
     checks = scope.library.debug and symbol in _DIVISIONS
     quick = symbol == "/" and scope.fast  # of float32, it asks for no zero divisor
+    wide = wide_dtype(scope, node) if isinstance(node, ast.AugAssign) else None
 
     def run(frame: Frame, mask: Mask, left: LaneValue, right: LaneValue) -> LaneValue:
         if not isinstance(left, NUMBERS) or not isinstance(right, NUMBERS):
@@ -214,7 +215,8 @@ def operation(scope: Scope, node: ast.AST, operator: ast.operator | ast.cmpop) -
                 text = _DIVISIONS[symbol][0 if whole else 1]
                 raise_in(scope, node, frame, zero, ZeroDivisionError, text)
         try:
-            return compute(left, right)
+            result = compute(left, right)
+            return result if wide is None else cast(result, wide)
         except (TypeError, AttributeError) as error:
             scope.refuse(
                 node,
@@ -238,16 +240,6 @@ def may_raise(scope: Scope, node: ast.expr) -> bool:
     if scope.library.debug:
         return True
     return any(isinstance(part, (ast.Call, ast.BinOp, ast.Subscript)) for part in ast.walk(node))
-
-
-def _literal_int(node: ast.expr) -> int | None:
-    """The value of an integer literal, with its sign; None for anything else."""
-    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        inner = _literal_int(node.operand)
-        return None if inner is None else -inner
-    if isinstance(node, ast.Constant) and type(node.value) is int:
-        return node.value
-    return None
 
 
 def _unary(scope: Scope, node: ast.UnaryOp) -> Expression:
@@ -356,6 +348,7 @@ def _conditional(scope: Scope, node: ast.IfExp) -> Expression:
         scope.expression(node.orelse),
     )
     settle = settlement(scope, node)
+    separate = node in scope.apart
 
     def run(frame: Frame, mask: Mask) -> LaneValue:
         condition = truth(test(frame, mask))
@@ -364,7 +357,9 @@ def _conditional(scope: Scope, node: ast.IfExp) -> Expression:
             return settle(body(frame, mask))
         if yes is NO_LANE:
             return settle(orelse(frame, mask))
-        return settle(joined(condition, body(frame, yes), orelse(frame, no)))
+        both = body(frame, yes), orelse(frame, no)
+        two = apart(condition, *both) if separate else None
+        return settle(joined(condition, *both)) if two is None else two
 
     return run
 
@@ -388,8 +383,8 @@ EXPRESSIONS.update(
         ast.Name: _name,
         ast.Attribute: _attribute,
         ast.Tuple: _tuple,
-        ast.BinOp: _binary,
-        ast.UnaryOp: _unary,
+        ast.BinOp: widened(_binary),
+        ast.UnaryOp: widened(_unary),
         ast.Compare: _compare,
         ast.BoolOp: _bool_op,
         ast.IfExp: _conditional,

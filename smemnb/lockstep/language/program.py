@@ -126,6 +126,10 @@ class Library:
         """The dtype of a conditional expression with sides at these places, None if not known."""
         return None if self.types is None else self.types.merged(function, places)
 
+    def widened(self, function: Any, place: Place) -> np.dtype[Any] | None:
+        """The dtype of what is computed at this place, None if its operands decide it."""
+        return None if self.types is None else self.types.widened(function, place)
+
 
 @functools.lru_cache(maxsize=256)
 def _library(function: Any, types: Any, watched: bool) -> Library:

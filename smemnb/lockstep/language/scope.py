@@ -46,6 +46,9 @@ class InferredTypes(Protocol):
     def merged(self, function: Any, places: Sequence[Place]) -> np.dtype[Any] | None:
         """The dtype in which the sides of an expression at these places are joined."""
 
+    def widened(self, function: Any, place: Place) -> np.dtype[Any] | None:
+        """The dtype of an operator's or call's result where its operands do not decide it."""
+
     def implementation(
         self, target: Any, values: Sequence[Any], named: Mapping[str, Any], literals: Sequence[Any]
     ) -> Any:
@@ -143,6 +146,7 @@ class Scope:
         self.closure = _closure(function)
         fast = getattr(library.types, "fastmath", False)  # device functions do not inherit it
         self.fast = bool(fast) and function is library.kernel
+        self.apart: Sequence[ast.IfExp] = ()  # those whose sides are not joined
         self.declared = ""  # the name on the left of the assignment being compiled
 
     def _parameters(self) -> tuple[list[str], str]:

@@ -16,6 +16,7 @@ from .elements import assign_element, assign_field, augmented_element, augmented
 from .expressions import may_raise, operation
 from .loops import for_loop, rejoined, while_loop
 from .matching import match
+from .objects.merged import Apart, split_return, stays_apart
 from .objects.mixed import Mixed, joined
 from .scope import NOTHING, STATEMENTS, Frame, Scope, Statement
 
@@ -74,7 +75,7 @@ def _store_number(scope: Scope, node: ast.Subscript, store: Setter) -> Setter:
     """Storing an optional value stores its number; lanes that have None raise, as in Numba."""
 
     def put(frame: Frame, mask: Mask, value: LaneValue) -> None:
-        if value is None or isinstance(value, Mixed):
+        if value is None or (isinstance(value, Mixed) and not isinstance(value, Apart)):
             value = number(scope, node, frame, mask, value)
             mask = frame.rest(mask)
             if mask is NO_LANE:
@@ -101,6 +102,8 @@ def _assign(scope: Scope, node: ast.Assign | ast.AnnAssign) -> Statement:
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
     if node.value is None:
         return lambda frame, mask: mask
+    if len(targets) == 1:
+        scope.apart = stays_apart(scope, node.value, targets[0])
     scope.declared = targets[0].id if isinstance(targets[0], ast.Name) else ""
     value = scope.expression(node.value)
     scope.declared = ""
@@ -239,6 +242,9 @@ def _continue(scope: Scope, node: ast.Continue) -> Statement:
 
 
 def _return(scope: Scope, node: ast.Return) -> Statement:
+    split = split_return(scope, node)
+    if split is not None:
+        return scope.statement(split)
     value = scope.expression(node.value or ast.copy_location(ast.Constant(None), node))
 
     def run(frame: Frame, mask: Mask) -> Mask:

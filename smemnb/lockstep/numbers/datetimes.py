@@ -1,7 +1,9 @@
 """Operators on dates and durations (datetime64, timedelta64), added to the tables of numbers.
 
 NumPy's own results are Numba's: units are brought together, NaT stays NaT and compares as unequal
-to everything. Source: Numba-compiled functions of the same operators, compared in tests/lockstep.
+to everything. But a duration times or through a float32 is computed in float32 (`in_float32`).
+Source: Numba-compiled functions of the same operators, compared in tests/lockstep and by random
+programs (tests/oracle).
 """
 
 from __future__ import annotations
@@ -10,8 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from .casts import cast
+
 DATE, DURATION = np.dtype("M8").num, np.dtype("m8").num
 TEXTS = (np.dtype("S").num, np.dtype("U").num)
+FLOAT32 = np.dtype("f4").num
+IN_FLOAT32 = object()
+"""The entry of a duration and a float32."""
 _NUMBERS = tuple(np.dtype(code).num for code in "bhilqBHIfd")
 _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 _OF_TWO = {
@@ -28,7 +35,8 @@ def add_to(table: dict[str, list[list[Any]]], unary: dict[str, list[Any]]) -> No
     """Enter None, NumPy's own result, for every operator that dates, durations, texts have."""
     for symbol, pairs in _OF_TWO.items():
         for one, other in pairs:
-            _allow(table[symbol], one, other)
+            narrow = FLOAT32 in (one, other)
+            _allow(table[symbol], one, other, IN_FLOAT32 if narrow else None)
     for symbol in ("==", "!="):
         for one in TEXTS:
             _allow(table[symbol], one, one)
@@ -36,6 +44,27 @@ def add_to(table: dict[str, list[list[Any]]], unary: dict[str, list[Any]]) -> No
         unary[symbol][DURATION] = None
 
 
-def _allow(rows: list[list[Any]], one: int, other: int) -> None:
+def _allow(rows: list[list[Any]], one: int, other: int, entry: Any = None) -> None:
     rows[one] = list(rows[one])  # the rows of types that no operator knows are one list
-    rows[one][other] = None
+    rows[one][other] = entry
+
+
+def in_float32(symbol: str, left: Any, right: Any) -> Any:
+    """A duration times or through a float32, cut to a whole number of its unit.
+
+    Through 0 or NaN it is NaT.
+
+    >>> in_float32("*", np.timedelta64(2**24 + 1, "s"), np.float32(1))
+    np.timedelta64(16777216,'s')
+    """
+    span, number = (left, right) if left.dtype.kind == "m" else (right, left)
+    count = span.astype(np.int64)
+    with np.errstate(all="ignore"):
+        if symbol == "*":
+            wide = count.astype(np.float32) * number
+        else:
+            wide = count.astype(np.float32) / number
+        whole = cast(wide, np.dtype(np.int64)).astype(span.dtype)
+    none = np.isnat(span) if symbol == "*" else np.isnat(span) | np.isnan(number) | (number == 0)
+    result = np.where(none, span.dtype.type("NaT"), whole)
+    return result if result.ndim else result[()]

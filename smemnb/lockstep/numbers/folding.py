@@ -29,6 +29,16 @@ def folded(node: ast.expr) -> Any:
     return value if isinstance(value, bool | int | float | complex) else None
 
 
+def literal_int(node: ast.expr) -> int | None:
+    """The value of an integer literal, with its sign; None for anything else."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        inner = literal_int(node.operand)
+        return None if inner is None else -inner
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return node.value
+    return None
+
+
 def _of_literals(node: ast.expr) -> bool:
     if isinstance(node, ast.BinOp):
         return _of_literals(node.left) and _of_literals(node.right)

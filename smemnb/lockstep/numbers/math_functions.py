@@ -76,7 +76,10 @@ def _extreme(better: np.ufunc, float_pair: Meaning) -> Meaning:
     def meaning(*values: Any) -> Any:
         if len(values) == 1 and isinstance(values[0], tuple):
             values = values[0]
-        dtype = rules.unify(*(v.dtype for v in values))
+        if values[0].dtype.kind in "mM":  # dates or durations
+            dtype = np.result_type(*(v.dtype for v in values))
+        else:
+            dtype = rules.unify(*(v.dtype for v in values))
         same = [cast(v, dtype) for v in values]
         if len(values) == 2 and all(v.dtype.kind == "f" and v.dtype != FLOAT16 for v in values):
             return float_pair(*same)
@@ -268,6 +271,7 @@ def _ufunc(ufunc: np.ufunc) -> Meaning:
 def _registry() -> dict[object, Meaning]:
     found: dict[object, Meaning] = {
         abs: _absolute,
+        np.isnat: np.isnat,
         min: _extreme(np.less, _least),
         max: _extreme(np.greater, _greatest),
         round: _round,
@@ -292,7 +296,7 @@ def _registry() -> dict[object, Meaning]:
         function = getattr(math, name, None)
         if function is not None:
             found[function] = _one_float(compute, function in _HALF)
-    missing = {"frexp", "modf", "heaviside", "isnat", "matmul", "matvec", "vecdot", "vecmat"}
+    missing = {"isnat", "frexp", "modf", "heaviside", "matmul", "matvec", "vecdot", "vecmat"}
     for name, ufunc in vars(np).items():
         if isinstance(ufunc, np.ufunc) and name not in missing | {"bitwise_count", "spacing"}:
             found[ufunc] = _ufunc(ufunc)

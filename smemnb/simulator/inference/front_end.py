@@ -15,7 +15,7 @@ from .. import seam
 from ..refusals import refusal
 from ..refusals.lowering import unlowerable
 from .inferred import Function, Inferred, Types
-from .merges import merges
+from .merges import merges, widened
 
 
 @seam.machinery.register_pass(mutates_CFG=False, analysis_only=True)
@@ -92,6 +92,7 @@ def _record(function: Callable[..., Any], types: Types, parts: Any, casts: bool)
         frozenset(_device_calls(typemap, calltypes)),
         (ir.blocks, typemap),
         _of_two_enums(ir, typemap),
+        widened(function.__code__, ir, typemap, calltypes),
     )
 
 

@@ -33,6 +33,7 @@ class Function:
     calls: frozenset[tuple[Callable[..., Any], Types]]
     typed: tuple[Any, Any] = field(repr=False)  # blocks of Numba's IR, typemap
     of_two_enums: frozenset[int] = frozenset()  # lines whose `is` compares members of two enums
+    wider: Mapping[Place, Any] = field(default_factory=dict)
 
     def local(self, name: str, line: int) -> _DType | None:
         """dtype of `name` where it is read at `line`; None where nothing is to be enforced."""
@@ -84,6 +85,14 @@ class Inferred:
             places: those of its sides in the source.
         """
         found = {f.merged(places) for f in self._of(function)}
+        return found.pop() if len(found) == 1 else None
+
+    def widened(self, function: Any, place: Place) -> _DType | None:
+        """dtype in which the result of an operator or call at this place of `function` is stored.
+
+        None where it is the one that its operands decide.
+        """
+        found = {scalar_dtype(f.wider[place]) for f in self._of(function) if place in f.wider}
         return found.pop() if len(found) == 1 else None
 
     def implementation(

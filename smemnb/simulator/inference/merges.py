@@ -1,8 +1,13 @@
-"""The types in which two sides of an expression are joined: `a if c else b`, `a and b`.
+"""The types that Numba gives to parts of an expression where their operands do not decide them.
 
-Numba joins both sides in one type, whichever of them a thread takes. In its IR that is a phi of
-a temporary, with the blocks it comes from; the last instruction of such a block computes the side,
-and Python keeps the place of each instruction in the source.
+`merges`: both sides of `a if c else b` and of `a and b` are joined in one type, whichever of them
+a thread takes. In Numba's IR that is a phi of a temporary, with the blocks it comes from; the last
+instruction of such a block computes the side, and Python keeps the place of each instruction in
+the source.
+
+`widened`: a temporary keeps the types it was given on the way to the last one. Where a loop makes
+`v` an int64 after it was a uint16, `a_uint64 ^ v` was a uint64 first and is an int64 at the end,
+so its result is stored as the float64 that joins both.
 """
 
 from __future__ import annotations
@@ -19,6 +24,7 @@ Place = tuple[int, int, int, int]
 """Line, last line, column, last column, as in Python's syntax trees."""
 
 _STACKED = re.compile(r"\$phi(\d+)\.(\d+)")
+_COMPUTED = re.compile(r"\$(?:(?:inplace_)?binop_[a-z]+(\d+)|(\d+)(?:binary|unary|compare|call))")
 _FIRST = 2  # Numba counts the offsets of instructions from here
 _IDLE = ("JUMP", "POP_JUMP", "NOP", "CACHE", "EXTENDED_ARG", "RESUME", "COPY", "TO_BOOL", "POP_TOP")
 
@@ -35,6 +41,28 @@ def merges(code: CodeType, ir: Any, typemap: Mapping[str, Any]) -> dict[Place, A
             if place is not None and slot >= found.get(place, (0, None))[0]:
                 found[place] = slot, kind
     return {place: kind for place, (_, kind) in found.items()}
+
+
+def widened(
+    code: CodeType, ir: Any, typemap: Mapping[str, Any], calltypes: Mapping[Any, Any]
+) -> dict[Place, Any]:
+    """Numba's type of each operator's or call's result that is stored in another type."""
+    found: dict[Place, Any] = {}
+    places: list[Any] = []
+    for block in ir.blocks.values():
+        for statement in block.body:
+            signature = calltypes.get(getattr(statement, "value", None))
+            offset = _COMPUTED.match(getattr(getattr(statement, "target", None), "name", ""))
+            if signature is None or offset is None:
+                continue
+            kind = seam.types.unliteral(typemap[statement.target.name])
+            if kind == seam.types.unliteral(signature.return_type):
+                continue
+            places = places or list(code.co_positions())
+            at = int(offset[1] or offset[2]) // 2 - 1
+            if at < len(places) and None not in places[at]:
+                found[tuple(places[at])] = kind
+    return found
 
 
 def _phis(ir: Any) -> Iterator[tuple[str, Any]]:

@@ -1,8 +1,9 @@
 """What Numba's type inference lets pass and its code generation then refuses.
 
 Without a toolkit no code is generated, so these are looked for in Numba's typed IR: kernels that
-return a value, lists and sets, generators, `try`, whole-array copies and arithmetic, atomics
-with the wrong number of indices, fields of records at odd places. Each was seen refused by
+return a value, lists and sets, generators, `try`, whole-array copies and arithmetic, quotients of
+integers put into an integer by `/=`, atomics with the wrong number of indices, fields of records at
+odd places. Each was seen refused by
 numba-cuda 0.30.4 for cc 9.0.
 """
 
@@ -10,6 +11,7 @@ from __future__ import annotations
 
 import inspect
 import math
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -41,6 +43,7 @@ def unlowerable(
 
 def _found(ir: Any, typemap: Mapping[str, Any], returns: Any) -> Iterator[tuple[int, Said]]:
     parameters = list(ir.arg_names)
+    yield from _divided(ir, typemap)
     for block in ir.blocks.values():
         for statement in block.body:
             said = (
@@ -95,6 +98,48 @@ def _whole_array(statement: Any, typemap: Mapping[str, Any]) -> Said | None:
             "A thread works on single elements: index the arrays, as in a[i] + b[i].",
         )
     return None
+
+
+def _divided(ir: Any, typemap: Mapping[str, Any]) -> Iterator[tuple[int, Said]]:
+    """`v /= w` of integers: numba-cuda types it as an integer and computes a float.
+
+    That float is a float64 where it is stored into a float64 array in the same block; every other
+    use meets a value that is not of its type.
+    """
+    held: dict[str, tuple[Any, int]] = {}  # names of such quotients: their block and line
+    for block in ir.blocks.values():
+        for statement in block.find_insts(seam.ir.Assign):
+            name, value = statement.target.name, statement.value
+            quotient = getattr(value, "op", "") == "inplace_binop" and value.fn is operator.itruediv
+            if quotient and isinstance(typemap.get(name), seam.types.Integer):
+                held[name] = block, statement.loc.line
+            elif isinstance(value, seam.ir.Var) and value.name in held:
+                held[name] = block, held[value.name][1]
+    for block in ir.blocks.values() if held else ():
+        for statement in block.body:
+            if isinstance(statement, seam.ir.Del):
+                continue
+            names = [v.name for v in statement.list_vars() if v.name in held]
+            for name in names:
+                where, line = held[name]
+                if where is not block or not _harmless(statement, name, typemap):
+                    yield line, _QUOTIENT
+
+
+def _harmless(statement: Any, name: str, typemap: Mapping[str, Any]) -> bool:
+    """Whether a statement hands a value on as it is: to a variable, to a cell of float64."""
+    if isinstance(statement, seam.ir.Assign):
+        return statement.target.name == name or isinstance(statement.value, seam.ir.Var)
+    if not isinstance(statement, seam.ir.SetItem | seam.ir.StaticSetItem):
+        return False
+    cell = getattr(typemap[statement.target.name], "dtype", None)
+    return bool(statement.value.name == name and cell == seam.types.float64)
+
+
+_QUOTIENT = (
+    "`/=` divides two integers here: the result is a float, and the variable an integer.",
+    "Write v = v / w for a float, v //= w for an integer.",
+)
 
 
 def _printed(statement: Any, typemap: Mapping[str, Any]) -> Said | None:

@@ -69,7 +69,7 @@ def _compare(
     )
     modes = ["own types", "inferred types"][verdict.several :]
     for mode in modes:
-        notes: comparing.Notes = {}
+        notes = comparing.Notes()
         got = arguments_of(program)
         try:
             given = inference.infer(function, types) if mode == "inferred types" else None
@@ -81,11 +81,13 @@ def _compare(
                 f"[{where.filename.rsplit('/', 1)[-1]}:{where.lineno}]"
             )
             continue
-        verdict.types += len(notes)
+        verdict.types += len(notes.types)
         verdict.differences += [
             f"{said} ({mode})"
-            for said in comparing.type_differences(program.source, notes, compiled.expressions)
+            for said in comparing.type_differences(
+                program.source, notes.types, compiled.expressions
+            )
         ]
-        verdict.differences += comparing.value_differences(program, got, wanted, use, mode)
+        verdict.differences += comparing.value_differences(program, got, wanted, use, mode, notes)
     verdict.rough = len(program.rough)
     verdict.exact = len(program.outputs) - verdict.rough

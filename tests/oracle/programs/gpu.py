@@ -140,21 +140,24 @@ def _compare(
     program: Program, verdict: Verdict, function: Any, wanted: Any, types: Any, use: Any
 ) -> None:
     verdict.undefined = int((~use).sum())
-    got = arguments_of(program)
+    got, notes = arguments_of(program), comparing.Notes()
     try:
-        comparing.run_engine(function, got, inference.infer(function, types), {})
+        comparing.run_engine(function, got, inference.infer(function, types), notes)
     except Exception as error:
         verdict.differences.append(f"the engine stops: {_said(error)}")
         return
-    said = comparing.value_differences(program, got, wanted, np.asarray(use), "on a GPU")
-    if said and _same_without_optimisation(program, got, types, use):
+    use = np.asarray(use)
+    said = comparing.value_differences(program, got, wanted, use, "on a GPU", notes)
+    if said and _same_without_optimisation(program, got, types, use, notes):
         verdict.optimised, said = [text.replace("Numba ", "GPU ") for text in said], []
     verdict.differences += [text.replace("Numba ", "GPU ") for text in said]
     verdict.rough = len(program.rough)
     verdict.exact = len(program.outputs) - verdict.rough
 
 
-def _same_without_optimisation(program: Program, got: Any, types: Any, use: Any) -> bool:
+def _same_without_optimisation(
+    program: Program, got: Any, types: Any, use: Any, notes: comparing.Notes
+) -> bool:
     plain = arguments_of(program)
     try:
         with _without_optimisation():
@@ -162,4 +165,4 @@ def _same_without_optimisation(program: Program, got: Any, types: Any, use: Any)
     except Exception as error:
         print(f"  seed {program.seed}, without optimisation: {_said(error)}", file=sys.stderr)
         return False
-    return not comparing.value_differences(program, got, plain, np.asarray(use), "")
+    return not comparing.value_differences(program, got, plain, use, "", notes)

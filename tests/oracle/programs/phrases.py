@@ -191,3 +191,76 @@ class Phrases:
         if what < 0.75:
             return f"({self.pick('-', '+')}{self.expression('c', depth)})"
         return f"{self.pick(*COMPLEX)}({self.expression(self.pick('c', 'f', 'i'), depth)})"
+
+
+class Dates:
+    """Writes expressions of dates ("M") and durations ("m"), each with its unit.
+
+    Of two units the finer one is that of the result. Values are small enough for 64 bits.
+    """
+
+    def __init__(self, seed: int, inputs: dict[str, str]) -> None:
+        self.random, self.inputs = random.Random(f"dates {seed}"), inputs
+
+    def load(self, dtype: str) -> str:
+        name = f"{self.random.choice('ab')}_{dtype.replace('[', '_').replace(']', '')}"
+        self.inputs[name] = dtype
+        return f"{name}[i]"
+
+    def value(self, kind: str, depth: int) -> tuple[str, str]:
+        """Text and unit of a date or a duration."""
+        if depth <= 0 or self.random.random() < 0.15:
+            unit = self.random.choice(words.UNITS)
+            return self.load(f"{'datetime' if kind == 'M' else 'timedelta'}64[{unit}]"), unit
+        what = self.random.random()
+        if kind == "M":
+            pair, op = self.random.choice((("Mm", "+"), ("mM", "+"), ("Mm", "-")))
+        elif what < 0.3:
+            pair, op = self.random.choice((("MM", "-"), ("mm", "+"), ("mm", "-")))
+        elif what < 0.45:
+            text, unit = self.value("m", depth - 1)
+            return self.random.choice(("(-{})", "(+{})", "abs({})")).format(text), unit
+        else:
+            return self.scaled(depth) if what < 0.75 else self.chosen(kind, depth)
+        if kind == "M" and what < 0.3:
+            return self.chosen(kind, depth)
+        (one, of_one), (two, of_two) = (self.value(k, depth - 1) for k in pair)
+        return f"({one} {op} {two})", max(of_one, of_two, key=words.UNITS.index)
+
+    def scaled(self, depth: int) -> tuple[str, str]:
+        """A duration times or through a number."""
+        text, unit = self.value("m", depth - 1)
+        numbers = [self.load(dtype) for dtype in ("int8", "uint8", "float32", "float64")]
+        number = self.random.choice((*numbers, "3", "2.5", "-7"))
+        op = self.random.choice(("*", "*", "/", "//"))
+        if op == "*" and self.random.random() < 0.4:
+            return f"({number} * {text})", unit
+        return f"({text} {op} {number})", unit
+
+    def chosen(self, kind: str, depth: int) -> tuple[str, str]:
+        """One of two values of one unit."""
+        one, unit = self.value(kind, depth - 1)
+        two = self.load(f"{'datetime' if kind == 'M' else 'timedelta'}64[{unit}]")
+        if self.random.random() < 0.4:
+            return f"{self.random.choice(('min', 'max'))}({one}, {two})", unit
+        return f"({one} if {self.test(depth - 1)} else {two})", unit
+
+    def test(self, depth: int) -> str:
+        """A comparison of two dates, of two durations, or whether one is none."""
+        kind = self.random.choice("Mm")
+        one, two = self.value(kind, depth)[0], self.value(kind, depth)[0]
+        if self.random.random() < 0.15:
+            return f"np.isnat({one})"
+        return f"({one} {self.random.choice(('<', '<=', '>', '>=', '==', '!='))} {two})"
+
+    def store(self) -> tuple[str, str]:
+        """Text and dtype of something to store."""
+        what = self.random.random()
+        if what < 0.2:
+            return self.test(2), BOOL
+        if what < 0.35:
+            one, two = self.value("m", 1)[0], self.value("m", 1)[0]
+            return f"({one} / {two})", "float64"
+        kind = self.random.choice("Mm")
+        text, unit = self.value(kind, 3)
+        return text, f"{'datetime' if kind == 'M' else 'timedelta'}64[{unit}]"

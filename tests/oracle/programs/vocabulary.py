@@ -15,6 +15,8 @@ INTEGERS = SIGNED + UNSIGNED
 FLOATS = ("float32", "float64")
 HALF = "float16"
 COMPLEX = ("complex64", "complex128")
+UNITS = ("D", "s", "ms")  # of dates and durations, the finer ones last
+DATES = tuple(f"{kind}64[{unit}]" for kind in ("datetime", "timedelta") for unit in UNITS)
 SCALARS = (BOOL, *INTEGERS, HALF, *FLOATS, *COMPLEX)
 
 
@@ -115,6 +117,8 @@ def edges(dtype: str) -> list[Any]:
     kind = np.dtype(dtype)
     if kind.kind == "b":
         return [False, True]
+    if kind.kind in "mM":
+        return [np.iinfo(np.int64).min, 0, 1, -1, 86399, -86400, 10**6]  # the first is NaT
     if kind.kind in "iu":
         info = np.iinfo(kind)
         return [0, 1, info.min, info.max, info.max - 1, info.min + 1, 2, info.max // 2 + 1]
@@ -135,6 +139,8 @@ def array(dtype: str, size: int, seed: int) -> np.ndarray[Any, Any]:
     values = [
         draw.choice(some) if draw.random() < 0.33 else _plain(draw, kind) for _ in range(size)
     ]
+    if kind.kind in "mM":
+        return np.array(values, np.int64).view(kind)
     with np.errstate(all="ignore"):
         return np.array(values, kind)
 
@@ -147,6 +153,8 @@ def _plain(draw: random.Random, kind: np.dtype[Any]) -> Any:
         low = 0 if kind.kind == "u" else -100
         wide = min(np.iinfo(kind).max, 10**6)
         return draw.randint(max(low * wide // 100, low), wide if draw.random() < 0.2 else 100)
+    if kind.kind in "mM":
+        return draw.randint(-(10**6), 10**6) if draw.random() < 0.3 else draw.randint(-9, 9)
     if kind.kind == "c":
         return complex(draw.uniform(-4, 4), draw.uniform(-4, 4))
     some = (draw.uniform(-8, 8), draw.randint(-50, 50) / 4, draw.uniform(-1e5, 1e5))

@@ -16,7 +16,7 @@ into an output of their own, and nothing is decided by them.
 
 from __future__ import annotations
 
-from .phrases import LENGTH, Phrases, Program
+from .phrases import LENGTH, Dates, Phrases, Program
 from .vocabulary import BOOL, COMPLEX, FLOATS, HALF, INTEGERS, ROUGH
 
 __all__ = ["LENGTH", "Program", "program_of"]
@@ -244,6 +244,17 @@ class _Writer(Phrases):
         return ["@cuda.jit(device=True)", f"def {name}(p, q):", f"    if {condition}:",
                 f"        return {one}", f"    return {two}", "", ""]  # fmt: skip
 
+    def dates(self) -> None:
+        """In some programs: dates and durations, drawn apart from the rest."""
+        made = Dates(self.program.seed, self.program.inputs)
+        if made.random.random() > 0.08:
+            return
+        for number in range(made.random.randint(1, 3)):
+            text, dtype = made.store()
+            name = f"dates{number}_{dtype.replace('[', '_').replace(']', '')}"
+            self.program.outputs[name] = dtype
+            self.line(f"{name}[i] = {text}")
+
     def write(self) -> Program:
         head = self.device_function(0) if self.chance(0.15) else []
         self.line("i = cuda.grid(1)")
@@ -255,6 +266,7 @@ class _Writer(Phrases):
             if self.chance(0.6):
                 dtype = "complex128" if "c" in kinds else "float64" if "f" in kinds else "int64"
                 self.line(f"{self.output(dtype)} = {name}")
+        self.dates()
         program = self.program
         parameters = [*program.outputs, *program.inputs, *program.scalars]
         body = [f"def kernel({', '.join(parameters)}):", *self.lines]

@@ -96,7 +96,13 @@ def _add_measuring(group: Any) -> None:
     group.add_argument("--quick", action="store_true", help="one shape, few rounds")
     group.add_argument("--seconds", type=float, default=float("inf"), help="then no further shape")
     group.add_argument("--processes", type=int, help="that compile side by side")
-    group.add_argument("--bounds", action="store_true", help="print bounds only; needs no GPU")
+    group.add_argument(
+        "--bounds",
+        nargs="?",
+        const="H200",
+        metavar="CHIP",
+        help="print only the least times that the model allows there; needs no GPU (%(const)s)",
+    )
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -152,7 +158,25 @@ def _measure(options: argparse.Namespace, argv: Sequence[str]) -> int:
 
 
 def _bounds(options: argparse.Namespace) -> int:
-    raise SmemnbError("--bounds: there are none yet")
+    """The bounds of a plan on a chip, GPU or none."""
+    from ..hardware import chip
+    from ..measure.bench.case import plan
+    from ..measure.bench.command import bound_lines
+
+    try:
+        wanted = chip(options.bounds)
+    except ValueError as error:
+        raise SmemnbError(f"--bounds {options.bounds}: {error}") from None
+    cases = plan(
+        _operations(options.what),
+        sizes=options.sizes,
+        itemsizes=_itemsizes(options.itemsizes),
+        rungs=options.rungs,
+        quick=options.quick,
+    )
+    for line in bound_lines(cases, wanted):
+        print(line, flush=True)
+    return 0
 
 
 def _compare(before: str, after: str) -> int:

@@ -36,6 +36,16 @@ def test_no_gpu_that_numba_can_use(monkeypatch, capsys):
     assert "it takes the GPU, its driver, and the compiler libraries" in capsys.readouterr().err
 
 
+def test_bounds_without_a_gpu(capsys):
+    """2 x 64 MiB over 4.8 TB/s, and what a rung does not take."""
+    words = ["--sizes", "4096,4097", "--rungs", "transpose_wide", "--bounds", "H200"]
+    assert main(["bench", "transpose", *words]) == 0
+    head, first, _, second = capsys.readouterr().out.splitlines()
+    assert head == "transpose 4096 x 4096 on H200 (model)"
+    assert first.split() == ["transpose_wide", "0.0280", "ms", "4800", "GB/s", "dram"]
+    assert "rows that begin at multiples of 4 elements" in second
+
+
 def test_show(results, capsys):
     """The table of a file."""
     assert main(["bench", "--show", str(results)]) == 0
@@ -69,6 +79,8 @@ def test_compare(results, tmp_path, capsys):
         ("--show none.json", "none.json cannot be read: No such file"),
         ("--compare none.json none.json", "none.json cannot be read"),
         ("--show FILE --chart chart.pdf", "--chart chart.pdf: the name ends with .png or .svg"),
+        ("all --bounds GT710", "--bounds GT710: no figures of a chip called 'GT710'"),
+        ("matmul --sizes 4x4 --bounds", "--sizes 4x4: a size of a matmul"),
         ("engine --beside none.py", "--beside none.py: there is no such file"),
     ],
 )

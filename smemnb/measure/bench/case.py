@@ -42,6 +42,11 @@ class Case:
     spare: int = 0
     rungs: tuple[str, ...] = (CHOICE,)
 
+    @property
+    def key(self) -> tuple[str, tuple[int, ...], int, int]:
+        """As `Row.case` of its rows."""
+        return self.operation, self.shape, self.itemsize, self.spare
+
 
 TRANSPOSES = (
     Case("transpose", (16384, 16384)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -11,18 +12,22 @@ from pathlib import Path
 
 from numba import cuda
 
+from ...errors import SmemnbError
+from ...hardware import Chip
 from ..results import Results, Row, table
+from ..results.model import rate, unit
 from ..results.store import reserve, save
+from ..results.table import shape_words
 from . import libraries, provenance
-from .ahead import Ahead
-from .case import plan
+from .ahead import Ahead, Bounds, bound
+from .case import Case, plan
 from .device import sweep
 from .overhead import overheads
 from .run import Setting
 from .session import Keeping, measured
 from .timing import GpuClock
 
-__all__ = ["Wish", "bar", "measure"]
+__all__ = ["Wish", "bar", "bound_lines", "measure"]
 
 BAR = 24
 
@@ -70,11 +75,11 @@ def measure(wish: Wish, *, out: Path | None, force: bool) -> Results:
     base = provenance.origin(wish.command, said, l2)
     print("\n".join(table.origin_lines(base)), flush=True)
     between: Callable[[], object] = sweep(size) if wish.flushed else lambda: None
-    setting = Setting(GpuClock(), there, wish.against, between)
+    setting = Setting(GpuClock(), there, wish.against, between, foretold=_foretell)
     if wish.quick:
         setting = replace(setting, least=5, most=5)
-    room = cuda.current_context().get_memory_info()[0] >> 31
-    with _progress() as progress, Ahead(cases, wish.processes, room) as kernels:
+    room = int(cuda.current_context().get_memory_info()[0] >> 31)
+    with _progress() as progress, Ahead(cases, wish.processes, _chip(), room) as kernels:
         keeping = Keeping(
             keep=(lambda results: None) if out is None else partial(save, path=out),
             show=_show,
@@ -89,6 +94,20 @@ def measure(wish: Wish, *, out: Path | None, force: bool) -> Results:
     return results
 
 
+def bound_lines(cases: Sequence[Case], chip: Chip) -> Iterator[str]:
+    """The bounds of a plan on a chip, from the model alone, a line per rung as it is found."""
+    for case in cases:
+        yield f"{case.operation} {shape_words(*case.key)} on {chip.name} (model)"
+        for name in case.rungs:
+            try:
+                ms, limiter = bound(case, name, chip)
+            except SmemnbError as error:
+                yield f"  {name:<24} {error}"
+                continue
+            allowed = rate(*case.key[:3], ms)
+            yield f"  {name:<24}{ms:>10.4f} ms {allowed:>8.4g} {unit(case.operation)}  {limiter}"
+
+
 def bar(done: int, number: int, words: str) -> str:
     """A progress bar.
 
@@ -97,6 +116,25 @@ def bar(done: int, number: int, words: str) -> str:
     """
     filled = BAR * done // max(number, 1)
     return f"[{'#' * filled}{' ' * (BAR - filled)}] {done}/{number} {words}"
+
+
+def _chip() -> Chip | None:
+    """The chip of this process's device; None if its figures are not to be had."""
+    from ..bounds import chip_of_device
+
+    try:
+        return chip_of_device()
+    except (AttributeError, ValueError):
+        return None
+
+
+def _foretell(case: Case, bounds: Bounds) -> None:
+    """Print the bounds of a case before it is measured."""
+    if bounds:
+        _wipe()
+        print(f"\n{case.operation} {shape_words(*case.key)}: at least, in ms")
+        said = (f"{name} {ms:.4f} ({limiter})" for name, (ms, limiter) in bounds.items())
+        print(textwrap.fill(", ".join(said), 100, initial_indent="  ", subsequent_indent="  "))
 
 
 def _show(rows: Sequence[Row]) -> None:

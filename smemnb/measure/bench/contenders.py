@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from ...kernels.matmul import ladder as products
 from ...kernels.transpose import ladder as transposes
 from .case import CHOICE, Case
 
-__all__ = ["Launch", "copy", "dtype", "extents", "launch", "stand_ins"]
+__all__ = ["Launch", "copied", "copy", "dtype", "extents", "launch", "stand_ins"]
 
 _DTYPES = {1: np.uint8, 2: np.uint16, 4: np.float32, 8: np.uint64, 16: np.uint64}
 COPY_COLS = 4096
@@ -92,6 +93,12 @@ def launch(case: Case, name: str, arrays: tuple[Any, ...]) -> Launch:
     return (_transpose if case.operation == "transpose" else _product)(case, name, arrays)
 
 
+def copied(case: Case) -> Case:
+    """The matrix whose copy moves the bytes of a transpose, in whole rows."""
+    size = prod(case.shape) * case.itemsize
+    return Case("transpose", (-(-size // (4 * COPY_COLS)), COPY_COLS))
+
+
 def copy(out: Any, inp: Any) -> Launch:
     """The copy that is a transpose's limit, on float32 matrices of whole rows."""
     return Launch(
@@ -122,7 +129,8 @@ def _whole(case: Case, array: Any) -> Any:
 def _product(case: Case, name: str, arrays: tuple[Any, ...]) -> Launch:
     scaled = (*arrays, np.float32(1), np.float32(0))
     if name == CHOICE:
-        fit = products.fastest(*arrays, cuda.get_current_device().MULTIPROCESSOR_COUNT)
+        out, a, b = arrays
+        fit = products.fastest(out, a, b, cuda.get_current_device().MULTIPROCESSOR_COUNT)
         return Launch(fit.kernel, fit.grid, fit.block, scaled)
     rung = next(one for one in products.LADDER if one.name == name)
     _fits(rung, name, arrays)

@@ -9,14 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from math import prod
 from typing import Any
 
 import numpy as np
 from numba import cuda, float32, float64, uint32
 
 from .case import Case
-from .contenders import COPY_COLS, dtype, extents
+from .contenders import copied, dtype, extents
 
 __all__ = ["Judge", "Matrices", "Shown", "bytes_needed", "matrices", "placed", "refill", "sweep"]
 
@@ -156,9 +155,9 @@ def matrices(case: Case) -> Matrices:
     copies: tuple[Any, ...] = ()
     spoils = [made[0][1]]
     if case.operation == "transpose":
-        high = -(-prod(case.shape) * case.itemsize // (4 * COPY_COLS))
-        flat = Case("transpose", (high, COPY_COLS))
-        pair = [_matrix(flat, high, COPY_COLS, seed) for seed in (3, 4)]
+        flat = copied(case)
+        high, wide = flat.shape
+        pair = [_matrix(flat, high, wide, seed) for seed in (3, 4)]
         copies = (pair[0][0], pair[1][0])
         spoils.append(pair[0][1])
     return Matrices(made[0][0], tuple(one for one, _ in made[1:]), copies, tuple(spoils))

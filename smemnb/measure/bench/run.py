@@ -17,6 +17,7 @@ from numba import cuda
 from ...errors import SmemnbError
 from ..results.model import LIMIT, Row
 from . import contenders
+from .ahead import Bounds
 from .case import CHOICE, Case
 from .device import Judge, Matrices, bytes_needed, matrices
 from .libraries import Library, baselines
@@ -29,10 +30,13 @@ WORST_ERROR = 1e-5
 
 
 class Kernels(Protocol):
-    """What has the kernels of a case ready: `ahead.Ahead`, or nothing at all."""
+    """What has the kernels and bounds of a case ready: `ahead.Ahead`."""
 
     def wait(self, case: Case) -> None:
-        """Until they are there."""
+        """Until the kernels are there."""
+
+    def bounds(self, case: Case) -> Bounds:
+        """The bounds that there are."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,7 @@ class Setting:
         least, most: rounds.
         budget_ms: time on the GPU for the rounds of one case.
         told: called with words for a progress bar.
+        foretold: called with the bounds of a case before it is measured.
     """
 
     clock: Clock
@@ -57,6 +62,7 @@ class Setting:
     most: int = 31
     budget_ms: float = 2500.0
     told: Callable[[str], object] = lambda words: None
+    foretold: Callable[[Case, Bounds], object] = lambda case, bounds: None
 
 
 @dataclass(frozen=True)
@@ -79,9 +85,13 @@ def rows_of(case: Case, setting: Setting, kernels: Kernels | None = None) -> tup
     if need > free:
         reason = f"needs about {need / 2**30:.1f} GiB, {free / 2**30:.1f} GiB are free"
         return tuple(_row(case, name, "rung", failed=reason) for name in case.rungs)
+    bounds: Bounds = {}
     if kernels is not None:
         setting.told("compiling")
         kernels.wait(case)
+        setting.told("bounds")
+        bounds = kernels.bounds(case)
+        setting.foretold(case, bounds)
     held = matrices(case)
     judge = Judge(case, held)
     setting.told("checking")
@@ -96,7 +106,8 @@ def rows_of(case: Case, setting: Setting, kernels: Kernels | None = None) -> tup
         one.row.key: _with_times(one.row, [found[at] for found in times])
         for at, one in enumerate(ready)
     }
-    return _beside(case, tuple(timed.get(one.row.key, one.row) for one in checked))
+    rows = tuple(timed.get(one.row.key, one.row) for one in checked)
+    return tuple(_bounded(row, bounds) for row in _beside(case, rows))
 
 
 def _rounds(runs: Sequence[Callable[[], Any]], setting: Setting) -> Iterator[list[float]]:
@@ -181,6 +192,13 @@ def _beside(case: Case, rows: tuple[Row, ...]) -> tuple[Row, ...]:
         row if row.ms is None else replace(row, beside=other.name, ratio=other.ms / row.ms)
         for row in rows
     )
+
+
+def _bounded(row: Row, bounds: Bounds) -> Row:
+    if row.name not in bounds:
+        return row
+    ms, limiter = bounds[row.name]
+    return replace(row, bound_ms=ms, limiter=limiter)
 
 
 def _row(case: Case, name: str, role: str, *, kernel: str = "", failed: str | None = None) -> Row:

@@ -60,7 +60,7 @@ def measured(
         for done, case in enumerate(plan):
             if now() - began > seconds:
                 return _kept(results, keeping, "out of time")
-            words = f"{case.operation} {shape_words(*_key(case))}"
+            words = f"{case.operation} {shape_words(*case.key)}"
             here = replace(setting, told=_telling(keeping, done, number, words))
             rows = rows_of(case, here, kernels)
             results = _kept(results.grown(rows), keeping, f"after {words}")
@@ -86,7 +86,3 @@ def _clocked(results: Results, keeping: Keeping, when: str) -> Results:
 
 def _telling(keeping: Keeping, done: int, number: int, words: str) -> Callable[[str], object]:
     return lambda more: keeping.progress(done, number, f"{words}: {more}")
-
-
-def _key(case: Case) -> tuple[str, tuple[int, ...], int, int]:
-    return case.operation, case.shape, case.itemsize, case.spare

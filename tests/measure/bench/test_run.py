@@ -9,12 +9,14 @@ import numpy as np
 import pytest
 from numba import cuda
 
+from smemnb.hardware import chip
 from smemnb.kernels.rung import Rung
 from smemnb.kernels.transpose import ladder as transposes
-from smemnb.measure.bench import contenders, libraries, session
+from smemnb.measure.bench import command, contenders, libraries, session
 from smemnb.measure.bench.case import CHOICE, Case
 from smemnb.measure.bench.libraries import Library
 from smemnb.measure.bench.run import Setting, rows_of
+from smemnb.measure.results import load
 from smemnb.measure.results.model import Clocks, Gpu, Results
 from tests.measure.bench.test_timing import Script
 
@@ -141,7 +143,26 @@ def test_wrong_is_not_timed(monkeypatch, kernel, said):
     assert good.ms is not None
 
 
-def test_too_large(monkeypatch):
+def test_bounds_stand_beside():
+    """Bounds are told before anything is launched, and stand in the rows of their names."""
+    case = Case("transpose", (4, 4), rungs=("transpose_naive", CHOICE))
+    clock, told = Steps(), []
+    found = {"transpose_naive": (1.5, "l1"), "copy_wide": (0.25, "dram")}
+    kernels = SimpleNamespace(wait=lambda case: None, bounds=lambda case: found)
+    setting = Setting(
+        clock, least=1, most=1, foretold=lambda *words: told.append((clock.now, *words))
+    )
+    rows = rows_of(case, setting, kernels)
+    assert told == [(0.0, case, found)]
+    assert [(row.bound_ms, row.limiter) for row in rows] == [
+        (1.5, "l1"),
+        (None, None),
+        (0.25, "dram"),
+    ]
+    assert rows[0].over_bound == rows[0].ms / 1.5
+
+
+def test_too_large():
     """A case beyond the memory is not begun: nothing is allocated."""
     case = Case("matmul", (1 << 20, 1 << 20, 1 << 20))
     (row,) = measured(case)
@@ -196,7 +217,7 @@ def test_session_interrupted():
             raise KeyboardInterrupt
 
     setting = Setting(Steps(), least=1, most=1)
-    kernels = SimpleNamespace(wait=interrupted)
+    kernels = SimpleNamespace(wait=interrupted, bounds=lambda case: {})
     found = session.measured(CASES, setting, HERE, watched.keeping(), kernels=kernels)
     assert [row.shape for row in found.rows] == [(4, 4), (4, 4)]
     assert not found.finished
@@ -212,6 +233,36 @@ def test_session_out_of_time():
     )
     assert [row.shape for row in found.rows] == [(4, 4), (4, 4)]
     assert not found.finished
+
+
+@pytest.mark.slow
+def test_command(monkeypatch, tmp_path, capsys):
+    """A wish becomes a printed table and a file, in which every row is right and has its bound."""
+    monkeypatch.setattr(command, "GpuClock", Steps)
+    monkeypatch.setattr(command, "_chip", lambda: chip("H200"))
+    wish = command.Wish(
+        ("transpose", "matmul"),
+        overhead=False,
+        sizes=["12"],
+        rungs=["transpose_naive", "matmul_naive"],
+        against=["none"],
+        flushed=False,
+        quick=True,
+        processes=2,
+        command="smemnb bench all --quick",
+    )
+    results = command.measure(wish, out=tmp_path / "a.json", force=False)
+    assert load(tmp_path / "a.json") == results
+    assert [(row.name, row.right, row.rounds) for row in results.rows] == [
+        ("transpose_naive", True, 5),
+        ("copy_wide", True, 5),
+        ("matmul_naive", True, 5),
+    ]
+    assert all(row.over_bound for row in results.rows)
+    assert (results.finished, results.l2) == (True, "left as it is: resident")
+    said = capsys.readouterr().out
+    assert said.index("transpose 12 x 12: at least, in ms") < said.index("x bound")
+    assert said.endswith(f"results: {tmp_path / 'a.json'}\n")
 
 
 def test_libraries_that_are_not_there(monkeypatch):

@@ -118,14 +118,26 @@ def transpose_plan(rung: Rung | str | None, itemsize: int, out: Layout, x: Layou
 
 
 def _transpose_rung(rung: Rung | str, itemsize: int, fits: Rung) -> Rung:
-    if isinstance(rung, str) and rung == fits.name:
-        return fits
+    made = _made_for(itemsize)
+    if isinstance(rung, str) and rung in made:
+        return made[rung]
     found = _known(rung, transposes.LADDER)
     if found in transposes.LADDER and itemsize != 4:
         raise LaunchRefused(
-            f"rung {found.name} moves elements of 4 bytes, and these have {itemsize}. Leave `rung`"
-            f" out: {fits.name} fits"
+            f"rung {found.name} moves elements of 4 bytes, and these have {itemsize}. For those"
+            f" there are: {', '.join(sorted(made))}; {fits.name} fits"
         )
+    return found
+
+
+@lru_cache(maxsize=8)
+def _made_for(itemsize: int) -> dict[str, Rung]:
+    """The rungs from which `fastest` chooses for elements of this size, by name."""
+    dtype, found = _RAW16 if itemsize == 16 else _MOVED[itemsize], {}
+    for beyond in (0, itemsize):
+        shown = _Shown(Layout(16, 16, 16 * itemsize, beyond), dtype)
+        rung = transposes.fastest(shown, shown)
+        found[rung.name] = rung
     return found
 
 

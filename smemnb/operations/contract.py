@@ -38,8 +38,8 @@ def check_together(arrays: Sequence[Seen]) -> None:
             )
         if other.place != first.place:
             raise LaunchRefused(
-                f"`{first.name}` is on {_place(first)} and `{other.name}` on {_place(other)}. Move"
-                " one of them: the operation copies nothing between devices"
+                f"`{first.name}` is on {_place(first)} and `{other.name}` on {_place(other)}. Pass"
+                " arrays of one place: nothing is copied between devices"
             )
         if other.span > MOST_ELEMENTS * other.itemsize:
             _refuse_size(other)
@@ -94,6 +94,8 @@ def check_single(arrays: Sequence[Seen]) -> None:
     for seen in arrays:
         if seen.dtype != seen.kind.float32:
             cure = seen.kind.single.format(name=seen.name)
+            if seen.name == "out":
+                cure = "an `out` of float32"
             raise TypeRefused(
                 f"`{seen.name}` is {seen.dtype}; the product is made in float32. Pass {cure}"
             )
@@ -157,7 +159,7 @@ def number(name: str, value: Any) -> np.float32:
         with np.errstate(over="ignore"):
             return np.float32(float(value))
     except OverflowError:
-        raise LaunchRefused(f"`{name}` is {value}, too large for float32") from None
+        raise LaunchRefused(f"`{name}` is too large for float32") from None
 
 
 def handle_in(stream: Any) -> int | None:

@@ -106,14 +106,8 @@ def words(duration_s: float) -> str:
     >>> words(221.3), words(7e4)
     ('220 s', '19 h')
     """
-    for size, unit in ((3600.0, "h"), (1.0, "s")):
-        if duration_s >= 2 * size or unit == "s":
-            value = duration_s / size
-            digits = 1 - len(f"{int(value)}") + 1
-            return (
-                f"{round(value, max(digits, 0)) if value < 10 else round(value, digits):g} {unit}"
-            )
-    raise AssertionError
+    value, unit = (duration_s / 3600, "h") if duration_s >= 7200 else (duration_s, "s")
+    return f"{float(f'{value:.1e}'):g} {unit}"
 
 
 def _rounded_up(duration_s: float) -> int:

@@ -88,8 +88,8 @@ def rows() -> Iterator[tuple[str, str, float, float]]:
         ]
         if launching.on_gpu():
             calls += [
-                lambda: launching.start(turned, seen[:2], (), 0),
-                lambda: launching.start(product, seen, scalars, 0),
+                lambda: turned.kernel[turned.grid, turned.block, 0](*seen[:2]),
+                lambda: product.kernel[product.grid, product.block, 0](*seen, *scalars),
             ]
             times = _in_turns(calls, cuda.synchronize)
         else:

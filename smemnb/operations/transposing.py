@@ -17,7 +17,14 @@ from .choice import (
     new_layout,
     transpose_plan,
 )
-from .contract import check_aligned, check_elements, check_out, check_together, handle_in
+from .contract import (
+    check_aligned,
+    check_elements,
+    check_out,
+    check_size,
+    check_together,
+    handle_in,
+)
 from .engine import check_time, seconds
 from .kinds.find import see
 from .kinds.seen import HOST, Seen
@@ -73,6 +80,7 @@ def _transposed(x: Any, out: Any, stream: Any, rung: Any) -> Any:
     check_aligned(arrays)
     if out is not None:
         check_out(arrays[0], "the transpose", rows, cols, [inp])
+    check_size("the transpose", rows, cols)
     plan = _plan(rung, inp, None if out is None else arrays[0])
     if not launching.on_gpu():
         launching.check_reachable(arrays)

@@ -34,11 +34,14 @@ def see(name: str, value: Any, stream: int | None = None) -> Seen:
     """
     kind = _of_type.get(type(value))
     if kind is None:
-        kind = _of_type[type(value)] = _found(name, value)
+        kind = _of_library(value)
+        if kind is None:  # what a protocol says may differ from object to object of a type
+            return _by_protocol(name, value).see(name, value, stream)
+        _of_type[type(value)] = kind
     return kind.see(name, value, stream)
 
 
-def _found(name: str, value: Any) -> Kind:
+def _of_library(value: Any) -> Kind | None:
     if getattr(value, "__cuda_ndarray__", False):
         return NUMBA
     if isinstance(value, np.ndarray):
@@ -49,6 +52,10 @@ def _found(name: str, value: Any) -> Kind:
             if module not in _made:
                 _made[module] = make()
             return _made[module]
+    return None
+
+
+def _by_protocol(name: str, value: Any) -> Kind:
     if not isinstance(value, type):
         if hasattr(value, "__cuda_array_interface__"):
             return INTERFACE

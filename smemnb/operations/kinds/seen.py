@@ -105,7 +105,6 @@ class Seen:
 
     def _refuse_strides(self, strides: tuple[int, ...]) -> None:
         name, size = self.name, self.itemsize
-        cure = self.kind.contiguous.format(name=name)
         if strides[0] < 0 or strides[1] < 0:
             why = "a negative one walks backwards (a slice with step -1)"
         elif strides[1] != size:
@@ -114,9 +113,11 @@ class Seen:
                 why += f"; it lies column by column, so {name}.T is a matrix of rows"
         else:
             why = f"rows must begin whole elements of {size} bytes apart"
-        end = "for a result in place of it, then copy" if name == "out" else "for a copy in rows"
+        cure = f"Pass {self.kind.contiguous.format(name=name)}"
+        if name == "out":
+            cure = "Leave `out` out and copy the result, or pass an array with contiguous rows"
         raise LaunchRefused(
-            f"`{name}` has shape {self.shape} and strides {strides} bytes: {why}. Pass {cure} {end}"
+            f"`{name}` has shape {self.shape} and strides {strides} bytes: {why}. {cure}"
         )
 
 
@@ -133,8 +134,8 @@ class Kind:
     """
 
     label = "an array"
-    contiguous = "a copy of `{name}` with contiguous rows"
-    single = "a copy of `{name}` in float32"
+    contiguous = "a copy of {name} with contiguous rows"
+    single = "a copy of {name} in float32"
     float32: Any = None
     borrowed = False
 

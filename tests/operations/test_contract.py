@@ -1,0 +1,419 @@
+"""What the operations refuse, in whole sentences; `out` stays as it was, bit by bit."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from numba import cuda
+from numpy.lib.stride_tricks import as_strided
+
+from smemnb.errors import LaunchRefused
+from smemnb.kernels.matmul import ladder as products
+from smemnb.kernels.transpose import ladder as transposes
+from smemnb.operations import matmul, transpose
+from smemnb.operations.kinds.numpy_arrays import NUMPY
+from smemnb.operations.kinds.seen import HOST, Seen
+
+X = np.arange(12, dtype=np.float32).reshape(3, 4)
+A, B = np.ones((3, 4), np.float32), np.ones((4, 5), np.float32)
+TAKEN = (
+    "arrays of NumPy, Numba, CuPy, PyTorch and JAX are taken, and any with"
+    " __cuda_array_interface__ or __dlpack__"
+)
+CONTIGUOUS = "Pass np.ascontiguousarray(x)"
+ON_DEVICE = "Pass cuda.to_device(np.ascontiguousarray(x.copy_to_host()))"
+NEIGHBOURS = "elements of a row must be neighbours, 4 bytes apart"
+BACKWARDS = "a negative one walks backwards (a slice with step -1)"
+OUT_ROWS = "Leave `out` out and copy the result, or pass an array with contiguous rows"
+SHARED = "Leave `out` out, or pass an array of its own memory"
+MOST = (
+    "The kernels address at most 2**31 = 2147483648 elements, gaps between rows counted: pass the"
+    " matrix in parts"
+)
+
+
+def refusal(operation, *args, **named):
+    """The text of a refusal."""
+    with pytest.raises(LaunchRefused) as found:
+        operation(*args, **named)
+    return str(found.value)
+
+
+NO_ARRAYS = {
+    "list": ([[1, 2]], "a list", "np.array(x, dtype=np.float32)"),
+    "tuple": (((1, 2),), "a tuple", "np.array(x, dtype=np.float32)"),
+    "None": (None, "None", "a matrix"),
+    "float": (3.0, "a float", "a matrix"),
+    "int": (3, "an int", "a matrix"),
+    "scalar": (np.float32(3), "a float32", "a matrix"),
+    "text": ("ab", "a str", "a matrix"),
+    "class": (np.ndarray, "the class ndarray", "a matrix"),
+}
+
+
+@pytest.mark.parametrize("what", NO_ARRAYS)
+def test_no_arrays(what):
+    """What is no array is named, with its cure, and is a TypeError too."""
+    value, words, cure = NO_ARRAYS[what]
+    said = f"`x` is {words}, no array. Pass {cure}; {TAKEN}"
+    assert refusal(transpose, value) == said
+    assert refusal(matmul, value, B) == said.replace("x", "a", 1).replace("(x,", "(a,")
+    with pytest.raises(TypeError):
+        transpose(X, out=value) if value is not None else transpose(value)
+
+
+def fields():
+    """A column of a structured array: 12 bytes from element to element."""
+    return np.zeros(4, [("a", np.float64), ("b", np.int32)])["a"].reshape(2, 2)
+
+
+INPUTS = {
+    "one dimension": (
+        lambda: X[0],
+        "`x` has 1 dimension, shape (4,); a matrix has 2. Pass x.reshape(1, -1) for a row or"
+        " x.reshape(-1, 1) for a column",
+    ),
+    "none": (
+        lambda: np.array(1.0),
+        "`x` has 0 dimensions, shape (); a matrix has 2. It is a single number",
+    ),
+    "three": (
+        lambda: X.reshape(2, 3, 2),
+        "`x` has 3 dimensions, shape (2, 3, 2); a matrix has 2. Pass one matrix at a time (x[i]),"
+        " or reshape it (2 x 6, say)",
+    ),
+    "objects": (
+        lambda: X.astype(object),
+        "`x` is an array of Python objects. Give it a number type: x.astype(np.float32)",
+    ),
+    "mask": (lambda: np.ma.array(X), "`x` is a masked array. Pass x.filled(0)"),
+    "6 bytes": (
+        lambda: np.zeros((2, 2), "f2,f4"),
+        "`x` is [('f0', '<f2'), ('f1', '<f4')], of 6 bytes per element; the kernels move elements"
+        " of 1, 2, 4, 8 or 16 bytes. Transpose its fields, or another dtype",
+    ),
+    "backwards rows": (
+        lambda: X[::-1],
+        f"`x` has shape (3, 4) and strides (-16, 4) bytes: {BACKWARDS}. {CONTIGUOUS}",
+    ),
+    "backwards columns": (
+        lambda: X[:, ::-1],
+        f"`x` has shape (3, 4) and strides (16, -4) bytes: {BACKWARDS}. {CONTIGUOUS}",
+    ),
+    "every second": (
+        lambda: X[:, ::2],
+        f"`x` has shape (3, 2) and strides (16, 8) bytes: {NEIGHBOURS}. {CONTIGUOUS}",
+    ),
+    "columns": (
+        lambda: X.T,
+        f"`x` has shape (4, 3) and strides (4, 16) bytes: {NEIGHBOURS}; it lies column by column,"
+        f" so x.T is a matrix of rows. {CONTIGUOUS}",
+    ),
+    "field": (
+        fields,
+        "`x` has shape (2, 2) and strides (24, 12) bytes: elements of a row must be neighbours,"
+        f" 8 bytes apart. {CONTIGUOUS}",
+    ),
+    "broken rows": (
+        lambda: as_strided(X, (2, 2), (6, 4)),
+        "`x` has shape (2, 2) and strides (6, 4) bytes: rows must begin whole elements of 4 bytes"
+        f" apart. {CONTIGUOUS}",
+    ),
+    "device, every second": (
+        lambda: cuda.to_device(X)[:, ::2],
+        f"`x` has shape (3, 2) and strides (16, 8) bytes: {NEIGHBOURS}. {ON_DEVICE}",
+    ),
+    "device, backwards": (
+        lambda: cuda.to_device(X)[::-1],
+        f"`x` has shape (3, 4) and strides (-16, 4) bytes: {BACKWARDS}. {ON_DEVICE}",
+    ),
+    "long rows": (
+        lambda: as_strided(X, (3, 1 << 30), (1 << 32, 4)),
+        f"`x` of shape (3, 1073741824) reaches over 3221225472 elements. {MOST}",
+    ),
+    "many": (
+        lambda: as_strided(X.view("u1"), (1 << 16, (1 << 15) + 1), (0, 1)),
+        f"the transpose has 32769 x 65536 = 2147549184 elements. {MOST}",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", INPUTS)
+def test_inputs(what):
+    """Matrices that no kernel takes, with what to write."""
+    make, said = INPUTS[what]
+    out = np.full((4, 3), 7, np.float32)
+    assert refusal(transpose, make()) == said
+    if what != "many":
+        assert refusal(transpose, make(), out=out) == said
+    assert (out == 7).all()
+
+
+OUTS = {
+    "shape": (lambda: np.zeros((3, 4), "f4"), "`out` has shape (3, 4); the transpose has (4, 3)"),
+    "dtype": (
+        lambda: np.zeros((4, 3), "i4"),
+        "`out` is int32 and `x` float32. Pass an `out` of float32",
+    ),
+    "library": (
+        lambda: cuda.device_array((4, 3), "f4"),
+        "`out` is a Numba device array and `x` a NumPy array. Pass arrays of one library",
+    ),
+    "read-only": (
+        lambda: np.broadcast_to(np.zeros((4, 3), "f4"), (4, 3)),
+        "`out` is read-only. Pass an array that may be written",
+    ),
+    "every second": (
+        lambda: np.zeros((4, 6), "f4")[:, ::2],
+        f"`out` has shape (4, 3) and strides (24, 8) bytes: {NEIGHBOURS}. {OUT_ROWS}",
+    ),
+    "backwards": (
+        lambda: np.zeros((4, 3), "f4")[::-1],
+        f"`out` has shape (4, 3) and strides (-12, 4) bytes: {BACKWARDS}. {OUT_ROWS}",
+    ),
+    "columns": (
+        lambda: np.zeros((3, 4), "f4").T,
+        f"`out` has shape (4, 3) and strides (4, 16) bytes: {NEIGHBOURS}; it lies column by"
+        f" column, so out.T is a matrix of rows. {OUT_ROWS}",
+    ),
+    "repeated": (
+        lambda: as_strided(np.zeros(3, "f4"), (4, 3), (0, 4)),
+        "rows of `out` share memory: they are 12 bytes long and 0 bytes apart. Pass an array whose"
+        " elements have memory of their own",
+    ),
+    "windows": (
+        lambda: as_strided(np.zeros(12, "f4"), (4, 3), (8, 4)),
+        "rows of `out` share memory: they are 12 bytes long and 8 bytes apart. Pass an array whose"
+        " elements have memory of their own",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", OUTS)
+def test_outs(what):
+    """Places that the result cannot go to stay as they were."""
+    make, said = OUTS[what]
+    out = make()
+    before = out.copy_to_host() if hasattr(out, "copy_to_host") else out.copy()
+    assert refusal(transpose, X, out=out) == said
+    after = out.copy_to_host() if hasattr(out, "copy_to_host") else out
+    assert after.tobytes() == before.tobytes()
+
+
+def test_mixed_kinds():
+    """A device array with a NumPy `out`, and factors of two libraries."""
+    a, b = "a NumPy array", "a Numba device array"
+    assert refusal(transpose, cuda.to_device(X), out=X) == (
+        f"`out` is {a} and `x` {b}. Pass arrays of one library"
+    )
+    assert refusal(matmul, A, cuda.to_device(B)) == (
+        f"`a` is {a} and `b` {b}. Pass arrays of one library"
+    )
+
+
+@pytest.mark.parametrize("device", [False, True])
+def test_shared_memory(device):
+    """`out` that is an input, a part of it, or between its rows; only real overlap is refused."""
+    square = np.arange(64, dtype=np.float32).reshape(8, 8)
+    kept = square.copy()
+    whole = cuda.to_device(square) if device else square
+
+    def said(name):
+        return f"`out` shares memory with `{name}`, which is read while `out` is written. {SHARED}"
+
+    assert refusal(transpose, whole, out=whole) == said("x")
+    assert refusal(transpose, whole[:4, :4], out=whole[3:7, 3:7]) == said("x")
+    assert refusal(matmul, whole, whole[:, :4], out=whole[:, 4:]) == said("a")
+    assert refusal(matmul, whole[:4, :4], whole[4:, 4:], out=whole[4:, 4:], beta=1) == said("b")
+    now = whole.copy_to_host() if device else square
+    assert now.tobytes() == kept.tobytes()
+    transpose(whole[:4, :4], out=whole[:4, 4:])
+    kept[:4, 4:] = kept[:4, :4].T
+    now = whole.copy_to_host() if device else square
+    np.testing.assert_array_equal(now, kept)
+
+
+PRODUCTS = {
+    "depths": (
+        lambda: ((A, B[:3]), {}),
+        "`a` has 4 columns and `b` 3 rows (shapes (3, 4) and (3, 5)); a product needs as many of"
+        " one as of the other",
+    ),
+    "float64": (
+        lambda: ((A.astype(float), B), {}),
+        "`a` is float64; the product is made in float32. Pass a.astype(np.float32)",
+    ),
+    "float16": (
+        lambda: ((A, B.astype("f2")), {}),
+        "`b` is float16; the product is made in float32. Pass b.astype(np.float32)",
+    ),
+    "other bytes": (
+        lambda: ((A.astype(">f4"), B), {}),
+        "`a` is >f4; the product is made in float32. Pass a.astype(np.float32)",
+    ),
+    "device int32": (
+        lambda: ((cuda.to_device(A.astype("i4")), cuda.to_device(B)), {}),
+        "`a` is int32; the product is made in float32. Pass"
+        " cuda.to_device(a.copy_to_host().astype(np.float32))",
+    ),
+    "float64 out": (
+        lambda: ((A, B, np.zeros((3, 5))), {}),
+        "`out` is float64; the product is made in float32. Pass an `out` of float32",
+    ),
+    "shape of out": (
+        lambda: ((A, B, np.zeros((5, 3), "f4")), {}),
+        "`out` has shape (5, 3); the product has (3, 5)",
+    ),
+    "beta alone": (
+        lambda: ((A, B), {"beta": 2}),
+        "`beta` is 2 and there is no `out` to weigh with it",
+    ),
+    "complex": (lambda: ((A, B), {"alpha": 1j}), "`alpha` is 1j, no real number. Pass a float"),
+    "text": (lambda: ((A, B), {"beta": "2"}), "`beta` is '2', no real number. Pass a float"),
+    "None": (lambda: ((A, B), {"beta": None}), "`beta` is None, no real number. Pass a float"),
+    "bool": (lambda: ((A, B), {"alpha": True}), "`alpha` is True, no real number. Pass a float"),
+    "array": (
+        lambda: ((A, B), {"alpha": np.ones(1)}),
+        "`alpha` is array([1.]), no real number. Pass alpha.item()",
+    ),
+    "huge": (lambda: ((A, B), {"alpha": 10**400}), "`alpha` is too large for float32"),
+    "many": (
+        lambda: ((np.zeros((1 << 16, 0), "f4"), np.zeros((0, (1 << 15) + 1), "f4")), {}),
+        f"the product has 65536 x 32769 = 2147549184 elements. {MOST}",
+    ),
+    "columns": (
+        lambda: ((A, B.T.copy().T), {}),
+        f"`b` has shape (4, 5) and strides (4, 16) bytes: {NEIGHBOURS}; it lies column by column,"
+        " so b.T is a matrix of rows. Pass np.ascontiguousarray(b)",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", PRODUCTS)
+def test_products(what):
+    """Products that are not made, with what to write."""
+    make, said = PRODUCTS[what]
+    args, named = make()
+    assert refusal(matmul, *args, **named) == said
+    out = np.full((3, 5), 7, np.float32)
+    if len(args) == 2 and what not in ("beta alone", "many", "device int32"):
+        assert refusal(matmul, *args, out=out, **named) == said
+    assert (out == 7).all()
+
+
+LEAVE = "Leave `rung` out for a kernel that fits"
+NAMES = [", ".join(rung.name for rung in one.LADDER) for one in (transposes, products)]
+SCALED = ", ".join(rung.name for rung in products.LADDER if rung.scaled)
+RUNGS = {
+    "unknown": (transpose, (X,), "quick", f"`rung` 'quick' is not known. There are: {NAMES[0]}"),
+    "of a transpose": (
+        matmul,
+        (A, B),
+        "transpose_naive",
+        f"`rung` 'transpose_naive' is not known. There are: {NAMES[1]}",
+    ),
+    "number": (
+        transpose,
+        (X,),
+        3,
+        "`rung` is 3. Pass the name of a rung, or a Rung of the ladder; None chooses",
+    ),
+    "odd rows": (
+        transpose,
+        (X[:, :3],),
+        "transpose_fastest",
+        "rung transpose_fastest moves 16 bytes at a time, so rows must begin at multiples of 16"
+        f" bytes: those of `x` are 12 bytes apart and begin 0 beyond one. {LEAVE}",
+    ),
+    "size": (
+        transpose,
+        (X.astype("i8"),),
+        "transpose_padded",
+        "rung transpose_padded moves elements of 4 bytes, and these have 8. For those there are:"
+        " transpose_fastest, transpose_turned; transpose_turned fits",
+    ),
+    "tiles": (
+        matmul,
+        (np.ones((128, 12), "f4"), np.ones((12, 132), "f4")),
+        "matmul_wide",
+        "rung matmul_wide makes whole tiles: rows in multiples of 128, columns of 128, a depth in"
+        " multiples of 8, at least one; asked for are 128 x 132 of depth 12. Leave `rung` out for"
+        " a kernel that fits any shape",
+    ),
+    "rows of b": (
+        matmul,
+        (A, B),
+        "matmul_wide",
+        "rung matmul_wide moves 16 bytes at a time, so rows must begin at multiples of 16 bytes:"
+        f" those of `b` are 20 bytes apart and begin 0 beyond one. {LEAVE}",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", RUNGS)
+def test_rungs(what):
+    """Rungs that are not known or do not fit, with what they need."""
+    operation, args, rung, said = RUNGS[what]
+    assert refusal(operation, *args, rung=rung) == said
+
+
+def test_rung_without_factors():
+    """A rung that takes no alpha and beta is not asked to."""
+    said = f"rung matmul_naive takes no alpha and beta. These do: {SCALED}"
+    assert refusal(matmul, A, B, alpha=2, rung="matmul_naive") == said
+    out = np.full((3, 5), 7, np.float32)
+    assert refusal(matmul, A, B, out=out, beta=1, rung="matmul_naive") == said
+    assert (out == 7).all()
+
+
+def test_begin_beside_rows():
+    """A device array that begins beside 16 bytes does not fit a rung that moves 16."""
+    x = cuda.to_device(np.zeros((4, 8), np.float32))[:, 1:5]
+    assert refusal(transpose, x, rung="transpose_wide") == (
+        "rung transpose_wide moves 16 bytes at a time, so rows must begin at multiples of 16"
+        f" bytes: those of `x` are 32 bytes apart and begin 4 beyond one. {LEAVE}"
+    )
+
+
+@pytest.mark.parametrize("stream", ["s", True, -1, 2.0, X])
+def test_streams(stream):
+    """What is no stream is refused."""
+    assert refusal(transpose, X, stream=stream) == (
+        f"`stream` is {stream!r}, no stream. Pass one of Numba, CuPy or PyTorch, or its handle"
+    )
+
+
+def test_devices():
+    """Arrays on different devices, or on one and the host, are not brought together."""
+    from smemnb.operations.contract import check_together
+
+    def seen(name, place):
+        return Seen(name, X, NUMPY, 0, (3, 4), None, X.dtype, 4, place)
+
+    for place, words in ((1, "device 1"), (HOST, "the host")):
+        said = refusal(check_together, [seen("a", 0), seen("b", place)])
+        assert said == (
+            f"`a` is on device 0 and `b` on {words}. Pass arrays of one place: nothing is copied"
+            " between devices"
+        )
+
+
+def test_addresses():
+    """A device array of 16 bytes per element that begins at half of one is refused."""
+    halves = cuda.to_device(np.zeros(2 * 3 * 4 + 1))
+    address = halves.__cuda_array_interface__["data"][0] + 8
+
+    said = {"shape": (3, 4), "typestr": "<c16", "data": (address, False), "version": 3}
+    shown = SimpleNamespace(__cuda_array_interface__=said)
+    assert address % 16 == 8
+    assert refusal(transpose, shown) == (
+        f"`x` begins at address {address:#x}, which is no multiple of its elements' 16 bytes: a"
+        " GPU cannot read it. Pass a copy"
+    )
+
+
+def test_traceback_ends_at_the_caller():
+    """The frames inside the package are cut off."""
+    with pytest.raises(LaunchRefused) as found:
+        transpose(X[0])
+    assert [entry.name for entry in found.traceback][-1] == "transpose"

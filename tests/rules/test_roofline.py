@@ -123,7 +123,10 @@ def test_peak_rates(one):
 def test_what_a_copy_reaches():
     """The H200's copies reach 4263 GB/s; where no reading is known there is no second figure."""
     copy = Work("w", 1320, 256, loaded_bytes=10**9, stored_bytes=10**9)
-    assert bound(copy, chip("H200")).reached == pytest.approx(2 / 4263)
+    found = bound(copy, chip("H200"))
+    assert found.reached == pytest.approx(2 / 4263)
+    last = "  a copy was seen to reach 4.26 TB/s of DRAM: 0.469 ms"
+    assert repr(found).splitlines()[-1] == last
     assert bound(copy, chip("L4")).reached is None
     busy = bound(replace(copy, fma=10**12), chip("H200"))
     assert busy.reached == busy.seconds == busy.of("fma").seconds

@@ -285,6 +285,9 @@ def _lines(found: Bound) -> Iterator[str]:
     yield (
         f"  {work.blocks} blocks, {work.resident} at once per SM; {busy:.1%} of {chip.sms} SMs busy"
     )
+    if found.reached is not None and found.limiter == "dram":
+        rate = _short(chip.dram_reached or 0, "B")
+        yield f"  a copy was seen to reach {rate}/s of DRAM: {found.reached * 1e3:.3f} ms"
 
 
 def _short(number: float, unit: str) -> str:

@@ -11,7 +11,7 @@ import inspect
 from typing import Any
 
 from numba import cuda
-from numba.core import types
+from numba.core import config, types
 
 
 def has_alignment() -> bool:
@@ -56,5 +56,5 @@ def _add_keyword() -> None:
     _add_lowering(cudaimpl)
 
 
-if not has_alignment():
+if not (config.ENABLE_CUDASIM or has_alignment()):  # Numba's simulator has neither typing nor code
     _add_keyword()

@@ -1,6 +1,7 @@
 """Arrays of each library: the result is of the same library, in the same place, unconverted."""
 
 import gc
+import os
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -74,6 +75,26 @@ def test_mapped_and_managed():
         x = make((3, 4), np.float32)
         x[...] = X
         np.testing.assert_array_equal(transpose(x).copy_to_host(), X.T)
+
+
+def test_simulator_of_numba():
+    """Under NUMBA_ENABLE_CUDASIM=1 the engine computes; device arrays are the simulator's."""
+    code = """
+import numpy as np, smemnb
+from numba import cuda
+x = np.arange(6, dtype=np.int16).reshape(2, 3)
+given = smemnb.transpose(cuda.to_device(x))
+print(type(given).__name__, given.copy_to_host().tolist(), smemnb.transpose(x).tolist())
+a, out = np.ones((2, 3), np.float32), np.ones((2, 2), np.float32)
+print(smemnb.matmul(a, a.T.copy(), out=out, alpha=2, beta=5).tolist())
+"""
+    environment = os.environ | {"NUMBA_ENABLE_CUDASIM": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment
+    )
+    turned = "[[0, 3], [1, 4], [2, 5]]"
+    printed = f"FakeCUDAArray {turned} {turned}\n[[11.0, 11.0], [11.0, 11.0]]\n"
+    assert (done.stdout, done.stderr) == (printed, "")
 
 
 # --- protocols ---------------------------------------------------------------------------------

@@ -7,12 +7,7 @@ from numba import cuda
 from smemnb.kernels.matmul import ladder
 from smemnb.operations import matmul
 from smemnb.operations.choice import ENGINE, matmul_plan, new_layout
-from smemnb.simulator.seam import OUT_OF_TREE
 from smemnb.tracing import trace
-
-wide_only = pytest.mark.skipif(
-    not OUT_OF_TREE, reason="the numba.cuda inside Numba knows no alignment of shared arrays"
-)
 
 
 def scattered(rng, rows, cols):
@@ -123,7 +118,7 @@ QUICK = {"matmul_naive", "matmul_tiled", "matmul_tiled_32", "matmul_square"}
 NAMES = [
     pytest.param(
         rung,
-        marks=[wide_only] * (rung.aligned > 1) + [pytest.mark.slow] * (rung.name not in QUICK),
+        marks=[pytest.mark.slow] * (rung.name not in QUICK),
         id=rung.name,
     )
     for rung in ladder.LADDER
@@ -159,7 +154,6 @@ def test_no_races(shape, plain):
     check_clean(shape, plain, ENGINE)
 
 
-@wide_only
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", [(129, 12, 131), (130, 13, 260), (65, 7, 70), (40, 8, 40)])
 def test_no_races_on_a_gpu(shape):

@@ -9,7 +9,6 @@ from smemnb.kernels.rung import Rung
 from smemnb.kernels.transpose import ladder, staged
 from smemnb.operations import transpose
 from smemnb.operations.choice import new_layout, transpose_plan
-from smemnb.simulator.seam import OUT_OF_TREE
 from smemnb.tracing import trace
 
 WORDS = {1: "u1", 2: "u2", 4: "f4", 8: "u8", 16: "u8"}
@@ -129,8 +128,6 @@ def test_read_only_input():
 @pytest.mark.parametrize("rung", ladder.LADDER, ids=lambda rung: rung.name)
 def test_rungs(rung):
     """Each rung by its name and by itself, on any dtype of 4 bytes."""
-    if rung.aligned > 1 and not OUT_OF_TREE:
-        pytest.skip("the numba.cuda inside Numba knows no alignment of shared arrays")
     x = scattered(np.random.default_rng(25), 36, 72, np.int32)
     assert_turned(transpose(x, rung=rung.name), x)
     assert_turned(transpose(x, rung=rung), x)

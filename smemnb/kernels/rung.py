@@ -7,6 +7,13 @@ from typing import Any
 
 Block = tuple[int, int]
 
+UNSIGNED = 2**32
+"""Offsets that 32 bits without a sign can count; the sums on the way wrap around, and back."""
+
+SIGNED = 2**63
+GRID = (65_535, 2**31 - 1)
+"""Blocks of a grid at most, down and across: CUDA C++ Programming Guide, compute capabilities."""
+
 
 @dataclass(frozen=True)
 class Rung:
@@ -20,6 +27,8 @@ class Rung:
             product.
         aligned: elements to which rows must be aligned; 1 for any stride.
         scaled: a product that takes alpha and beta as well.
+        span: elements that its offsets can count, from an array's first to its last one, gaps
+            between rows included.
     """
 
     kernel: Any
@@ -28,6 +37,16 @@ class Rung:
     tile: tuple[int, int]
     aligned: int = 1
     scaled: bool = False
+    span: int = SIGNED
+
+    @property
+    def largest(self) -> tuple[int, int]:
+        """Rows and columns that a grid can cover at most.
+
+        >>> Rung(None, "", (32, 8), (32, 64)).largest
+        (2097120, 137438953408)
+        """
+        return GRID[0] * self.tile[0], GRID[1] * self.tile[1]
 
     @property
     def name(self) -> str:
@@ -55,6 +74,26 @@ class Rung:
             if row % (size * self.aligned) or _address(array) % (size * self.aligned):
                 return False
         return True
+
+    def reaches(self, *arrays: Any) -> bool:
+        """Whether the last element of each of these arrays lies within the rung's `span`.
+
+        A transpose by pairs of uint64 is asked with the arrays of uint64.
+        """
+        return all(last_offset(array) < self.span for array in arrays)
+
+
+def last_offset(array: Any) -> int:
+    """Elements from the first element of an array to its last one; 0 of an empty one.
+
+    >>> import numpy as np
+    >>> last_offset(np.zeros((3, 8), np.float32)[:, :5])
+    20
+    """
+    if 0 in array.shape:
+        return 0
+    steps = zip(array.shape, array.strides, strict=True)
+    return int(sum((extent - 1) * stride for extent, stride in steps) // array.dtype.itemsize)
 
 
 def described(rung: Rung, result: str) -> Rung:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from ..rung import Rung, described
+from ..rung import UNSIGNED, Rung, described
 from . import registers, staged, wider
 from .tiling import QUAD, Tiling
 from .wide import matmul_of
@@ -23,7 +23,7 @@ FASTEST = replace(SNAKING, wide_out=False)
 SMALL = replace(FASTEST, rows=64, cols=64, warp_cols=32, lanes_down=8)
 """For results too small to give every multiprocessor a tile of 128x128."""
 
-_TILINGS = {
+TILINGS = {
     "matmul_wide": (WIDE, "16 bytes per access, flat offsets without a sign"),
     "matmul_prefetched": (PREFETCHED, "two buffers: the next tiles are loaded during the product"),
     "matmul_warped": (WARPED, "a warp makes 64x32 in place of 16x128: fewer words read"),
@@ -38,9 +38,15 @@ _TILINGS = {
 
 
 def _wide(name: str) -> Rung:
-    tiling, changed = _TILINGS[name]
+    tiling, changed = TILINGS[name]
     kernel = matmul_of(tiling, True, True, True, name)
-    return Rung(kernel, changed, (tiling.threads, 1), (tiling.rows, tiling.cols), QUAD, True)
+    return replace(_of(tiling), kernel=kernel, changed=changed)
+
+
+def _of(tiling: Tiling) -> Rung:
+    """A rung without its kernel: the launch of a tiling, and what it needs."""
+    tile = tiling.rows, tiling.cols
+    return Rung(None, "", (tiling.threads, 1), tile, QUAD, True, UNSIGNED)
 
 
 def _scalar(kernel: Any, changed: str, threads: int, edge: int) -> Rung:
@@ -57,18 +63,19 @@ _RUNGS = (
     _scalar(registers.matmul_8x8, "128x128 per block, 8x8 per thread", 256, 128),
     _scalar(registers.matmul_turned, "the tile of a turned", 256, 128),
     _scalar(registers.matmul_turned_padded, "4 pad words per row of it", 256, 128),
-    *map(_wide, _TILINGS),
+    *map(_wide, TILINGS),
 )
 LADDER = tuple(described(rung, "out = alpha * a @ b + beta * out.") for rung in _RUNGS)
 
 
 @dataclass(frozen=True)
 class Fit:
-    """A kernel for the arrays at hand, and its launch."""
+    """A kernel for the arrays at hand, its launch, and the rung that says how far it reaches."""
 
     kernel: Any
     grid: tuple[int, int]
     block: tuple[int, int]
+    rung: Rung | None = None
 
 
 def fastest(out: Any, a: Any, b: Any, multiprocessors: int = 132) -> Fit:
@@ -82,11 +89,17 @@ def fastest(out: Any, a: Any, b: Any, multiprocessors: int = 132) -> Fit:
     tiling = FASTEST if large else SMALL
     if rows < tiling.rows or cols < tiling.cols:
         rung = next(one for one in LADDER if one.name == "matmul_square")
-        return Fit(rung.kernel, rung.grid(rows, cols), rung.block)
-    rung = Rung(None, "", (tiling.threads, 1), (tiling.rows, tiling.cols), QUAD)
+        return Fit(rung.kernel, rung.grid(rows, cols), rung.block, rung)
+    return fit_of(tiling, out, a, b)
+
+
+def fit_of(tiling: Tiling, out: Any, a: Any, b: Any) -> Fit:
+    """The kernel of a tiling for these arrays, of which `out` holds at least one tile."""
+    rows, cols = out.shape
+    rung = _of(tiling)
     wide_a = rung.fits(a) and a.shape[1] % QUAD == 0
     wide_b = rung.fits(b) and cols % QUAD == 0
     whole = not (rows % tiling.rows or cols % tiling.cols or a.shape[1] % tiling.depth)
     exact = whole and a.shape[1] > 0 and wide_a and wide_b
     kernel = matmul_of(tiling, exact, wide_a, wide_b, "matmul_fastest")
-    return Fit(kernel, rung.grid(rows, cols), rung.block)
+    return Fit(kernel, rung.grid(rows, cols), rung.block, rung)

@@ -6,13 +6,20 @@ from typing import Any
 
 from numba import float32, uint8, uint16, uint64
 
-from ..rung import Rung, described
+from ..rung import UNSIGNED, Rung, described
 from . import pairs, shaped, staged, wide
 
 TYPES = {1: uint8, 2: uint16, 4: float32, 8: uint64}
 """Bytes of an element -> the type under which the fastest kernels move it."""
 
 _EDGE = (32, 32)
+
+
+def _flat(kernel: Any, changed: str, block: tuple[int, int], edge: int, aligned: int = 1) -> Rung:
+    """A rung whose offsets are flat, of 32 bits."""
+    return Rung(kernel, changed, block, (edge, edge), aligned, span=UNSIGNED)
+
+
 _RUNGS = (
     Rung(staged.transpose_naive, "reads along rows", (32, 32), _EDGE),
     Rung(shaped.transpose_gathered, "writes along rows", (32, 32), _EDGE),
@@ -21,28 +28,29 @@ _RUNGS = (
     Rung(staged.transpose_swizzled, "column ^ row, no pad", (32, 32), _EDGE),
     Rung(shaped.transpose_rows8, "padded, blocks of 32x8: 4 elements per thread", (32, 8), _EDGE),
     Rung(shaped.transpose_rows4, "blocks of 32x4: 8 elements per thread", (32, 4), _EDGE),
-    Rung(shaped.transpose_unsigned, "blocks of 32x8, unsigned flat offsets", (32, 8), _EDGE),
-    Rung(shaped.transpose_tiled_64, "tiles of 64x64, 512 threads", (32, 16), (64, 64)),
-    Rung(shaped.transpose_turned, "tiles along the output's rows", (32, 16), (64, 64)),
-    Rung(wide.transpose_wide, "tiles of 64x64, 16 bytes per access", (512, 1), (64, 64), 4),
-    Rung(wide.transpose_fastest, "and tiles along the output's rows", (512, 1), (64, 64), 4),
+    _flat(shaped.transpose_unsigned, "blocks of 32x8, unsigned flat offsets", (32, 8), 32),
+    _flat(shaped.transpose_tiled_64, "tiles of 64x64, 512 threads", (32, 16), 64),
+    _flat(shaped.transpose_turned, "tiles along the output's rows", (32, 16), 64),
+    _flat(wide.transpose_wide, "tiles of 64x64, 16 bytes per access", (512, 1), 64, 4),
+    _flat(wide.transpose_fastest, "and tiles along the output's rows", (512, 1), 64, 4),
 )
 LADDER = tuple(described(rung, "out = inp.T.") for rung in _RUNGS)
-COPY = Rung(wide.copy_wide, "the limit: a copy by 16 bytes", (64, 4), (4, 256), 4)
+COPY = Rung(wide.copy_wide, "the limit: a copy by 16 bytes", (64, 4), (4, 256), 4, span=UNSIGNED)
 
 
 def fastest(out: Any, inp: Any) -> Rung:
     """The fastest rung for these arrays of 1, 2, 4, 8 or 16 bytes per element.
 
     Its kernel moves elements of `TYPES[itemsize]`, pairs of uint64 for 16 bytes: pass views of that
-    type. The grid is that of the elements.
+    type. The grid is that of the elements. Ask `reaches` and `largest` of the rung where an array
+    may span 2^32 elements, or have millions of rows.
     """
     size = inp.dtype.itemsize
     if size == 16:
-        return Rung(pairs.transpose_pairs, "", (pairs.TILE, pairs.ROWS), (pairs.TILE, pairs.TILE))
+        return _flat(pairs.transpose_pairs, "", (pairs.TILE, pairs.ROWS), pairs.TILE)
     per_chunk = wide.CHUNK_BYTES // size
     chunks = wide.transpose_fastest_of(TYPES[size])
-    rung = Rung(chunks, "", (wide.THREADS, 1), wide.TILES[size], per_chunk)
+    rung = Rung(chunks, "", (wide.THREADS, 1), wide.TILES[size], per_chunk, span=UNSIGNED)
     if rung.fits(out, inp):
         return rung
-    return Rung(shaped.transpose_turned_of(TYPES[size]), "", (32, 16), (64, 64))
+    return _flat(shaped.transpose_turned_of(TYPES[size]), "", (32, 16), 64)

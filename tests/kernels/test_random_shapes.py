@@ -1,0 +1,160 @@
+"""Both ladders on random shapes: values, what lies around the result, races.
+
+Matrices are parts of larger ones: rows lie apart, and what surrounds them is NaN. A read beyond an
+edge would show in the result, a write beyond it in the frame. Of each rung a few shapes are run in
+every test run, and many in the slow ones, watched.
+"""
+
+import numpy as np
+import pytest
+from numba import cuda
+
+from smemnb.kernels.matmul import ladder as products
+from smemnb.kernels.transpose import ladder as transposes
+from smemnb.tracing import trace
+from smemnb.tracing.findings.finding import PRICES
+
+ELEMENTS = {1: np.uint8, 2: np.uint16, 4: np.float32, 8: np.uint64}
+CANARY = 171
+
+
+class Framed:
+    """A matrix inside a larger one: `of` the values, `spare` columns and a row on each side."""
+
+    def __init__(self, of, spare):
+        rows, cols = of.shape
+        blank = np.nan if of.dtype.kind == "f" else CANARY
+        spare += cols == 0  # an array of no bytes has no parts
+        self.host = np.full((rows + 2, cols + 2 * spare), blank, of.dtype)
+        self.inside = np.s_[1 : rows + 1, spare : spare + cols]
+        self.host[self.inside] = of
+        self.device = cuda.to_device(self.host)
+        self.view = self.device[self.inside]
+
+    def after(self, expected):
+        """Asserts that the inside became this, and that the frame is as it was."""
+        self.host[self.inside] = expected
+        np.testing.assert_array_equal(self.device.copy_to_host(), self.host)
+
+
+def launched(kernel, grid, block, arguments, watched):
+    """Runs it; watched, the kinds of findings that are no prices must be none."""
+    if not watched:
+        kernel[grid, block](*arguments)
+        return
+    found = trace(kernel)[grid, block](*arguments).findings
+    assert {one.kind for one in found} <= PRICES
+
+
+def sized(rng, most, to=1):
+    """A random extent, often 1, up to `most`, rounded up to a multiple of `to`."""
+    extent = int(rng.choice([1, 2, 31, 32, 33, rng.integers(1, most + 1)]))
+    return -(-min(extent, most) // to) * to
+
+
+def transposed(rung, rng, dtype, to=1, watched=False):
+    rows, cols = sized(rng, 150, to), sized(rng, 150, to)
+    spares = [int(rng.integers(0, 4)) * to for _ in range(2)]
+    inp = Framed(rng.integers(0, 250, (rows, cols)).astype(dtype), spares[0])
+    out = Framed(np.zeros((cols, rows), dtype), spares[1])
+    pair = out.view, inp.view
+    rung = rung or transposes.fastest(*pair)
+    launched(rung.kernel, rung.grid(rows, cols), rung.block, pair, watched)
+    out.after(inp.host[inp.inside].T)
+
+
+FEW_OR_MANY = pytest.mark.parametrize(
+    ("shapes", "watched"),
+    [(1, False), pytest.param(20, True, marks=pytest.mark.slow)],
+    ids=["few", "many"],
+)
+
+
+@FEW_OR_MANY
+@pytest.mark.parametrize("rung", transposes.LADDER, ids=lambda rung: rung.name)
+def test_transposes(rung, shapes, watched):
+    """12 rungs, 21 shapes each."""
+    rng = np.random.default_rng([1, shapes, transposes.LADDER.index(rung)])
+    for _ in range(shapes):
+        transposed(rung, rng, np.float32, rung.aligned, watched)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("to", [1, 16], ids=["any", "aligned"])
+@pytest.mark.parametrize("itemsize", ELEMENTS)
+def test_choices_of_transpose(itemsize, to):
+    """What `fastest` takes for each element, rows aligned or not: 12 shapes each, watched."""
+    rng = np.random.default_rng([2, itemsize, to])
+    for _ in range(12):
+        transposed(None, rng, ELEMENTS[itemsize], to, watched=True)
+
+
+def multiplied(fit, rng, shape, scaled=True, watched=False):
+    """A product of this shape by `fit(out, a, b)`, with random rows apart, alpha and beta."""
+    m, k, n = shape
+    spares = [int(spare) for spare in rng.choice([0, 1, 4], 3)]
+    a = Framed(rng.integers(-9, 10, (m, k)).astype(np.float32), spares[0])
+    b = Framed(rng.integers(-9, 10, (k, n)).astype(np.float32), spares[1])
+    alpha, beta = (float(one) for one in rng.choice([0.0, 1.0, -0.5, 2.0], 2))
+    before = np.full((m, n), np.nan, np.float32)
+    if scaled and beta:
+        before = rng.integers(-9, 10, (m, n)).astype(np.float32)
+    out = Framed(before, spares[2])
+    made = fit(out.view, a.view, b.view)
+    arguments = (out.view, a.view, b.view, *((alpha, beta) if scaled else ()))
+    launched(made.kernel, made.grid, made.block, arguments, watched)
+    expected = a.host[a.inside].astype(np.float64) @ b.host[b.inside]
+    if scaled:
+        expected = alpha * expected + (beta * before if beta else 0)
+    out.after(expected)
+
+
+def as_fit(rung):
+    """The rung as `fastest` would give it."""
+    return lambda out, a, b: products.Fit(rung.kernel, rung.grid(*out.shape), rung.block)
+
+
+def depth_of(rng):
+    return int(rng.choice([0, 1, rng.integers(2, 40)]))
+
+
+@FEW_OR_MANY
+@pytest.mark.parametrize("rung", products.LADDER[:9], ids=lambda rung: rung.name)
+def test_narrow_products(rung, shapes, watched):
+    """9 rungs, 21 shapes each, a depth of 0 and 1 often."""
+    rng = np.random.default_rng([3, shapes, products.LADDER.index(rung)])
+    for _ in range(shapes):
+        shape = sized(rng, 90), depth_of(rng), sized(rng, 90)
+        multiplied(as_fit(rung), rng, shape, rung.scaled, watched)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", products.TILINGS)
+def test_wide_products(name):
+    """Each tiling on 5 shapes that hold a tile, with any rows; watched."""
+    tiling, _ = products.TILINGS[name]
+    rng = np.random.default_rng([4, len(name)])
+    for _ in range(5):
+        rows, cols = (int(extent) for extent in rng.integers(128, 200, 2))
+        shape = rows, depth_of(rng), cols
+        multiplied(lambda *arrays: products.fit_of(tiling, *arrays), rng, shape, watched=True)
+
+
+@pytest.mark.parametrize(
+    ("shapes", "watched"),
+    [(1, False), pytest.param(12, True, marks=pytest.mark.slow)],
+    ids=["few", "many"],
+)
+@pytest.mark.parametrize("multiprocessors", [0, 132], ids=["large", "small"])
+def test_choices_of_product(multiprocessors, shapes, watched):
+    """What `fastest` takes for large results and for small ones."""
+    rng = np.random.default_rng([5, shapes, multiprocessors])
+    most = 200 if multiprocessors == 0 else 110
+    for _ in range(shapes):
+        shape = int(rng.integers(1, most)), depth_of(rng), int(rng.integers(60, most))
+        multiplied(
+            lambda out, a, b: products.fastest(out, a, b, multiprocessors),
+            rng,
+            shape,
+            watched=watched,
+        )

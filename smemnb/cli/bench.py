@@ -24,7 +24,7 @@ INTERRUPTED = 130
 
 
 def main(argv: Sequence[str]) -> int:
-    """Measure, show or compare; 0 if all is right, 1 for wrong values, 130 if interrupted.
+    """Measure, show or compare; 0 if all is well, 1 if a kernel was not, 130 if interrupted.
 
     Raises:
         SmemnbError: an option that cannot be meant so, no GPU, or a bad file of results.
@@ -154,7 +154,8 @@ def _measure(options: argparse.Namespace, argv: Sequence[str]) -> int:
     _chart(results, options.chart)
     if not results.finished and options.seconds == float("inf"):
         return INTERRUPTED
-    return int(any(not row.right for row in results.rows))
+    # a kernel that did not take a shape has no name there, and was not launched
+    return int(any(row.kernel and not row.right for row in results.rows))
 
 
 def _bounds(options: argparse.Namespace) -> int:

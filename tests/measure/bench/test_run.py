@@ -208,18 +208,19 @@ def test_session_grows():
     assert watched.told[-1] == (1, 2, "transpose 4 x 8: round 1")
 
 
-def test_session_interrupted():
-    """Ctrl-C in the second case: the first one is kept, and the file says that more is missing."""
+@pytest.mark.parametrize("place", [0, 1])
+def test_session_interrupted(place):
+    """Ctrl-C in a case: those before it are kept, and the file says that more is missing."""
     watched = Watched([], [], [])
 
     def interrupted(case):
-        if case is CASES[1]:
+        if case is CASES[place]:
             raise KeyboardInterrupt
 
     setting = Setting(Steps(), least=1, most=1)
     kernels = SimpleNamespace(wait=interrupted, bounds=lambda case: {})
     found = session.measured(CASES, setting, HERE, watched.keeping(), kernels=kernels)
-    assert [row.shape for row in found.rows] == [(4, 4), (4, 4)]
+    assert [row.shape for row in found.rows] == [(4, 4), (4, 4)] * place
     assert not found.finished
     assert watched.kept[-1] == found
 

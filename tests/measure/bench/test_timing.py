@@ -67,11 +67,12 @@ def test_interleaved():
     clock = Script(90, 80, 3, 4, 1, 10, 20, 2)
     runs = [clock.run("a"), clock.run("b")]
     sweeps = []
-    rounds = list(
-        in_rounds(
-            runs, clock, least=1, most=2, budget_ms=14.0, between=lambda: sweeps.append(clock.now)
-        )
-    )
+
+    def sweep():
+        sweeps.append(clock.now)
+        clock.now += 1000  # what comes between two launches is in no time
+
+    rounds = list(in_rounds(runs, clock, least=1, most=2, budget_ms=14.0, between=sweep))
     # the last warm round took 3 + 4 ms, so two fit 14 ms, which an odd number makes one
     assert rounds == [[1, 10]]
     assert clock.happened == [
@@ -79,7 +80,7 @@ def test_interleaved():
         *("nap 2", "b", "a", "wait"),
         *("nap 2", "a", "b", "wait"),
     ]
-    assert sweeps == [0, 90, 170, 173, 177, 178]
+    assert sweeps == [0, 1090, 2170, 3173, 4177, 5178]
 
 
 def test_times_go_to_their_contender():

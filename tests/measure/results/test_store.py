@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 
 from smemnb.errors import SmemnbError
+from smemnb.measure.bench.case import plan
 from smemnb.measure.results import Clocks, Gpu, Overhead, Results, Row, load, save, store
 
 RUNG = Row(
@@ -141,13 +142,18 @@ def test_reserved_before_measuring(tmp_path):
 
 
 def test_none_is_shipped_or_it_is_sound():
-    """The shipped file is one of these kernels, or the refusal says how to make one."""
+    """Every rung has its time, bound and limiter in the shipped file; or how to make one is said."""
     try:
         found = store.shipped()
     except SmemnbError as error:
         assert "smemnb bench all --out FILE.json" in str(error)
     else:
-        assert found.finished and all(row.right for row in found.rows)
+        rows = {(row.case, row.name): row for row in found.rows}
+        for case in plan(["transpose", "matmul"]):
+            for name in case.rungs:
+                row = rows[case.key, name]
+                assert row.right and row.ms and row.bound_ms and row.limiter, (case, name)
+        assert found.finished and found.overheads
 
 
 def test_rates():

@@ -24,7 +24,7 @@ from ..numbers.operators import UNARY, static_power
 from .calling.raising import number, raise_in
 from .elements import array_attribute
 from .objects.iterables import Items
-from .objects.merged import apart, settlement, wide_dtype, widened
+from .objects.merged import Side, apart, settlement, wide_dtype, widened
 from .objects.mixed import NUMBERS, Mixed, joined, known
 from .objects.operators import BINARY, COMPARISONS, SYMBOLS
 from .scope import EXPRESSIONS, NOTHING, UNKNOWN, Expression, Frame, Scope, attribute_of
@@ -388,6 +388,7 @@ EXPRESSIONS.update(
         ast.Compare: _compare,
         ast.BoolOp: _bool_op,
         ast.IfExp: _conditional,
+        Side: lambda scope, node: scope.expression(node.value),
         ast.NamedExpr: _named,
     }
 )

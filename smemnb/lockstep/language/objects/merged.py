@@ -136,6 +136,12 @@ def for_cell(value: LaneValue, dtype: np.dtype[Any]) -> LaneValue:
     return value
 
 
+class Side(ast.expr):
+    """A side put in the place of its conditional expression; CPython folds no operator on it."""
+
+    _fields = ("value",)
+
+
 def split_return(scope: Scope, node: ast.Return) -> ast.If | None:
     """`if c: return f(a)`, else `return f(b)`, for a `return f(a if c else b)` compiled so."""
     if scope.outer is not None or node.value is None:
@@ -146,9 +152,17 @@ def split_return(scope: Scope, node: ast.Return) -> ast.If | None:
     if path is None:
         return None
     choice = path[-1]
-    sides = [_with_side(path, side) for side in (choice.body, choice.orelse)]
+    sides = [_with_side(path, _kept(side)) for side in (choice.body, choice.orelse)]
     split = ast.If(choice.test, [sides[0]], [sides[1]])
     return ast.copy_location(split, node)
+
+
+def _kept(side: ast.expr) -> ast.expr:
+    if isinstance(side, ast.IfExp):  # which is split in its turn
+        return side
+    kept = ast.copy_location(Side(), side)
+    kept.value = side  # type: ignore[attr-defined]
+    return kept
 
 
 def _to_apart(node: Any, repeated: frozenset[Place]) -> list[Any] | None:

@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
-from oracle.programs import checking, shrinking
+from oracle.programs import checking, comparing, shrinking
 from oracle.programs import vocabulary as words
 from oracle.programs.writing import Program
 
@@ -37,6 +38,7 @@ INPUTS = {
     for name in "ab"
     for dtype in (*words.INTEGERS, *words.FLOATS, *words.COMPLEX, "bool")
 }
+INPUTS |= {f"{n}_{date[:4]}_{date.split('[')[1][:-1]}": date for n in "ab" for date in words.DATES}
 SCALARS = {"s_bool": "bool", "s_int32": "int32"}
 
 
@@ -77,6 +79,8 @@ EXPRESSIONS = {
     "(a_complex64[i] if a_bool[i] else b_float64[i]).real": "float64",
     # one type for both sides, though all threads take one
     "(a_int32[i] if s_int32 == s_int32 else 0.5) // 3 / 2": "float64",
+    # from Python 3.12 on, each side of a last store is stored as it is
+    "4 if a_bool[i] else a_uint16[i] - 9223372036854775808": "uint64",
     "np.minimum(a_float32[i], (b_float32[i] if s_int32 < 2**31 else b_float64[i]))": "float64",
     "(a_uint8[i] if True else 9) < b_uint8[i] >= 3": "bool",
     "(a_int8[i] and b_float32[i]) * 2": "float64",
@@ -98,6 +102,14 @@ EXPRESSIONS = {
     "math.nextafter(a_float32[i], b_float32[i])": "float32",
     "a_bool[i] // b_float64[i] + a_float32[i] % b_float64[i]": "float64",
     "cmath.log10(a_complex128[i] * 0.0)": "complex128",
+    # dates and durations
+    "a_date_s[i] - (b_date_D[i] - abs(a_time_s[i]))": "timedelta64[s]",
+    "(a_date_D[i] + b_time_ms[i] < b_date_s[i]) ^ (a_time_ms[i] <= b_time_s[i])": "bool",
+    "a_time_s[i] * b_float32[i] if np.isnat(b_date_D[i]) else a_time_s[i] // b_int8[i]": (
+        "timedelta64[s]"
+    ),
+    "max(a_time_D[i] / b_float32[i], -b_time_D[i])": "timedelta64[D]",
+    "a_time_ms[i] / b_time_D[i]": "float64",
     "math.gamma(a_float64[i] if abs(a_float64[i]) < 1e-300 else 1.0)": "float64",
 }
 
@@ -147,11 +159,75 @@ BODIES = {
 }
 
 
+BODIES["an operator with an operand that a loop makes an int64"] = """
+    v = b_uint16[i]
+    for k in range(3):
+        out[i] = uint64((a_uint64[i] >> 1) ^ v) & 15
+        v = +~k
+"""
+BODIES["the same, as an augmented assignment to an element"] = """
+    v = b_uint16[i]
+    last = cuda.local.array(1, uint64)
+    last[0] = a_uint64[i] >> 1
+    for k in range(3):
+        last[0] ^= v
+        out[i] = last[0] & 15
+        v = +~k
+"""
+
+
 @pytest.mark.parametrize("case", BODIES)
 def test_bodies(case: str) -> None:
     """Variables with several types, one on each path."""
     verdict = checking.check_programs([program(BODIES[case].strip(), out="float64")])[0]
     assert (verdict.refused, verdict.differences, verdict.exact) == ("", [], 1)
+
+
+DEVICE = """@cuda.jit(device=True)
+def {name}(p, q):
+    return {text}
+
+
+"""
+
+
+@pytest.mark.parametrize(
+    "text", ["math.sqrt(p if q else 2)", "-(p if q else 2**64 - 1)", "(p if q else 0.1) + q"]
+)
+def test_returned_condition(text: str) -> None:
+    """From Python 3.12 on, what is done to either side before it is returned is compiled twice."""
+    one = program("out[i] = device(a_float32[i], b_int8[i])", out="float64")
+    one.source = DEVICE.format(name="device", text=text) + one.source
+    verdict = checking.check_programs([one])[0]
+    assert (verdict.refused, verdict.differences, verdict.exact) == ("", [], 1)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "rough"),
+    [
+        ("math.lgamma(b_float64[i])", "float64", True),
+        ("math.lgamma(-2.7476826467274127)", "float64", True),  # 0 in 16 digits of larger terms
+        ("cmath.rect(0.001, a_float32[i])", "complex128", True),  # a sine in float32
+    ],
+)
+def test_rough_units(text: str, kind: str, rough: bool) -> None:
+    """Results that differ by units of their terms, or of a narrower type, are equal."""
+    one = program(f"rough[i] = {text}", rough=kind)
+    one.seed = 25188  # some of these values cancel
+    one.rough = {"rough"} if rough else set()
+    verdict = checking.check_programs([one])[0]
+    assert (verdict.refused, verdict.differences, verdict.rough) == ("", [], 1)
+
+
+def test_a_unit_is_not_more() -> None:
+    """A wrong lgamma is found, beside the allowance for its terms."""
+    notes = comparing.Notes(units={3: comparing._unit_of_lgamma(np.zeros(96), np.full(96, -2.5))})
+    one = program("rough[i] = math.lgamma(b_float64[i])", rough="float64")
+    one.rough = {"rough"}
+    right, wrong = np.full(96, 1e-9), np.full(96, 1e-9 + 1e-12)
+    assert comparing.value_differences(one, [wrong], [right], True, "", notes) != []
+    near = right + 8 * np.spacing(16.0)
+    assert comparing.value_differences(one, [near], [right], True, "", notes) == []
 
 
 def test_a_difference_is_found_and_made_small() -> None:

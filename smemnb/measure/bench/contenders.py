@@ -112,6 +112,7 @@ def _transpose(case: Case, name: str, arrays: tuple[Any, ...]) -> Launch:
     else:
         rung = next(one for one in transposes.LADDER if one.name == name)
         _fits(rung, name, arrays)
+    _reaches(rung, name, arrays, case.shape)
     return Launch(rung.kernel, rung.grid(*case.shape), rung.block, arrays)
 
 
@@ -131,9 +132,11 @@ def _product(case: Case, name: str, arrays: tuple[Any, ...]) -> Launch:
     if name == CHOICE:
         out, a, b = arrays
         fit = products.fastest(out, a, b, cuda.get_current_device().MULTIPROCESSOR_COUNT)
+        _reaches(fit.rung, name, arrays, case.shape)
         return Launch(fit.kernel, fit.grid, fit.block, scaled)
     rung = next(one for one in products.LADDER if one.name == name)
     _fits(rung, name, arrays)
+    _reaches(rung, name, arrays, case.shape)
     rows, cols, _ = case.shape
     return Launch(rung.kernel, rung.grid(rows, cols), rung.block, scaled if rung.scaled else arrays)
 
@@ -141,3 +144,12 @@ def _product(case: Case, name: str, arrays: tuple[Any, ...]) -> Launch:
 def _fits(rung: Any, name: str, arrays: tuple[Any, ...]) -> None:
     if not rung.fits(*arrays):
         raise SmemnbError(f"{name} needs rows that begin at multiples of {rung.aligned} elements")
+
+
+def _reaches(rung: Any, name: str, arrays: tuple[Any, ...], shape: tuple[int, ...]) -> None:
+    rows, cols = rung.largest
+    if not rung.reaches(*arrays) or shape[0] > rows or shape[1] > cols:
+        raise SmemnbError(
+            f"{name} covers {rows} rows and {cols} columns at most, and matrices that span fewer"
+            f" than {rung.span} elements"
+        )

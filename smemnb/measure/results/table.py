@@ -108,7 +108,7 @@ def _label(row: Row) -> str:
 def _rate(row: Row) -> str:
     found = row.rate
     assert found is not None
-    return f"{found:.0f}" if found >= 100 else f"{found:.4g}"
+    return format(found, ".0f" if found >= 100 else ".4g" if found >= 0.01 else ".2g")
 
 
 def _number(value: float | None, form: str) -> str:

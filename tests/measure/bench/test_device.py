@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from numba import cuda
 
+from smemnb.errors import SmemnbError
 from smemnb.measure.bench import contenders
 from smemnb.measure.bench.case import CHOICE, Case
 from smemnb.measure.bench.device import Judge, Shown, bytes_needed, matrices, placed
@@ -92,6 +93,20 @@ def test_stand_ins_are_typed_as_the_arrays(case):
     assert [one.shape for one in stands] == [one.shape for one in real]
     assert [one.strides for one in stands] == [one.strides for one in real]
     assert [one.shape for one in placed(case)] == [one.shape for one in real]
+
+
+@pytest.mark.parametrize(
+    ("case", "said"),
+    [
+        (Case("transpose", (65536, 65537), 1), "fewer than 4294967296 elements"),
+        (Case("matmul", (65536, 128, 65537)), "fewer than 4294967296 elements"),
+        (Case("transpose", (65535 * 64 + 1, 4)), "covers 4194240 rows"),
+    ],
+)
+def test_out_of_reach(case, said):
+    """What 32-bit offsets or a grid cannot reach is refused before anything is allocated."""
+    with pytest.raises(SmemnbError, match=said):
+        contenders.launch(case, CHOICE, contenders.stand_ins(case))
 
 
 def test_shown_with_its_pitch():

@@ -2,6 +2,7 @@
 
 from itertools import count
 
+from smemnb import operations
 from smemnb.measure.bench.case import Case
 from smemnb.measure.bench.overhead import host_times, overheads
 
@@ -15,8 +16,19 @@ def test_turns_and_warm_up():
     assert called == ["a", "a", "b", "b", "b", "b", "a", "a"]
 
 
-def test_both_operations():
+def noted(calls, operation):
+    def called(*inputs, **given):
+        calls.append((operation.__name__, list(given)))
+        return operation(*inputs, **given)
+
+    return called
+
+
+def test_both_operations(monkeypatch):
     """Each operation, with the result given and made, beside the bare launch."""
+    calls = []
+    for name in ("transpose", "matmul"):
+        monkeypatch.setattr(operations, name, noted(calls, getattr(operations, name)))
     ticks, tiny = count(), (Case("transpose", (4, 6)), Case("matmul", (4, 6, 5)))
     found = list(overheads(cases=tiny, calls=1, rounds=1, now=lambda: float(next(ticks))))
     assert [(one.operation, one.arrays, one.result) for one in found] == [
@@ -24,5 +36,9 @@ def test_both_operations():
         ("transpose", "numba", "made"),
         ("matmul", "numba", "given"),
         ("matmul", "numba", "made"),
+    ]
+    # one round warms up and one counts
+    assert calls == [
+        (name, given) for name in ("transpose", "matmul") for given in (["out"], ["out"], [], [])
     ]
     assert {(one.call_us, one.launch_us, one.beyond_us) for one in found} == {(1e6, 1e6, 0.0)}

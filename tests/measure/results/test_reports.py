@@ -38,7 +38,7 @@ transpose 40 x 35 (ratio: time of copy_wide over this one's)
   transpose_tiled           0.0056     2.0000       1.5000-2.2500  0.250    22      0    1.6000    1.25  shared
   fastest: transpose_wide  0.01792     0.6250       0.5000-0.7500  0.800    36      0    0.5000    1.25  dram
   copy_wide (limit)         0.0224     0.5000       0.5000-0.5000  1.000    22      0         -       -
-  torch                    0.00448     2.5000       2.5000-2.5000  0.200     -      -         -       -
+  torch                     0.0045     2.5000       2.5000-2.5000  0.200     -      -         -       -
   fastest has 0.800 times copy_wide's speed, 4.000 times torch's speed
 
 matmul 5 x 6, depth 7, 3 spare per row

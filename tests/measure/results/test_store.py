@@ -142,7 +142,7 @@ def test_reserved_before_measuring(tmp_path):
 
 
 def test_none_is_shipped_or_it_is_sound():
-    """Every rung has its time, bound and limiter in the shipped file; or how to make one is said."""
+    """A shipped file has time, bound and limiter of every rung; without one, how it is made."""
     try:
         found = store.shipped()
     except SmemnbError as error:

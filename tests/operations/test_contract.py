@@ -8,8 +8,6 @@ from numba import cuda
 from numpy.lib.stride_tricks import as_strided
 
 from smemnb.errors import LaunchRefused
-from smemnb.kernels.matmul import ladder as products
-from smemnb.kernels.transpose import ladder as transposes
 from smemnb.operations import matmul, transpose
 from smemnb.operations.kinds.numpy_arrays import NUMPY
 from smemnb.operations.kinds.seen import HOST, Seen
@@ -301,80 +299,6 @@ def test_products(what):
     assert (out == 7).all()
 
 
-LEAVE = "Leave `rung` out for a kernel that fits"
-NAMES = [", ".join(rung.name for rung in one.LADDER) for one in (transposes, products)]
-SCALED = ", ".join(rung.name for rung in products.LADDER if rung.scaled)
-RUNGS = {
-    "unknown": (transpose, (X,), "quick", f"`rung` 'quick' is not known. There are: {NAMES[0]}"),
-    "of a transpose": (
-        matmul,
-        (A, B),
-        "transpose_naive",
-        f"`rung` 'transpose_naive' is not known. There are: {NAMES[1]}",
-    ),
-    "number": (
-        transpose,
-        (X,),
-        3,
-        "`rung` is 3. Pass the name of a rung, or a Rung of the ladder; None chooses",
-    ),
-    "odd rows": (
-        transpose,
-        (X[:, :3],),
-        "transpose_fastest",
-        "rung transpose_fastest moves 16 bytes at a time, so rows must begin at multiples of 16"
-        f" bytes: those of `x` are 12 bytes apart and begin 0 beyond one. {LEAVE}",
-    ),
-    "size": (
-        transpose,
-        (X.astype("i8"),),
-        "transpose_padded",
-        "rung transpose_padded moves elements of 4 bytes, and these have 8. For those there are:"
-        " transpose_fastest, transpose_turned; transpose_turned fits",
-    ),
-    "tiles": (
-        matmul,
-        (np.ones((128, 12), "f4"), np.ones((12, 132), "f4")),
-        "matmul_wide",
-        "rung matmul_wide makes whole tiles: rows in multiples of 128, columns of 128, a depth in"
-        " multiples of 8, at least one; asked for are 128 x 132 of depth 12. Leave `rung` out for"
-        " a kernel that fits any shape",
-    ),
-    "rows of b": (
-        matmul,
-        (A, B),
-        "matmul_wide",
-        "rung matmul_wide moves 16 bytes at a time, so rows must begin at multiples of 16 bytes:"
-        f" those of `b` are 20 bytes apart and begin 0 beyond one. {LEAVE}",
-    ),
-}
-
-
-@pytest.mark.parametrize("what", RUNGS)
-def test_rungs(what):
-    """Rungs that are not known or do not fit, with what they need."""
-    operation, args, rung, said = RUNGS[what]
-    assert refusal(operation, *args, rung=rung) == said
-
-
-def test_rung_without_factors():
-    """A rung that takes no alpha and beta is not asked to."""
-    said = f"rung matmul_naive takes no alpha and beta. These do: {SCALED}"
-    assert refusal(matmul, A, B, alpha=2, rung="matmul_naive") == said
-    out = np.full((3, 5), 7, np.float32)
-    assert refusal(matmul, A, B, out=out, beta=1, rung="matmul_naive") == said
-    assert (out == 7).all()
-
-
-def test_begin_beside_rows():
-    """A device array that begins beside 16 bytes does not fit a rung that moves 16."""
-    x = cuda.to_device(np.zeros((4, 8), np.float32))[:, 1:5]
-    assert refusal(transpose, x, rung="transpose_wide") == (
-        "rung transpose_wide moves 16 bytes at a time, so rows must begin at multiples of 16"
-        f" bytes: those of `x` are 32 bytes apart and begin 4 beyond one. {LEAVE}"
-    )
-
-
 @pytest.mark.parametrize("stream", ["s", True, -1, 2.0, X])
 def test_streams(stream):
     """What is no stream is refused."""
@@ -388,7 +312,7 @@ def test_devices():
     from smemnb.operations.contract import check_together
 
     def seen(name, place):
-        return Seen(name, X, NUMPY, 0, (3, 4), None, X.dtype, 4, place)
+        return Seen(name, X, NUMPY, 4096, (3, 4), None, X.dtype, 4, place)
 
     for place, words in ((1, "device 1"), (HOST, "the host")):
         said = refusal(check_together, [seen("a", 0), seen("b", place)])

@@ -19,6 +19,11 @@ from smemnb.operations.kinds.dlpack import Exported
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
 A, B = X, np.arange(20, dtype=np.float32).reshape(4, 5) - 7
 
+NO_MEMORY = (
+    "`x` has no memory: a fake, traced or batched array. Call this operation outside of what makes"
+    " it so, on the arrays themselves"
+)
+
 
 def interface(array, **changes):
     """An object that shows a device array by nothing but `__cuda_array_interface__`."""
@@ -126,6 +131,7 @@ def test_interface_with_strides():
 def test_interface_refused():
     """Masks, memory that is not here, and read-only results."""
     device = cuda.to_device(X)
+    assert refusal(transpose, interface(device, data=(0, False))) == NO_MEMORY
     assert refusal(transpose, interface(device, mask=1)) == (
         "`x` has a mask. Pass an array without one"
     )
@@ -272,6 +278,7 @@ def test_torch_refused():
     assert refusal(matmul, x, torch.ones(4, 2).double()) == (
         "`b` is torch.float64; the product is made in float32. Pass b.float()"
     )
+    assert refusal(torch.func.vmap(transpose), torch.ones(2, 3, 4)) == NO_MEMORY
     with torch.no_grad():
         assert transpose(x.clone().requires_grad_()).shape == (4, 3)
 
@@ -291,10 +298,12 @@ def test_jax():
         "`out` is a JAX array, and those are immutable: nothing may be written to it. Leave `out`"
         " out and take the result"
     )
-    assert refusal(jax.jit(transpose), x) == (
-        "`x` is traced by JAX (jit, grad or vmap), so it has no memory yet. Call this operation"
-        " outside, on the arrays themselves"
-    )
+    assert refusal(jax.jit(transpose), x) == NO_MEMORY
+    gone = jax.numpy.ones((2, 3))
+    gone.delete()
+    assert refusal(transpose, gone) == "`x` was donated or deleted: it has no memory any more"
+    keys = jax.random.split(jax.random.key(0), 4).reshape(2, 2)
+    assert refusal(transpose, keys) == "`x` is key<fry>, which is no dtype of numbers"
 
 
 @pytest.mark.gpu

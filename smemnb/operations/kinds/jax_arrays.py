@@ -18,7 +18,7 @@ from ...errors import LaunchRefused
 from . import dlpack
 from .numba_arrays import new_array, stream_of
 from .numpy_arrays import NUMPY
-from .seen import HOST, Kind, Seen, TypeRefused
+from .seen import HOST, Kind, Seen, TypeRefused, no_memory
 
 
 class JaxArrays(Kind):
@@ -41,16 +41,16 @@ class JaxArrays(Kind):
                 " `out` out and take the result"
             )
         if isinstance(value, self.jax.core.Tracer):
-            raise TypeRefused(
-                f"`{name}` is traced by JAX (jit, grad or vmap), so it has no memory yet. Call this"
-                " operation outside, on the arrays themselves"
-            )
+            raise TypeRefused(no_memory(name))
+        if self.jax.dtypes.issubdtype(value.dtype, self.jax.dtypes.extended):
+            raise TypeRefused(f"`{name}` is {value.dtype}, which is no dtype of numbers")
+        if value.is_deleted():
+            raise LaunchRefused(f"`{name}` was donated or deleted: it has no memory any more")
         devices = value.devices()
-        if len(devices) != 1 or value.is_deleted():
-            said = "was donated or deleted" if value.is_deleted() else f"lies on {len(devices)}"
+        if len(devices) != 1:
             raise LaunchRefused(
-                f"`{name}` {said}{' devices' * (len(devices) > 1)}: pass one array"
-                " that lies on one device"
+                f"`{name}` lies on {len(devices)} devices. Pass the part of one of them"
+                f" ({name}.addressable_shards[0].data)"
             )
         if next(iter(devices)).platform == "cpu":
             host = np.asarray(value)

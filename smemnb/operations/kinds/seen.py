@@ -78,6 +78,8 @@ class Seen:
             if (cols > 1 and strides[1] != itemsize) or self.pitch < 0 or self.pitch % itemsize:
                 self._refuse_strides(tuple(strides))
         self.span = (rows - 1) * self.pitch + width if rows and cols else 0
+        if self.span and not address:
+            raise TypeRefused(no_memory(name))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -165,6 +167,14 @@ class Kind:
 
     def written(self, out: Seen) -> None:
         """Called when the caller's `out` is about to be written."""
+
+
+def no_memory(name: str) -> str:
+    """The sentence for an array that stands for numbers that are not there."""
+    return (
+        f"`{name}` has no memory: a fake, traced or batched array. Call this operation outside of"
+        " what makes it so, on the arrays themselves"
+    )
 
 
 def _not_a_matrix(name: str, shape: tuple[int, ...]) -> str:

@@ -6,7 +6,7 @@ import sys
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from .seen import HOST, Kind, Seen, TypeRefused
+from .seen import HOST, Kind, Seen, TypeRefused, no_memory
 
 
 class TorchTensors(Kind):
@@ -25,10 +25,12 @@ class TorchTensors(Kind):
         place = self._place(name, value)
         size, ndim = value.element_size(), value.dim()
         strides = tuple(stride * size for stride in value.stride())
+        try:
+            address = value.data_ptr()
+        except RuntimeError:  # in torch.func.vmap and its like
+            raise TypeRefused(no_memory(name)) from None
         shape = tuple(value.shape) if ndim != 2 else (value.shape[0], value.shape[1])
-        return Seen(
-            name, value, self, value.data_ptr(), shape, strides, value.dtype, size, place=place
-        )
+        return Seen(name, value, self, address, shape, strides, value.dtype, size, place=place)
 
     def _place(self, name: str, value: Any) -> int:
         torch, device = self.torch, value.device

@@ -18,10 +18,12 @@ from smemnb.compiled import Resources, cubin
 from smemnb.compiled.machine import Instruction, count, instructions, main_loop, nvdisasm
 from smemnb.compiled.usage import read_resources
 from smemnb.kernels.matmul import ladder as products
+from smemnb.kernels.matmul.sliced import matmul_sliced_of
 from smemnb.kernels.matmul.wide import matmul_of
 from smemnb.kernels.transpose import ladder as transposes
 from smemnb.kernels.transpose.pairs import transpose_pairs
 from smemnb.kernels.transpose.shaped import transpose_turned_of
+from smemnb.kernels.transpose.snapped import transpose_snapped_of
 from smemnb.kernels.transpose.wide import transpose_fastest_of
 
 CC = tuple[int, int]
@@ -83,6 +85,10 @@ def _all() -> dict[str, Built]:
         found[f"transpose_turned-{dtype}"] = Built(
             transpose_turned_of(dtype), matrices(2, dtype), 512
         )
+    for dtype in (uint8, uint16, float32, uint64):
+        found[f"transpose_snapped-{dtype}"] = Built(
+            transpose_snapped_of(dtype), matrices(2, dtype), 512
+        )
     found["transpose_pairs"] = Built(transpose_pairs, matrices(2, uint64), 512)
     for rung in products.LADDER:
         signature = matrices(3, more=", float32, float32" * rung.scaled)
@@ -94,6 +100,10 @@ def _all() -> dict[str, Built]:
             signature = matrices(3, more=", float32, float32")
             built = Built(kernel, signature, tiling.threads, tiling.resident)
             found[variant(what, *flags)] = built
+    sliced, signature = products.SLICED, matrices(3, more=", float32, float32")
+    found["matmul_sliced"] = Built(
+        matmul_sliced_of(sliced), signature, sliced.threads, sliced.resident
+    )
     return found
 
 

@@ -62,6 +62,9 @@ SHARED = {
     "matmul_wide": (128 + 132) * 8 * 4,
     "matmul_fastest": 2 * (128 + 132) * 8 * 4,
     "small-exact-ab": 2 * (64 + 68) * 8 * 4,
+    "matmul_sliced": 2 * 2 * (64 + 68) * 8 * 4 + 64 * 64 * 4,
+    "transpose_snapped-float32": (64 + 8) * 65 * 4,
+    "transpose_snapped-uint8": (128 + 32) * 68,
 }
 
 
@@ -143,6 +146,7 @@ FLOORS = {  # per cent of the main loop that are FFMA
     "small-ragged-a": 83,
     "small-ragged-b": 83,
     "small-ragged-none": 81,
+    "matmul_sliced": 86,
 }
 
 

@@ -23,6 +23,9 @@ FASTEST = replace(SNAKING, wide_out=False)
 SMALL = replace(FASTEST, rows=64, cols=64, warp_cols=32, lanes_down=8)
 """For results too small to give every multiprocessor a tile of 128x128."""
 
+SLICED = replace(SMALL, slices=2)
+"""The same with twice as many warps (`sliced`); not chosen yet, as it was not measured."""
+
 TILINGS = {
     "matmul_wide": (WIDE, "16 bytes per access, flat offsets without a sign"),
     "matmul_prefetched": (PREFETCHED, "two buffers: the next tiles are loaded during the product"),

@@ -82,7 +82,7 @@ def _all_or_none(fetch: Any, count: int) -> Any:
 def a_by_quads(tiling: Tiling) -> Loads:
     """Four k of one row per load; turned on the way into the tile."""
     count, across, pitch_k = tiling.quads[0], tiling.depth // QUAD, tiling.a_pitch
-    down = tiling.threads // across
+    down = tiling.workers // across
     fetch = _fetch_quads(count)
 
     @device
@@ -103,7 +103,7 @@ def a_by_quads(tiling: Tiling) -> Loads:
 def a_by_elements(tiling: Tiling) -> Loads:
     """One k of one row per load: 8 lanes side by side."""
     count, depth, pitch_k = tiling.quads[0], tiling.depth, tiling.a_pitch
-    down = tiling.threads // depth
+    down = tiling.workers // depth
     fetch = _fetch_elements(count)
 
     @device
@@ -124,7 +124,7 @@ def a_by_elements(tiling: Tiling) -> Loads:
 def b_by_quads(tiling: Tiling) -> Loads:
     """Four columns of one k per load."""
     count, cols, across = tiling.quads[1], tiling.cols, tiling.cols // QUAD
-    down = tiling.threads // across
+    down = tiling.workers // across
 
     @device
     def place(tid, pitch):
@@ -152,7 +152,7 @@ def b_by_quads(tiling: Tiling) -> Loads:
 def b_by_elements(tiling: Tiling) -> Loads:
     """One column of one k per load: a warp takes 32 neighbours."""
     count, cols = tiling.quads[1], tiling.cols
-    down = tiling.threads // cols
+    down = tiling.workers // cols
 
     @device
     def place(tid, pitch):

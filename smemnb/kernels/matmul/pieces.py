@@ -32,6 +32,23 @@ def lane_place(tiling: Tiling) -> Any:
 
 
 @cache
+def worker_place(tiling: Tiling) -> Any:
+    """(number of a thread in its slice, number of the slice)."""
+    workers = tiling.workers
+
+    @device
+    def alone():
+        return uint32(cuda.threadIdx.x), uint32(0)
+
+    @device
+    def in_slices():
+        tid = uint32(cuda.threadIdx.x)
+        return uint32(tid % uint32(workers)), uint32(tid // uint32(workers))
+
+    return in_slices if tiling.slices > 1 else alone
+
+
+@cache
 def block_place(tiling: Tiling) -> Any:
     """(row, column) of this block among the tiles of the result."""
     band = tiling.band

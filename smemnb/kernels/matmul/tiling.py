@@ -29,6 +29,8 @@ class Tiling:
         band: rows of tiles that are walked together, 0 for row after row.
         wide_out: whether the result is stored by 16 bytes.
         resident: blocks that a multiprocessor must hold at once.
+        slices: groups of warps that make the same tile, each from its own part of the depth; their
+            results are added at the end. Whole tiles only, a depth of whole tiles in each slice.
     """
 
     rows: int = 128
@@ -45,6 +47,7 @@ class Tiling:
     band: int = 0
     wide_out: bool = True
     resident: int = 2
+    slices: int = 1
 
     @property
     def lanes_across(self) -> int:
@@ -57,14 +60,19 @@ class Tiling:
         return self.warp_rows // self.lanes_down, self.warp_cols // self.lanes_across
 
     @property
+    def workers(self) -> int:
+        """Threads of a slice: those that make a tile's product together."""
+        return WARP * (self.rows // self.warp_rows) * (self.cols // self.warp_cols)
+
+    @property
     def threads(self) -> int:
         """Threads of a block."""
-        return WARP * (self.rows // self.warp_rows) * (self.cols // self.warp_cols)
+        return self.workers * self.slices
 
     @property
     def quads(self) -> tuple[int, int]:
         """16-byte loads per thread for a tile of a, and for one of b."""
-        per_pass = QUAD * self.threads
+        per_pass = QUAD * self.workers
         return self.rows * self.depth // per_pass, self.cols * self.depth // per_pass
 
     @property

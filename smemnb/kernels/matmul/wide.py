@@ -31,6 +31,7 @@ from .pieces import (
     lane_place,
     outer_product,
     result_store,
+    worker_place,
 )
 from .tiling import WARP, Tiling
 
@@ -105,11 +106,11 @@ def _corners(tiling: Tiling, exact: bool) -> Any:
 def _lane_starts(tiling: Tiling) -> Any:
     """(row, column) of this lane's first element in the block's tile."""
     lanes, warp_rows, warp_cols = lane_place(tiling), tiling.warp_rows, tiling.warp_cols
-    warps_across = tiling.cols // tiling.warp_cols
+    warps_across, worker = tiling.cols // tiling.warp_cols, worker_place(tiling)
 
     @device
     def starts():
-        tid = uint32(cuda.threadIdx.x)
+        tid, _ = worker()
         warp = uint32(tid // uint32(WARP))
         down, across = lanes(uint32(tid % uint32(WARP)))
         m0 = uint32(uint32(warp // uint32(warps_across)) * warp_rows + down * 4)
@@ -120,18 +121,23 @@ def _lane_starts(tiling: Tiling) -> Any:
 
 def _first_tiles(tiling: Tiling, exact: bool, loads: tuple[Loads, Loads]) -> Any:
     """Fill the first tiles; what the main loop needs to go on comes back."""
-    depth = tiling.depth
+    depth, slices, worker = tiling.depth, tiling.slices, worker_place(tiling)
+    a_size, b_size = (size * tiling.buffers for size in tiling.sizes)
     (place_a, fetch_a, some_a, stage_a), (place_b, fetch_b, some_b, stage_b) = loads
 
     @device
     def begin(a, b, row0, col0, a_tile, b_tile, a_next, b_next):
-        tid, k_size = uint32(cuda.threadIdx.x), uint32(a.shape[1])
+        (tid, part), k_size = worker(), uint32(a.shape[1])
         a_pitch, b_pitch = uint32(a.strides[0] // 4), uint32(b.strides[0] // 4)
         a_row, a_k, a_step, a_to = place_a(tid, a_pitch)
         b_k, b_col, b_step, b_to = place_b(tid, b_pitch)
         a_at = uint32(uint32(row0 + a_row) * a_pitch + a_k)
         b_at = uint32(b_k * b_pitch + col0 + b_col)
         first = uint32(depth)
+        if slices > 1:
+            k0 = uint32(part * uint32(k_size // uint32(slices)))
+            a_at, b_at = uint32(a_at + k0), uint32(b_at + uint32(k0 * b_pitch))
+            a_to, b_to = uint32(a_to + part * a_size), uint32(b_to + part * b_size)
         if exact:
             fetch_a(a, a_at, a_step, a_next)
             fetch_b(b, b_at, b_step, b_next)
@@ -189,11 +195,13 @@ def _main_loop(tiling: Tiling, loads: tuple[Loads, Loads]) -> Any:
     read, multiply = fragment_reads(tiling), outer_product(tiling)
     ahead, late = tiling.fragments - 1, tiling.stage_at is None
     a_size, b_size = (size * (tiling.buffers - 1) for size in tiling.sizes)
+    slices = tiling.slices
 
     @device
     def loop(a, b, a_tile, b_tile, acc, a_part, b_part, a_next, b_next, m0, n0, at):
         a_at, b_at, a_step, b_step, a_to, b_to, done, b_pitch = at
-        a_now, b_now, k_size = uint32(0), uint32(0), uint32(a.shape[1])
+        a_now, b_now = uint32(0), uint32(0)
+        k_size = uint32(uint32(a.shape[1]) // uint32(slices))
         a_on, b_on, more = done, uint32(done * b_pitch), True
         if ahead:
             read(0, a_tile, b_tile, a_part, b_part, m0, n0)

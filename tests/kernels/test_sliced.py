@@ -1,0 +1,45 @@
+"""Products in slices: values, races, and what a slice reads."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from smemnb.kernels.matmul.ladder import SLICED, SMALL
+from smemnb.kernels.matmul.sliced import matmul_sliced_of
+from smemnb.tracing import trace
+from smemnb.tracing.findings.finding import PRICES
+
+
+def traced(tiling, m, k, n, alpha=2.0, beta=0.5):
+    rng = np.random.default_rng([m, k, n])
+    a, b, before = (
+        rng.integers(-9, 10, shape).astype(np.float32) for shape in ((m, k), (k, n), (m, n))
+    )
+    out = before.copy() if beta else np.full((m, n), np.nan, np.float32)
+    grid = (n // tiling.cols, m // tiling.rows)
+    found = trace(matmul_sliced_of(tiling))[grid, tiling.threads](out, a, b, alpha, beta)
+    expected = alpha * (a.astype(np.float64) @ b) + (beta * before if beta else 0)
+    np.testing.assert_array_equal(out, expected)
+    assert {one.kind for one in found.findings} <= PRICES
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("depth", [16, 32, 48])
+def test_values(depth):
+    """1, 2 and 3 turns of the loop per slice, two blocks; no races between the slices."""
+    traced(SLICED, 64, depth, 128)
+
+
+@pytest.mark.slow
+def test_other_tilings():
+    """Three slices, one buffer and fragment, and an `out` that is not read."""
+    traced(replace(SLICED, slices=3, fragments=1, snake=False), 64, 48, 64, beta=0.0)
+    traced(replace(SLICED, fragments=1, buffers=1, stage_at=None), 128, 32, 64, beta=0.0)
+
+
+def test_threads():
+    """Twice the threads of SMALL, each with the registers and the loads of one of SMALL."""
+    assert (SMALL.threads, SLICED.threads, SLICED.workers) == (64, 128, 64)
+    assert (SLICED.thread, SLICED.quads) == (SMALL.thread, SMALL.quads) == ((8, 8), (2, 2))

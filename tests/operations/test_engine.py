@@ -31,23 +31,23 @@ def test_by_hand():
     assert seconds(plan) == pytest.approx(256 * per_step + 4096**2 * per_unit)
 
 
-@pytest.mark.parametrize("shape", [(250, 250, 250), (20, 1000, 20), (1000, 20, 200)])
+@pytest.mark.parametrize("shape", [(200, 200, 200), (20, 1000, 20), (1000, 20, 200)])
 @pytest.mark.parametrize("rung", [None, pytest.param("matmul_square", marks=pytest.mark.slow)])
 def test_honest_products(shape, rung):
-    """Estimate and clock agree within a factor of 8, whatever is long."""
+    """Estimate and clock agree within a factor of 8, whichever extent is long."""
     rows, depth, cols = shape
     a, b = np.ones((rows, depth), np.float32), np.ones((depth, cols), np.float32)
-    matmul(a[:5], b[:, :5], rung=rung)
+    matmul(a[:5, :20], b[:20, :5], rung=rung)  # infers types
     taken = clocked(lambda: matmul(a, b, rung=rung))
     assert 1 / 8 < taken / seconds(product_plan(rows, depth, cols, rung), depth) < 8
 
 
-@pytest.mark.parametrize("dtype", ["u1", "f4", "c16"])
+@pytest.mark.parametrize("dtype", ["u1", "f4", pytest.param("c16", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("shape", [(500, 800), (801, 501)])
 def test_honest_transposes(shape, dtype):
     """So do those of a transpose."""
     x = np.zeros(shape, dtype)
-    transpose(x[:2, : shape[1]])
+    transpose(x)  # infers types
     size = x.itemsize
     plan = transpose_plan(None, size, new_layout(*shape[::-1], size), new_layout(*shape, size))
     assert 1 / 8 < clocked(lambda: transpose(x)) / seconds(plan) < 8

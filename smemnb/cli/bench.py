@@ -76,6 +76,9 @@ def _add_measuring(group: Any) -> None:
         "--rungs", type=words, default=(), help="names with commas, all, or fastest: the choice"
     )
     group.add_argument(
+        "--also", default="", metavar="FILE.py", help="try out the rungs in its RUNGS beside these"
+    )
+    group.add_argument(
         "--sizes", type=words, default=(), help="such as 8192,4096x16384 or 4095x4097x4099"
     )
     group.add_argument(
@@ -143,6 +146,7 @@ def _measure(options: argparse.Namespace, argv: Sequence[str]) -> int:
         sizes=options.sizes,
         itemsizes=_itemsizes(options.itemsizes),
         rungs=options.rungs,
+        also=options.also,
         against=options.against,
         flushed=options.l2 == "flushed",
         quick=options.quick,

@@ -6,14 +6,19 @@ is the kernel that the operation takes there.
 
 from __future__ import annotations
 
+import importlib.util
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeGuard
 
 from ...errors import SmemnbError
 from ...kernels.matmul import ladder as products
+from ...kernels.rung import Rung
 from ...kernels.transpose import ladder as transposes
 
-__all__ = ["CHOICE", "ITEMSIZES", "OPERATIONS", "Case", "plan", "shape"]
+__all__ = ["CHOICE", "ITEMSIZES", "OPERATIONS", "Case", "plan", "shape", "tried"]
 
 CHOICE = "fastest"
 OPERATIONS = ("transpose", "matmul")
@@ -83,6 +88,7 @@ def plan(
     sizes: Sequence[str] = (),
     itemsizes: Sequence[int] = (),
     rungs: Sequence[str] = (),
+    also: str = "",
     quick: bool = False,
 ) -> tuple[Case, ...]:
     """The cases in the order in which they are measured.
@@ -95,10 +101,11 @@ def plan(
         sizes: such as "4096", "4096x16384", "4095x4097x4099"; in place of those of the plan.
         itemsizes: bytes per element of transposes with sizes; 4 if none are given.
         rungs: names of the ladder, "fastest" for the choice, or "all"; at every shape.
+        also: a file of rungs that are tried out beside these, as `tried` reads it.
         quick: one shape per operation.
 
     Raises:
-        SmemnbError: a size, an itemsize or a rung that is not one.
+        SmemnbError: a size, an itemsize or a rung that is not one, or a bad file of rungs.
     """
     _known(operations, rungs)
     bad = [size for size in itemsizes if size not in ITEMSIZES]
@@ -114,8 +121,36 @@ def plan(
             cases = tuple(
                 Case(operation, shape(text, operation), size) for text in sizes for size in each
             )
-        found += [_with_rungs(case, rungs, first=case is cases[0]) for case in cases]
+        more = tuple(f"{also}:{rung.name}" for rung in tried(also)[operation]) if also else ()
+        for case in cases:
+            case = _with_rungs(case, rungs, first=case is cases[0])
+            found.append(replace(case, rungs=case.rungs + (more if case.itemsize == 4 else ())))
     return tuple(found)
+
+
+@cache
+def tried(path: str) -> dict[str, tuple[Rung, ...]]:
+    """Rungs that are tried out: of each operation those in `RUNGS` of a Python file.
+
+    The file says, for instance, `RUNGS = {"matmul": [Rung(kernel, "what changed", ...)]}`.
+
+    Raises:
+        SmemnbError: no such file, or not such rungs in it.
+    """
+    if not Path(path).is_file():
+        raise SmemnbError(f"--also {path}: there is no such file")
+    spec = importlib.util.spec_from_file_location(Path(path).stem, path)
+    if spec is None or spec.loader is None:
+        raise SmemnbError(f"--also {path}: it is not a Python file")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    rungs = getattr(module, "RUNGS", None)
+    if not _are_rungs(rungs):
+        raise SmemnbError(
+            f'--also {path}: it needs RUNGS = {{"transpose": [Rung(...)], "matmul": [...]}},'
+            " each as in the ladders of smemnb.kernels"
+        )
+    return {operation: tuple(rungs.get(operation, ())) for operation in OPERATIONS}
 
 
 def shape(text: str, operation: str) -> tuple[int, ...]:
@@ -134,6 +169,14 @@ def shape(text: str, operation: str) -> tuple[int, ...]:
             return numbers
     example = "4096x16384" if extents == 2 else "4095x4097x4099 (rows, columns, depth)"
     raise SmemnbError(f"--sizes {text}: a size of a {operation} is 4096 or {example}")
+
+
+def _are_rungs(found: Any) -> TypeGuard[dict[str, Sequence[Rung]]]:
+    return (
+        isinstance(found, dict)
+        and set(found) <= set(OPERATIONS)
+        and all(isinstance(one, Rung) for some in found.values() for one in some)
+    )
 
 
 def _known(operations: Sequence[str], rungs: Sequence[str]) -> None:

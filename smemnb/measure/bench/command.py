@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -41,6 +42,7 @@ class Wish:
     sizes: Sequence[str] = ()
     itemsizes: Sequence[int] = ()
     rungs: Sequence[str] = ()
+    also: str = ""
     against: Sequence[str] = ()
     flushed: bool = True
     quick: bool = False
@@ -61,6 +63,7 @@ def measure(wish: Wish, *, out: Path | None, force: bool) -> Results:
         sizes=wish.sizes,
         itemsizes=wish.itemsizes,
         rungs=wish.rungs,
+        also=wish.also,
         quick=wish.quick,
     )
     there, said = libraries.found(wish.against)
@@ -79,7 +82,8 @@ def measure(wish: Wish, *, out: Path | None, force: bool) -> Results:
     if wish.quick:
         setting = replace(setting, least=5, most=5)
     room = int(cuda.current_context().get_memory_info()[0] >> 31)
-    with _progress() as progress, Ahead(cases, wish.processes, _chip(), room) as kernels:
+    ahead = Ahead(cases, wish.processes, _chip(), room)
+    with ahead as kernels, _progress() as progress, _no_small_grids():
         keeping = Keeping(
             keep=(lambda results: None) if out is None else partial(save, path=out),
             show=_show,
@@ -152,6 +156,14 @@ def _epilogue(results: Results, out: Path | None) -> None:
         print("the run ended early: what is above was measured, the rest is missing")
     if out is not None:
         print(f"results: {out}")
+
+
+@contextmanager
+def _no_small_grids() -> Iterator[None]:
+    """No word of Numba's about grids too small for the GPU: some are meant to be small."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="(?i).*grid size")
+        yield
 
 
 @contextmanager

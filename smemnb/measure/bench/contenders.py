@@ -16,8 +16,9 @@ from numba import cuda
 
 from ...errors import SmemnbError
 from ...kernels.matmul import ladder as products
+from ...kernels.rung import Rung
 from ...kernels.transpose import ladder as transposes
-from .case import CHOICE, Case
+from .case import CHOICE, Case, tried
 
 __all__ = ["Launch", "copied", "copy", "dtype", "extents", "launch", "stand_ins"]
 
@@ -110,10 +111,16 @@ def _transpose(case: Case, name: str, arrays: tuple[Any, ...]) -> Launch:
     if name == CHOICE:
         rung = transposes.fastest(*(_whole(case, one) for one in arrays))
     else:
-        rung = next(one for one in transposes.LADDER if one.name == name)
+        rung = _named(name, case.operation, transposes.LADDER)
         _fits(rung, name, arrays)
     _reaches(rung, name, arrays, case.shape)
     return Launch(rung.kernel, rung.grid(*case.shape), rung.block, arrays)
+
+
+def _named(name: str, operation: str, ladder: tuple[Rung, ...]) -> Rung:
+    """A rung of the ladder, or FILE.py:NAME of a file of rungs."""
+    path, _, own = name.rpartition(":")
+    return next(one for one in (tried(path)[operation] if path else ladder) if one.name == own)
 
 
 def _whole(case: Case, array: Any) -> Any:
@@ -134,7 +141,7 @@ def _product(case: Case, name: str, arrays: tuple[Any, ...]) -> Launch:
         fit = products.fastest(out, a, b, cuda.get_current_device().MULTIPROCESSOR_COUNT)
         _reaches(fit.rung, name, arrays, case.shape)
         return Launch(fit.kernel, fit.grid, fit.block, scaled)
-    rung = next(one for one in products.LADDER if one.name == name)
+    rung = _named(name, case.operation, products.LADDER)
     _fits(rung, name, arrays)
     _reaches(rung, name, arrays, case.shape)
     rows, cols, _ = case.shape

@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Protocol
 
 from numba import cuda
@@ -131,9 +132,9 @@ def _contenders(case: Case, held: Matrices, judge: Judge, setting: Setting) -> I
         try:
             made = contenders.launch(case, name, held.arrays)
         except SmemnbError as error:
-            yield _never(_row(case, name, role, failed=str(error)))
+            yield _never(_row(case, Path(name).name, role, failed=str(error)))
             continue
-        row = _row(case, name, role, kernel=made.name)
+        row = _row(case, Path(name).name, role, kernel=made.name)  # of a file, its last part
         yield _Contender(row, made.starter(), partial(verdict, judge, held.out), made)
     if held.copies:
         made = contenders.copy(*held.copies)

@@ -4,6 +4,7 @@ import pytest
 
 from smemnb.errors import SmemnbError
 from smemnb.measure.bench.case import CHOICE, LADDERS, Case, plan, shape
+from smemnb.measure.bench.contenders import launch, stand_ins
 
 TRANSPOSED = [
     ((16384, 16384), 4),
@@ -86,6 +87,40 @@ def test_one_operations_rungs_leave_the_choice_to_the_other():
         Case("transpose", (64, 64), rungs=("transpose_tiled",)),
         Case("matmul", (64, 64, 64)),
     )
+
+
+def test_tried_out(tmp_path):
+    """Rungs of a file come after the others, for float32; each has a name with its file."""
+    path = tmp_path / "mine.py"
+    path.write_text(
+        "from smemnb.kernels.rung import Rung\n"
+        "from smemnb.kernels.transpose import transpose_naive\n"
+        "RUNGS = {'transpose': [Rung(transpose_naive, 'blocks of 16x16', (16, 16), (16, 16))]}\n"
+    )
+    cases = plan(["transpose", "matmul"], sizes=["40"], rungs=["fastest"], also=str(path))
+    name = f"{path}:transpose_naive"
+    assert [case.rungs for case in cases] == [(CHOICE, name), (CHOICE,)]
+    made = launch(cases[0], name, stand_ins(cases[0]))
+    assert (made.name, made.grid, made.block) == ("transpose_naive", (3, 3), (16, 16))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (None, "there is no such file"),
+        ("RUNGS = 3", "it needs RUNGS = "),
+        ("", "it needs RUNGS = "),
+        ("RUNGS = {'transpose': [3]}", "it needs RUNGS = "),
+        ("RUNGS = {'sort': []}", "it needs RUNGS = "),
+    ],
+)
+def test_bad_files_of_rungs(tmp_path, text, said):
+    """A file without rungs is told what it should hold."""
+    path = tmp_path / "mine.py"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(SmemnbError, match=said):
+        plan(["transpose"], also=str(path))
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 from collections import deque
 from collections.abc import Sequence
-from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
 from typing import Any
 
@@ -19,7 +18,7 @@ from ..errors import LaunchRefused
 from ..simulator import device
 from ..simulator.devices import launches
 from .choice import ENGINE, Plan
-from .kinds.numba_arrays import array_over, only_one, stream_of
+from .kinds.numba_arrays import array_over, on_device, stream_of
 from .kinds.seen import HOST, Seen
 
 Scalars = tuple[np.float32, ...]
@@ -99,11 +98,8 @@ def _run_on_device(
     from numba import cuda
 
     place = arrays[0].place
-    where: AbstractContextManager[Any] = nullcontext()
-    if not only_one() and cuda.current_context().device.id != place:
-        where = cuda.gpus[place]
     context = cuda.gpus[place].get_primary_context()
-    with where:
+    with on_device(place):
         stream = stream_of(handle, place)
         for seen in arrays:
             if seen.stream is not None and seen.stream != handle:

@@ -62,7 +62,8 @@ def matmul(
         beta: factor of `out` as it was; where it is 0 in float32, `out` is not read.
         stream: on which the work is put: a stream of Numba, CuPy or PyTorch, or a handle. None
             takes that of the caller: the current stream of CuPy or PyTorch, the one that a Numba
-            array or `__cuda_array_interface__` names, else the default stream.
+            array or `__cuda_array_interface__` names, else the default stream. On a stream that
+            you name, arrays must be ready, and live until its work is done.
         rung: a kernel of `smemnb.kernels.matmul.ladder.LADDER`, or its name; None takes the
             fastest that fits. In the lockstep engine that is `matmul_tiled_32`, or
             `matmul_square` with alpha or beta.

@@ -48,7 +48,8 @@ def transpose(x: Any, out: Any = None, stream: Any = None, rung: str | Rung | No
             memory with x); None for a new array.
         stream: on which the work is put: a stream of Numba, CuPy or PyTorch, or a handle. None
             takes that of the caller: the current stream of CuPy or PyTorch, the one that a Numba
-            array or `__cuda_array_interface__` names, else the default stream.
+            array or `__cuda_array_interface__` names, else the default stream. On a stream that
+            you name, arrays must be ready, and live until its work is done.
         rung: a kernel of `smemnb.kernels.transpose.ladder.LADDER`, or its name; None takes the
             fastest that fits.
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...errors import LaunchRefused
 from . import dlpack
-from .numba_arrays import new_array, stream_of
+from .numba_arrays import new_array, on_device, stream_of
 from .numpy_arrays import NUMPY
 from .seen import HOST, Kind, Seen, TypeRefused, no_memory
 
@@ -85,15 +85,18 @@ class JaxArrays(Kind):
         if like.place == HOST:
             if source.committed:
                 return jax.device_put(result.value, source.sharding)
-            return jax.numpy.asarray(result.value)
+            with jax.default_device(next(iter(source.devices()))):
+                return jax.numpy.asarray(result.value)
         from numba import cuda
 
-        event = cuda.event(timing=False)
-        event.record(stream)
+        with on_device(like.place):
+            event = cuda.event(timing=False)
+            event.record(stream)
         device = dlpack.CUDA, like.place
 
         def ready(handle: int) -> None:
-            event.wait(stream_of(handle, like.place))
+            with on_device(like.place):
+                event.wait(stream_of(handle, like.place))
 
         shared = dlpack.Exported(
             result.value, result.address, result.shape, np.dtype(result.dtype), device, ready

@@ -55,10 +55,7 @@ def new_array(rows: int, cols: int, dtype: np.dtype[Any], place: int, handle: in
     """
     from numba import cuda
 
-    where: AbstractContextManager[Any] = nullcontext()
-    if place != HOST and not only_one() and place != cuda.current_context().device.id:
-        where = cuda.gpus[place]
-    with where:
+    with on_device(place):
         stream = stream_of(handle, place)
         try:
             return cuda.device_array((rows, cols), dtype, stream=stream)
@@ -66,6 +63,16 @@ def new_array(rows: int, cols: int, dtype: np.dtype[Any], place: int, handle: in
             if "OUT_OF_MEMORY" in str(error):
                 raise LaunchRefused(f"there is no memory for the result: {error}") from error
             raise
+
+
+def on_device(place: int) -> AbstractContextManager[Any]:
+    """Makes a device the current one, where it is not."""
+    from numba import cuda
+
+    if place == HOST or only_one() or cuda.current_context().device.id == place:
+        return nullcontext()
+    there: AbstractContextManager[Any] = cuda.gpus[place]
+    return there
 
 
 @cache

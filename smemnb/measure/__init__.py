@@ -1,5 +1,14 @@
-"""What needs a GPU or its tools, and the readings taken with them.
+"""What needs a GPU or NVIDIA's tools, and what was read with them.
 
-bounds     the least time that a launch can take, before it is measured
-recorded   readings that are shipped, with the GPU, driver and counter they came from
+    bench/          times of the ladders, interleaved: `smemnb bench`
+    bounds/         the least times that the model allows
+    results/        the file of times: tables, comparisons, charts
+    readings        counters, findings and values of the teaching kernels, for `recorded/`
+    nsight          counters of Nsight Compute
+    sanitizer       compute-sanitizer over a program, or over every rung
+    recorded/       readings that come with the package
+    engine_bench    the lockstep engine itself, on any machine
+
+Nothing of it is imported unless it is asked for; the readings that come with the package need no
+GPU.
 """

@@ -1,5 +1,7 @@
 """Every rung of the product: values on awkward shapes, counts per request, the choice."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numba import cuda
@@ -73,6 +75,16 @@ def test_values_beyond_whole_tiles(wide, depth):
     tiling, m, n = ladder.FASTEST, 132, 260
     kernel = matmul_of(tiling, False, *wide)
     found = traced(kernel, (3, 2), tiling.threads, m, depth, n)
+    assert serious(found) == set()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("depth", [0, 3, 16, 21])
+@pytest.mark.parametrize("tiling", [ladder.FASTEST, ladder.SMALL], ids=["fastest", "small"])
+def test_values_of_grouped_loads(tiling, depth):
+    """A thread's elements of b 32 columns apart: the tiles are the same, and so is the result."""
+    grouped, m, n = replace(tiling, grouped=True), tiling.rows + 3, 2 * tiling.cols + 1
+    found = traced(matmul_of(grouped, False, False, False), (3, 2), grouped.threads, m, depth, n)
     assert serious(found) == set()
 
 

@@ -34,8 +34,8 @@ def test_values(depth):
 
 @pytest.mark.slow
 def test_other_tilings():
-    """Three slices, one buffer and fragment, and an `out` that is not read."""
-    traced(replace(SLICED, slices=3, fragments=1, snake=False), 64, 48, 64, beta=0.0)
+    """Three slices of one warp each; one buffer; an `out` that is not read."""
+    traced(replace(SLICED, cols=32, slices=3, fragments=1, snake=False), 64, 48, 64, beta=0.0)
     traced(replace(SLICED, fragments=1, buffers=1, stage_at=None), 128, 32, 64, beta=0.0)
 
 

@@ -29,6 +29,8 @@ class Tiling:
         band: rows of tiles that are walked together, 0 for row after row.
         wide_out: whether the result is stored by 16 bytes.
         resident: blocks that a multiprocessor must hold at once.
+        grouped: where elements of b are loaded one by one, a thread's loads are 32 columns apart in
+            a row, rather than in rows of their own: fewer addresses.
         slices: groups of warps that make the same tile, each from its own part of the depth; their
             results are added at the end. Whole tiles only, a depth of whole tiles in each slice.
     """
@@ -47,6 +49,7 @@ class Tiling:
     band: int = 0
     wide_out: bool = True
     resident: int = 2
+    grouped: bool = False
     slices: int = 1
 
     @property

@@ -24,7 +24,7 @@ from typing import Any
 from numba import cuda, float32, uint32
 
 from ..unrolled import device, jit, named, smaller, unroll
-from .loads import Loads, a_by_elements, a_by_quads, b_by_elements, b_by_quads
+from .loads import Loads, a_by_elements, a_by_quads, b_by_elements, b_by_groups, b_by_quads
 from .pieces import (
     block_place,
     fragment_reads,
@@ -54,7 +54,7 @@ def matmul_of(
     slots = tiling.fragments
     loads = (
         (a_by_quads if wide_a else a_by_elements)(tiling),
-        (b_by_quads if wide_b else b_by_elements)(tiling),
+        (b_by_quads if wide_b else b_by_groups if tiling.grouped else b_by_elements)(tiling),
     )
     corners, starts = _corners(tiling, exact), _lane_starts(tiling)
     begin, loop = _first_tiles(tiling, exact, loads), _main_loop(tiling, loads)

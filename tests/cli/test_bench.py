@@ -19,12 +19,13 @@ def results(tmp_path):
 
 
 @pytest.mark.parametrize("what", ["transpose", "matmul", "all", "overhead"])
-def test_no_gpu(what, tmp_path, capsys):
+def test_no_gpu(what, tmp_path, capsys, monkeypatch):
     """Refused before anything else: no file is made, nothing is asked of the options."""
     out = tmp_path / "new.json"
+    monkeypatch.setenv("SMEMNB_DEVICE", "lockstep")
     assert main(["bench", what, "--sizes", "nonsense", "--out", str(out)]) == 2
     said = capsys.readouterr().err
-    assert "times are measured on a" in said
+    assert "SMEMNB_DEVICE=lockstep asks for the engine; times are measured on a GPU" in said
     assert "`smemnb bench --show FILE.json`" in said
     assert not out.exists()
 

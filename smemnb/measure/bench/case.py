@@ -122,8 +122,9 @@ def plan(
                 Case(operation, shape(text, operation), size) for text in sizes for size in each
             )
         more = tuple(f"{also}:{rung.name}" for rung in tried(also)[operation]) if also else ()
+        ladder = next((case for case in cases if case.itemsize == 4), None)
         for case in cases:
-            case = _with_rungs(case, rungs, first=case is cases[0])
+            case = _with_rungs(case, rungs, first=case is ladder)
             found.append(replace(case, rungs=case.rungs + (more if case.itemsize == 4 else ())))
     return tuple(found)
 

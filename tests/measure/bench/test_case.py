@@ -52,14 +52,16 @@ def test_quick_is_one_shape_each():
 
 def test_sizes_and_itemsizes():
     """Each size with each size of elements; rungs of float32 only where elements have 4 bytes."""
-    cases = plan(["transpose"], sizes=["64x32", "40"], itemsizes=[4, 2])
+    cases = plan(["transpose"], sizes=["64x32", "40"], itemsizes=[2, 4])
     assert [(case.shape, case.itemsize) for case in cases] == [
-        ((64, 32), 4),
         ((64, 32), 2),
-        ((40, 40), 4),
+        ((64, 32), 4),
         ((40, 40), 2),
+        ((40, 40), 4),
     ]
-    assert [len(case.rungs) for case in cases] == [len(LADDERS["transpose"]) + 1, 1, 1, 1]
+    assert [len(case.rungs) for case in cases] == [1, len(LADDERS["transpose"]) + 1, 1, 1]
+    (doubles,) = plan(["transpose"], sizes=["64"], itemsizes=[8], rungs=["all"])
+    assert doubles.rungs == (CHOICE,)
 
 
 @pytest.mark.parametrize(

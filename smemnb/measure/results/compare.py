@@ -96,9 +96,25 @@ def lines(before: Results, after: Results, names: tuple[str, str]) -> Iterator[s
             f"  {change.before.name:<24}{change.before.ms:>10.4f} ->{change.after.ms:>10.4f} ms"
             f"  speedup {change.speedup:.3f} ({low:.3f}-{high:.3f})  {change.verdict}"
         )
+    yield from _host_times(before, after)
     for name, rows in (
         (names[0], only_in(before, after)),
         (names[1], only_in(after, before)),
     ):
         for row in rows:
             yield f"only in {name}: {row.operation} {shape_words(*row.case)} {row.name}"
+
+
+def _host_times(before: Results, after: Results) -> Iterator[str]:
+    """What operations add to a launch, in both files."""
+    later = {(one.operation, one.arrays, one.result): one for one in after.overheads}
+    for old in before.overheads:
+        new = later.get((old.operation, old.arrays, old.result))
+        if new is not None:
+            apart = new.high_us < old.low_us or new.low_us > old.high_us
+            verdict = ("faster" if new.beyond_us < old.beyond_us else "SLOWER") if apart else ""
+            yield (
+                f"{old.operation} on {old.arrays} arrays, result {old.result}: beyond a launch"
+                f" {old.beyond_us:.1f} -> {new.beyond_us:.1f} us"
+                f"  {verdict or 'within the spread'}"
+            )

@@ -108,10 +108,28 @@ def test_compare():
         "  within the spread",
         "  torch                       2.5000 ->    2.5000 ms  speedup 1.000 (1.000-1.000)"
         "  within the spread",
+        "matmul on numba arrays, result given: beyond a launch 21.0 -> 21.0 us  within the spread",
         "only in A.json: transpose 40 x 35 transpose_naive",
         "only in A.json: transpose 40 x 35 fastest",
         "only in B.json: transpose 40 x 35, 1 spare per row transpose_naive",
     ]
+
+
+@pytest.mark.parametrize(
+    ("low", "beyond", "high", "verdict"),
+    [
+        (15.0, 18.0, 19.9, "faster"),
+        (15.0, 18.0, 20.0, "within the spread"),
+        (23.5, 24.0, 25.0, "SLOWER"),
+    ],
+)
+def test_host_times_compared(low, beyond, high, verdict):
+    """What an operation adds has changed where its quartiles, 20 to 23, are left."""
+    (old,) = RESULTS.overheads
+    new = replace(old, low_us=low, beyond_us=beyond, high_us=high)
+    said = compare.lines(RESULTS, replace(RESULTS, overheads=(new,)), ("A", "B"))
+    (line,) = [line for line in said if "beyond a launch" in line]
+    assert line.endswith(f"21.0 -> {beyond} us  {verdict}")
 
 
 def test_panels():

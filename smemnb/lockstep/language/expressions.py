@@ -343,7 +343,7 @@ def _bool_op(scope: Scope, node: ast.BoolOp) -> Expression:
 
 def _conditional(scope: Scope, node: ast.IfExp) -> Expression:
     test, body, orelse = (
-        scope.expression(node.test),
+        scope.condition(node.test),
         scope.expression(node.body),
         scope.expression(node.orelse),
     )

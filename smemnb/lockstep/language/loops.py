@@ -160,7 +160,7 @@ def _lane_range(
 
 def while_loop(scope: Scope, node: ast.While) -> Statement:
     """The closure of a while loop."""
-    test: Expression = scope.expression(node.test)
+    test: Expression = scope.condition(node.test)
     body, where = scope.block(node.body), _where(scope, node.test)
     orelse = scope.block(node.orelse) if node.orelse else None
 

@@ -20,6 +20,7 @@ import numpy as np
 
 from ...errors import UnsupportedSyntax
 from ..lanes import NO_LANE, LaneValue, Mask, both
+from ..numbers.folding import folded
 from ..source import source_tree
 from ..watch import Site
 
@@ -174,6 +175,14 @@ class Scope:
         if build is None:
             self.refuse(node, *_UNSUPPORTED.get(type(node), _unknown(node)))
         return build(self, node)
+
+    def condition(self, node: ast.expr) -> Expression:
+        """The closure of a test; CPython decides one of literals, however many bits it has."""
+        number = folded(node)
+        if number is None:
+            return self.expression(node)
+        holds = np.bool_(bool(number))
+        return lambda frame, mask: holds
 
     def block(self, nodes: Sequence[ast.stmt]) -> Statement:
         """The closure of statements in sequence; it stops when no lane is left."""

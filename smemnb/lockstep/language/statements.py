@@ -152,7 +152,7 @@ def _augmented(scope: Scope, node: ast.AugAssign) -> Statement:
 
 
 def _if(scope: Scope, node: ast.If) -> Statement:
-    condition, body = scope.expression(node.test), scope.block(node.body)
+    condition, body = scope.condition(node.test), scope.block(node.body)
     orelse = scope.block(node.orelse) if node.orelse else None
 
     def run(frame: Frame, mask: Mask) -> Mask:

@@ -121,19 +121,21 @@ def plan(
             cases = tuple(
                 Case(operation, shape(text, operation), size) for text in sizes for size in each
             )
-        more = tuple(f"{also}:{rung.name}" for rung in tried(also)[operation]) if also else ()
         ladder = next((case for case in cases if case.itemsize == 4), None)
         for case in cases:
             case = _with_rungs(case, rungs, first=case is ladder)
-            found.append(replace(case, rungs=case.rungs + (more if case.itemsize == 4 else ())))
+            more = tried(also).get((operation, case.itemsize), ()) if also else ()
+            names = tuple(f"{also}:{rung.name}" for rung in more)
+            found.append(replace(case, rungs=case.rungs + names))
     return tuple(found)
 
 
 @cache
-def tried(path: str) -> dict[str, tuple[Rung, ...]]:
-    """Rungs that are tried out: of each operation those in `RUNGS` of a Python file.
+def tried(path: str) -> dict[tuple[str, int], tuple[Rung, ...]]:
+    """Rungs that are tried out, by operation and bytes per element: `RUNGS` of a Python file.
 
-    The file says, for instance, `RUNGS = {"matmul": [Rung(kernel, "what changed", ...)]}`.
+    The file says, for instance, `RUNGS = {"matmul": [Rung(kernel, "what changed", ...)]}`; an
+    operation alone means elements of 4 bytes, `("transpose", 2)` others.
 
     Raises:
         SmemnbError: no such file, or not such rungs in it.
@@ -148,10 +150,10 @@ def tried(path: str) -> dict[str, tuple[Rung, ...]]:
     rungs = getattr(module, "RUNGS", None)
     if not _are_rungs(rungs):
         raise SmemnbError(
-            f'--also {path}: it needs RUNGS = {{"transpose": [Rung(...)], "matmul": [...]}},'
+            f'--also {path}: it needs RUNGS = {{"matmul": [Rung(...)], ("transpose", 2): [...]}},'
             " each as in the ladders of smemnb.kernels"
         )
-    return {operation: tuple(rungs.get(operation, ())) for operation in OPERATIONS}
+    return {(key, 4) if isinstance(key, str) else key: tuple(some) for key, some in rungs.items()}
 
 
 def shape(text: str, operation: str) -> tuple[int, ...]:
@@ -172,10 +174,11 @@ def shape(text: str, operation: str) -> tuple[int, ...]:
     raise SmemnbError(f"--sizes {text}: a size of a {operation} is 4096 or {example}")
 
 
-def _are_rungs(found: Any) -> TypeGuard[dict[str, Sequence[Rung]]]:
+def _are_rungs(found: Any) -> TypeGuard[dict[str | tuple[str, int], Sequence[Rung]]]:
+    known = {*OPERATIONS, ("matmul", 4), *(("transpose", size) for size in ITEMSIZES)}
     return (
         isinstance(found, dict)
-        and set(found) <= set(OPERATIONS)
+        and set(found) <= known
         and all(isinstance(one, Rung) for some in found.values() for one in some)
     )
 

@@ -111,16 +111,17 @@ def _transpose(case: Case, name: str, arrays: tuple[Any, ...]) -> Launch:
     if name == CHOICE:
         rung = transposes.fastest(*(_whole(case, one) for one in arrays))
     else:
-        rung = _named(name, case.operation, transposes.LADDER)
+        rung = _named(name, case, transposes.LADDER)
         _fits(rung, name, arrays)
     _reaches(rung, name, arrays, case.shape)
     return Launch(rung.kernel, rung.grid(*case.shape), rung.block, arrays)
 
 
-def _named(name: str, operation: str, ladder: tuple[Rung, ...]) -> Rung:
+def _named(name: str, case: Case, ladder: tuple[Rung, ...]) -> Rung:
     """A rung of the ladder, or FILE.py:NAME of a file of rungs."""
     path, _, own = name.rpartition(":")
-    return next(one for one in (tried(path)[operation] if path else ladder) if one.name == own)
+    known = tried(path)[case.operation, case.itemsize] if path else ladder
+    return next(one for one in known if one.name == own)
 
 
 def _whole(case: Case, array: Any) -> Any:
@@ -141,7 +142,7 @@ def _product(case: Case, name: str, arrays: tuple[Any, ...]) -> Launch:
         fit = products.fastest(out, a, b, cuda.get_current_device().MULTIPROCESSOR_COUNT)
         _reaches(fit.rung, name, arrays, case.shape)
         return Launch(fit.kernel, fit.grid, fit.block, scaled)
-    rung = _named(name, case.operation, products.LADDER)
+    rung = _named(name, case, products.LADDER)
     _fits(rung, name, arrays)
     _reaches(rung, name, arrays, case.shape)
     rows, cols, _ = case.shape

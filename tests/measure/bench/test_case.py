@@ -97,13 +97,17 @@ def test_tried_out(tmp_path):
     path.write_text(
         "from smemnb.kernels.rung import Rung\n"
         "from smemnb.kernels.transpose import transpose_naive\n"
-        "RUNGS = {'transpose': [Rung(transpose_naive, 'blocks of 16x16', (16, 16), (16, 16))]}\n"
+        "RUNGS = {'transpose': [Rung(transpose_naive, 'blocks of 16x16', (16, 16), (16, 16))],\n"
+        "         ('transpose', 2): [Rung(transpose_naive, 'halves', (8, 8), (8, 8))]}\n"
     )
     cases = plan(["transpose", "matmul"], sizes=["40"], rungs=["fastest"], also=str(path))
     name = f"{path}:transpose_naive"
     assert [case.rungs for case in cases] == [(CHOICE, name), (CHOICE,)]
     made = launch(cases[0], name, stand_ins(cases[0]))
     assert (made.name, made.grid, made.block) == ("transpose_naive", (3, 3), (16, 16))
+    (halves, octets) = plan(["transpose"], sizes=["40"], itemsizes=[2, 1], also=str(path))
+    assert (halves.rungs, octets.rungs) == ((CHOICE, name), (CHOICE,))
+    assert launch(halves, name, stand_ins(halves)).block == (8, 8)
 
 
 @pytest.mark.parametrize(
@@ -114,6 +118,7 @@ def test_tried_out(tmp_path):
         ("", "it needs RUNGS = "),
         ("RUNGS = {'transpose': [3]}", "it needs RUNGS = "),
         ("RUNGS = {'sort': []}", "it needs RUNGS = "),
+        ("RUNGS = {('transpose', 3): []}", "it needs RUNGS = "),
     ],
 )
 def test_bad_files_of_rungs(tmp_path, text, said):

@@ -196,7 +196,10 @@ def _(batch: Any, mask: Any, site: Any, array: Any, index: Any) -> Any:
         batch.tell_access(Access(site, array.root, "load", offset, active, elements=count))
     zero = np.zeros((), array.dtype)
     if active is mask:
-        return tuple(array.store.read(batch, offset + at) for at in range(count))
+        try:
+            return tuple(array.store.read(batch, offset + at) for at in range(count))
+        except IndexError:  # lanes that have left may stand at the end of the memory
+            pass
     places = [np.where(active, offset + at, 0) for at in range(count)]
     return tuple(np.where(active, array.store.read(batch, at), zero) for at in places)
 

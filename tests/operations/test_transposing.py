@@ -118,6 +118,23 @@ def test_rows_that_lie_apart():
     assert whole.copy_to_host().tobytes() == out.tobytes()
 
 
+def test_nothing_behind_the_last_element():
+    """Memory may end with the last element, where lanes that have nothing to do still stand."""
+    memory = np.arange(63 * 160 + 149, dtype=np.uint16)
+    x = cuda.as_cuda_array(Window(cuda.to_device(memory), (64, 149), (320, 2)))
+    expected = as_strided(memory, (64, 149), (320, 2))
+    assert_turned(transpose(x, rung="transpose_fastest").copy_to_host(), expected)
+
+
+class Window:
+    """A matrix in the memory of a device array."""
+
+    def __init__(self, array, shape, strides):
+        self.array = array
+        said = array.__cuda_array_interface__
+        self.__cuda_array_interface__ = said | {"shape": shape, "strides": strides}
+
+
 def test_read_only_input():
     """What is only read may be read-only."""
     x = np.arange(6.0).reshape(2, 3)

@@ -5,32 +5,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
 from oracle.programs import checking, comparing, shrinking
 from oracle.programs import vocabulary as words
+from oracle.programs.comparing import Verdict
 from oracle.programs.writing import Program
 
-QUICK = 40
-MORE = 160
+QUICK = (1936, 1821, 1799, 1861, 2090, 2155, 2125, 2231, 1338, 2057, 936, 1626)
+"""Programs that have as many kinds of statements, operators and functions as the first 40 have."""
+MORE = 180
 
 
-def differences(first: int, last: int) -> list[str]:
+def differences(seeds: Sequence[int]) -> list[str]:
     """What differs in the programs of these seeds."""
-    verdicts = checking.check_seeds(range(first, last))
-    assert sum(not verdict.refused for verdict in verdicts) > 0.7 * (last - first)
+    verdicts = checking.check_seeds(seeds)
+    assert sum(not verdict.refused for verdict in verdicts) > 0.6 * len(seeds)
     return [f"seed {v.seed}: {said}" for v in verdicts for said in v.differences]
 
 
 def test_random_programs() -> None:
-    assert differences(0, QUICK) == []
+    assert differences(QUICK) == []
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("first", range(QUICK, MORE, 60))
+@pytest.mark.parametrize("first", range(0, MORE, 60))
 def test_more_random_programs(first: int) -> None:
-    assert differences(first, first + 60) == []
+    assert differences(range(first, first + 60)) == []
 
 
 INPUTS = {
@@ -64,6 +68,7 @@ EXPRESSIONS = {
     "(255 ** (-4 & 15) >> (-1 & 63)) + a_int8[i]": "int64",
     "7 // 2 * a_float32[i] + 3 ** -1": "float64",
     "(1 << 63 >> 60) + a_int8[i]": "int64",
+    "a_int8[i] if (7 << (127 & 63)) - 4 % 9 else 2": "int64",
     # signs of zeros
     "1 / min(a_float64[i] * 0.0, b_float64[i] * 0.0)": "float64",
     "1 / max(a_float32[i] * 0, b_float32[i] * 0)": "float64",
@@ -114,12 +119,17 @@ EXPRESSIONS = {
 }
 
 
+@pytest.fixture(scope="module")
+def verdicts() -> dict[str, Verdict]:
+    """All expressions, compiled into one module."""
+    programs = [program(f"out[i] = {text}", out=dtype) for text, dtype in EXPRESSIONS.items()]
+    return dict(zip(EXPRESSIONS, checking.check_programs(programs), strict=True))
+
+
 @pytest.mark.parametrize("expression", EXPRESSIONS)
-def test_expressions(expression: str) -> None:
+def test_expressions(expression: str, verdicts: dict[str, Verdict]) -> None:
     """Each over all edges of its types; refused by neither side."""
-    verdict = checking.check_programs(
-        [program(f"out[i] = {expression}", out=EXPRESSIONS[expression])]
-    )[0]
+    verdict = verdicts[expression]
     assert (verdict.refused, verdict.differences, verdict.exact) == ("", [], 1)
 
 
@@ -203,20 +213,28 @@ def test_returned_condition(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "kind", "rough"),
+    ("text", "kind"),
     [
-        ("math.lgamma(b_float64[i])", "float64", True),
-        ("math.lgamma(-2.7476826467274127)", "float64", True),  # 0 in 16 digits of larger terms
-        ("cmath.rect(0.001, a_float32[i])", "complex128", True),  # a sine in float32
+        ("math.lgamma(b_float64[i])", "float64"),
+        ("math.lgamma(-2.7476826467274127)", "float64"),  # 0 in 16 digits of larger terms
+        ("cmath.rect(0.001, a_float32[i])", "complex128"),  # a sine in float32
     ],
 )
-def test_rough_units(text: str, kind: str, rough: bool) -> None:
+def test_rough_units(text: str, kind: str) -> None:
     """Results that differ by units of their terms, or of a narrower type, are equal."""
     one = program(f"rough[i] = {text}", rough=kind)
     one.seed = 25188  # some of these values cancel
-    one.rough = {"rough"} if rough else set()
+    one.rough = {"rough"}
     verdict = checking.check_programs([one])[0]
     assert (verdict.refused, verdict.differences, verdict.rough) == ("", [], 1)
+
+
+def test_ended_threads() -> None:
+    """Numba ends a thread at a complex division by zero: it is left out."""
+    one = program("out[i] = a_complex128[i] / b_complex128[i]", out="complex128")
+    zeros = int((comparing.arguments_of(one)[2] == 0).sum())
+    verdict = checking.check_programs([one])[0]
+    assert (verdict.differences, verdict.undefined, zeros) == ([], zeros, 6)
 
 
 def test_a_unit_is_not_more() -> None:

@@ -28,7 +28,10 @@ def told(watcher: Races) -> dict[Any, int]:
     return dict(cells)
 
 
-@pytest.mark.parametrize("seed", range(60))
+SLOW = [pytest.param(seed, marks=pytest.mark.slow) for seed in range(40, 60)]
+
+
+@pytest.mark.parametrize("seed", [*range(40), *SLOW])
 def test_random_signals(seed: int) -> None:
     """The same pairs of lines, kinds and numbers of cells."""
     blocks = random_signals.blocks_of(seed)

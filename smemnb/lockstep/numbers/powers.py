@@ -8,7 +8,10 @@ type's largest value. Later Pythons compile two, as does the numba.cuda inside N
 come back as they are. `THROUGH_FLOAT64` says which of the two is installed.
 
 A complex product is four products and two sums, each rounded (NumPy may fuse them); a complex
-quotient follows CPython. Complex division by zero, which ends the thread on a GPU, gives NaN.
+quotient follows CPython.
+
+**Limits**: complex division by zero, which ends the thread on a GPU, gives NaN; a negative power of
+0.0, which ends it with the numba.cuda inside Numba only, gives inf.
 Source: numba-cuda 0.30 (cpython/numbers.py, mathimpl.py).
 """
 

@@ -12,6 +12,8 @@ from . import comparing, host
 from .comparing import Verdict, arguments_of, as_given
 from .writing import LENGTH, Program, program_of
 
+_LEFT_OUT = host.UNDEFINED | host.ENDED
+
 
 def check_seeds(seeds: Iterable[int]) -> list[Verdict]:
     """The verdicts of these seeds, compiled into one module."""
@@ -39,9 +41,7 @@ def check_programs(programs: list[Program]) -> list[Verdict]:
         if isinstance(flags, str):
             verdict.refused = flags
         else:
-            _compare(
-                program, verdict, function, wanted, types, compiled, flags & host.UNDEFINED == 0
-            )
+            _compare(program, verdict, function, wanted, types, compiled, flags & _LEFT_OUT == 0)
     return verdicts
 
 

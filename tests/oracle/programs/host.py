@@ -31,10 +31,9 @@ Place = tuple[int, int, int, int]  # line, end line, column, end column
 _TEMPORARY = re.compile(r"\$(?:(?:inplace_)?binop_[a-z]+(\d+)|(\d+)(?:binary|unary|compare|call))")
 
 
-UNDEFINED, OVERFLOWN = (
-    1,
-    2,
-)  # in C; a signed integer past its range, which Numba lets LLVM assume away
+UNDEFINED, OVERFLOWN, ENDED = 1, 2, 4
+"""What a thread may do: what C leaves undefined; pass the range of a signed integer, which Numba
+lets LLVM assume away; end by an exception, of which a launch without debug says nothing."""
 
 
 class Refused(Exception):
@@ -144,8 +143,8 @@ def _merges(blocks: Any, typemap: Any) -> bool:
 def run_programs(programs: list[tuple[Compiled, list[Any]]], threads: int) -> list[Any]:
     """Run each program for threads 0 to `threads` - 1; arrays among its arguments are written.
 
-    Returns, per program, what each thread did (UNDEFINED, OVERFLOWN, both or 0), or a text: why
-    the program could not be run.
+    Returns, per program, what each thread did (a sum of UNDEFINED, OVERFLOWN, ENDED), or a text:
+    why the program could not be run.
     """
     module = llvm.parse_assembly(hostcode.SUPPORT)
     said: list[Any] = []
@@ -199,6 +198,7 @@ def _driver(number: int, program: Compiled, arguments: list[Any], threads: int) 
     return "\n".join(
         [
             "@thread = external global i32",
+            "declare void @note(i8)",
             f"declare i32 @{program.name}({declared})",
             f"define void @run_{number}() {{",
             "start:",
@@ -208,7 +208,10 @@ def _driver(number: int, program: Compiled, arguments: list[Any], threads: int) 
             "loop:",
             "  %t = phi i32 [0, %start], [%next, %loop]",
             "  store i32 %t, ptr @thread",
-            f"  call i32 @{program.name}({given})",
+            f"  %status = call i32 @{program.name}({given})",
+            "  %failed = icmp sgt i32 %status, 0",
+            f"  %ended = select i1 %failed, i8 {ENDED}, i8 0",
+            "  call void @note(i8 %ended)",
             "  %next = add i32 %t, 1",
             f"  %more = icmp ult i32 %next, {threads}",
             "  br i1 %more, label %loop, label %end",

@@ -266,6 +266,27 @@ def test_command(monkeypatch, tmp_path, capsys):
     assert said.endswith(f"results: {tmp_path / 'a.json'}\n")
 
 
+@pytest.mark.gpu
+def test_on_a_gpu(tmp_path):
+    """Events, compiled kernels handed over, libraries that are there: everything is right."""
+    wish = command.Wish(
+        ("transpose", "matmul"),
+        overhead=True,
+        sizes=["512"],
+        rungs=["transpose_padded", "matmul_wide", CHOICE],
+        against=["torch", "cupy", "cublas"],
+        quick=True,
+        processes=4,
+    )
+    results = command.measure(wish, out=tmp_path / "a.json", force=False)
+    assert load(tmp_path / "a.json") == results
+    assert results.finished
+    for row in results.rows:
+        assert row.failed is None and row.right, row
+        assert row.role == "library" or row.registers, row
+    assert len(results.overheads) >= 4
+
+
 def test_libraries_that_are_not_there(monkeypatch):
     """Each name that was asked for is answered; what is missing is left out."""
     for name in ("torch", "cupy"):

@@ -119,14 +119,6 @@ RUNGS = {
         "rung transpose_padded moves elements of 4 bytes, and these have 8. For those there are:"
         " transpose_fastest, transpose_turned; transpose_turned fits",
     ),
-    "tiles": (
-        matmul,
-        (np.ones((128, 12), "f4"), np.ones((12, 132), "f4")),
-        "matmul_wide",
-        "rung matmul_wide makes whole tiles: rows in multiples of 128, columns of 128, a depth in"
-        " multiples of 8, at least one; asked for are 128 x 132 of depth 12. Leave `rung` out for"
-        " a kernel that fits any shape",
-    ),
     "rows of b": (
         matmul,
         (A, B),
@@ -142,6 +134,18 @@ def test_rungs(what):
     """Rungs that are not known or do not fit, with what they need."""
     operation, args, rung, said = RUNGS[what]
     assert refusal(operation, *args, rung=rung) == said
+
+
+@pytest.mark.parametrize(("rows", "cols", "depth"), [(132, 128, 8), (128, 132, 8), (128, 128, 12)])
+def test_rungs_of_whole_tiles(rows, cols, depth):
+    """Rungs without guards are refused where a tile would reach beyond an edge, or at depth 0."""
+    for deep in (depth, 0):
+        a, b = np.ones((rows, deep), np.float32), np.ones((deep, cols), np.float32)
+        assert refusal(matmul, a, b, rung="matmul_wide") == (
+            "rung matmul_wide makes whole tiles: rows in multiples of 128, columns of 128, a depth"
+            f" in multiples of 8, at least one; asked for are {rows} x {cols} of depth {deep}."
+            " Leave `rung` out for a kernel that fits any shape"
+        )
 
 
 def test_rung_without_factors():

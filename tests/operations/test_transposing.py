@@ -106,6 +106,9 @@ def test_rows_that_repeat_or_overlap():
         assert_turned(transpose(x), x)
     narrow = cuda.to_device(np.arange(12, dtype=np.float32).reshape(3, 4))[:, 2:3]
     assert transpose(narrow).copy_to_host().tolist() == [[2, 6, 10]]
+    sparse = cuda.to_device(np.arange(12, dtype=np.float32).reshape(3, 4))[:, ::2][:, 1:]
+    assert sparse.strides == (16, 8)
+    assert transpose(sparse).copy_to_host().tolist() == [[2, 6, 10]]
 
 
 def test_rows_that_lie_apart():

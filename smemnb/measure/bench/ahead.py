@@ -50,7 +50,8 @@ class Ahead:
     ) -> None:
         self._kernels: dict[Case, list[tuple[Launch, Any]]] = {}
         self._bounds: dict[Case, dict[str, Any]] = {case: {} for case in plan}
-        half = max(1, min(MOST, processes or (os.cpu_count() or 1) - 2) // 2)
+        most = min(MOST, processes or (os.cpu_count() or 1) - 2)
+        half = max(1, min(most // 2, sum(len(case.rungs) for case in plan)))
         spawn = multiprocessing.get_context("spawn")
         deaf = signal.signal, (signal.SIGINT, signal.SIG_IGN)
         self._compiling = spawn.Pool(max(1, min(half, room)), *deaf)

@@ -15,6 +15,7 @@ from typing import Any
 from . import chunks as work
 
 CHUNK = 20
+GROUP = 40  # chunks per process
 
 
 class _Totals:
@@ -98,13 +99,23 @@ def main() -> int:
 
 
 def _run(chunks: list[Any], options: Any, totals: _Totals, state: Path | None) -> None:
-    began = shown = time.monotonic()
-    pool = concurrent.futures.ProcessPoolExecutor(
-        options.jobs,
-        mp_context=multiprocessing.get_context("spawn"),
-        max_tasks_per_child=50,
-    )
-    with pool:
+    """Chunks in groups: each has processes of its own, as memory of compiled code is not freed.
+
+    (`max_tasks_per_child` is not used: with it an executor of Python 3.11 comes to a standstill.)
+    """
+    began = time.monotonic()
+    clock = {"began": began, "shown": began, "end": began + options.minutes * 60}
+    for at in range(0, len(chunks), GROUP * options.jobs):
+        if time.monotonic() < clock["end"]:
+            group = chunks[at : at + GROUP * options.jobs]
+            _run_group(group, options, totals, state, clock)
+
+
+def _run_group(
+    chunks: list[Any], options: Any, totals: _Totals, state: Path | None, clock: dict[str, float]
+) -> None:
+    context = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(options.jobs, mp_context=context) as pool:
         waiting = {pool.submit(work.check, *chunk, options.gpu): chunk for chunk in chunks}
         for future in concurrent.futures.as_completed(waiting):
             chunk = waiting[future]
@@ -124,10 +135,10 @@ def _run(chunks: list[Any], options: Any, totals: _Totals, state: Path | None) -
                 with state.open("a") as file:
                     file.write(json.dumps([chunk, verdicts]) + "\n")
             now = time.monotonic()
-            if now - shown > 30:
-                shown = now
-                print(f"{now - began:.0f} s: {totals.line()}", file=sys.stderr, flush=True)
-            if now - began > options.minutes * 60:
+            if now - clock["shown"] > 30:
+                clock["shown"] = now
+                print(f"{now - clock['began']:.0f} s: {totals.line()}", file=sys.stderr, flush=True)
+            if now > clock["end"]:
                 pool.shutdown(wait=False, cancel_futures=True)
 
 

@@ -179,9 +179,7 @@ class _Moved(Watcher):
         if not load:
             touched = sector.measure(address, width=event.width, active=active).sectors
             self._add("store_sectors", weight * touched.sum())
-        (self.loaded if load else self.stored).append(
-            _sectors_of_blocks(address, active, block, event.width)
-        )
+        (self.loaded if load else self.stored).append(_sectors_of_blocks(address, active, block))
 
 
 class _Loads(NamedTuple):
@@ -228,12 +226,10 @@ def _beside(loads: list[_Loads], width: int) -> Any:
     return ((known[at] == wanted) | ~active).all(axis=1)
 
 
-def _sectors_of_blocks(address: Ints, active: Any, block: Ints, width: int) -> Ints:
-    """Distinct numbers of (block, sector), for sectors of the first and the last bytes."""
-    whole = np.broadcast_to(block[:, None], address.shape)[active] * _BLOCK
-    first = address[active]
-    ends = np.concatenate([first, first + (width - 1)]) // SECTOR_BYTES
-    return np.unique(ends + np.concatenate([whole, whole]))
+def _sectors_of_blocks(address: Ints, active: Any, block: Ints) -> Ints:
+    """Distinct numbers of (block, sector); what a lane moves at once lies in one sector."""
+    place = block[:, None] * _BLOCK + address // SECTOR_BYTES
+    return np.unique(place[active])
 
 
 def _distinct(parts: list[Ints]) -> Ints:

@@ -63,7 +63,7 @@ def bound_of_rung(
     >>> for name in "transpose_tiled", "transpose_padded":
     ...     found = bound_of_rung(name, (16384, 16384), 4, chip("H200"), compiled=False)
     ...     print(name, found.limiter, f"{found.ms:.3f} ms")
-    transpose_tiled shared 1.124 ms
+    transpose_tiled shared 1.123 ms
     transpose_padded dram 0.447 ms
 
     Args:
@@ -94,7 +94,7 @@ def work_of_rung(
     compiled: bool = True,
 ) -> Work:
     """What a rung has to do; arguments as for `bound_of_rung`."""
-    case = _case(rung, shape, itemsize, spare)
+    case = _case(rung, shape, itemsize, spare, chip)
     return _product(case, chip, compiled) if len(shape) == 3 else _transpose(case, chip, compiled)
 
 
@@ -132,7 +132,7 @@ class _Case:
         return machine_code(self.rung.kernel, f"void({types})", chip.cc)
 
 
-def _case(name: str, shape: tuple[int, ...], itemsize: int, spare: int) -> _Case:
+def _case(name: str, shape: tuple[int, ...], itemsize: int, spare: int, chip: Chip) -> _Case:
     if len(shape) not in (2, 3) or min(shape) < 1 or itemsize not in _TYPES:
         raise SmemnbError(
             f"shape {shape} of {itemsize} bytes: a transpose has rows and columns, a product rows,"
@@ -140,7 +140,7 @@ def _case(name: str, shape: tuple[int, ...], itemsize: int, spare: int) -> _Case
         )
     arrays = tuple(_stand_in(*extents, itemsize, spare) for extents in _extents(name, shape))
     if name == CHOICE:
-        return _Case(_choice(arrays), shape, itemsize, arrays)
+        return _Case(_choice(arrays, chip), shape, itemsize, arrays)
     every = (transposes.COPY, *transposes.LADDER) if len(shape) == 2 else products.LADDER
     rung = next((one for one in every if one.name == name), None)
     if rung is None:
@@ -162,14 +162,15 @@ def _extents(name: str, shape: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
     return (rows, cols) if name == transposes.COPY.name else (cols, rows), (rows, cols)
 
 
-def _choice(arrays: tuple[Any, ...]) -> Rung:
-    """The kernel that fits, with the tile that its grid tells of."""
+def _choice(arrays: tuple[Any, ...], chip: Chip) -> Rung:
+    """The kernel that fits arrays and chip, with the tile that its grid tells of."""
     if len(arrays) == 2:
         return transposes.fastest(*arrays)
-    fit = products.fastest(*arrays)
+    out, a, b = arrays
+    fit = products.fastest(out, a, b, chip.sms)
     tile = tuple(
         next(edge for edge in (16, 32, 64, 128, 256) if -(-extent // edge) <= count)
-        for extent, count in zip(arrays[0].shape, fit.grid[::-1], strict=True)
+        for extent, count in zip(out.shape, fit.grid[::-1], strict=True)
     )
     return Rung(fit.kernel, "", fit.block, (tile[0], tile[1]), scaled=True)
 

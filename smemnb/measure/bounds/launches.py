@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from ...compiled.toolchain import types_of
-from ...errors import LaunchRefused
-from ...hardware import WARP_LANES, Chip, chip
+from ...errors import LaunchRefused, SmemnbError
+from ...hardware import WARP_LANES, Chip, chip, limits
 from ...rules.occupancy import occupancy
 from ...rules.roofline import Bound, Work, bound
 from ...simulator.launch import kernel_of
@@ -61,8 +61,8 @@ def bound_of(
             instructions, and loads that the compiler merges.
 
     Raises:
-        SmemnbError: what a launch is refused for, or stopped by.
-        ValueError: an SM of this chip cannot hold a block.
+        SmemnbError: what a launch is refused for, or stopped by; an SM of this chip cannot hold a
+            block.
     """
     seen = counts(kernel, launch, args, blocks)
     types = types_of(args)
@@ -131,6 +131,8 @@ def chip_of_device(device: Any = None) -> Chip:
     The clock is the highest that the device allows. `device` is the current one if None.
 
     Raises:
+        SmemnbError: a device that tells no clock, as the one that stands for a GPU where there is
+            none.
         ValueError: a compute capability that is not in the tables.
     """
     if device is None:
@@ -138,7 +140,12 @@ def chip_of_device(device: Any = None) -> Chip:
 
         device = cuda.get_current_device()
     name = device.name.decode() if isinstance(device.name, bytes) else str(device.name)
-    mhz = device.CLOCK_RATE / 1000
+    mhz = getattr(device, "CLOCK_RATE", 0) / 1000
+    if not mhz:
+        raise SmemnbError(
+            f"{name} tells no clock, so it has no bounds: name a chip, for instance"
+            ' smemnb.hardware.chip("H200") or --chip H200'
+        )
     try:
         return replace(chip(name), boost_mhz=mhz)
     except ValueError:
@@ -146,7 +153,7 @@ def chip_of_device(device: Any = None) -> Chip:
         rate = 2 * device.MEMORY_CLOCK_RATE * 1000 * device.GLOBAL_MEMORY_BUS_WIDTH / 8
         return Chip(
             name=name,
-            cc=tuple(device.compute_capability),
+            cc=limits(device.compute_capability).cc,
             sms=device.MULTIPROCESSOR_COUNT,
             boost_mhz=mhz,
             dram_bytes_per_s=rate,

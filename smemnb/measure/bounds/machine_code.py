@@ -18,7 +18,7 @@ from ...errors import SmemnbError
 
 __all__ = ["MachineCode", "machine_code", "shortest_way"]
 
-_MOST_REQUESTS = 64
+_MOST_REQUESTS = 32
 
 
 @dataclass(frozen=True)

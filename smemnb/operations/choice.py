@@ -164,7 +164,7 @@ def matmul_plan(
     if rung is None and processors != ENGINE:
         shown = [_Shown(one, _MOVED[4]) for one in (out, a, b)]
         fit = products.fastest(shown[0], shown[1], shown[2], processors)
-        tile = -(-out.rows // fit.grid[1]), -(-out.cols // fit.grid[0])
+        tile = fit.rung.tile if fit.rung else (-(-out.rows // fit.grid[1]), 1)
         return Plan(fit.kernel, fit.kernel.__name__, fit.grid, fit.block, tile, True)
     if rung is None:
         # The choice for a GPU is laid out for it: the engine takes 4.5 s for 512 cubed where these

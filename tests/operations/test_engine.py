@@ -9,6 +9,9 @@ from smemnb.errors import LaunchRefused, SmemnbError
 from smemnb.operations import matmul, transpose
 from smemnb.operations.choice import ENGINE, Layout, matmul_plan, new_layout, transpose_plan
 from smemnb.operations.engine import RATES, limit_s, seconds, words
+from smemnb.operations.launching import on_gpu
+
+pytestmark = pytest.mark.skipif(on_gpu(), reason="launches go to a GPU: no engine to ask")
 
 INSTEAD = "a smaller shape or a GPU; or allow it: SMEMNB_ENGINE_SECONDS"
 BY_RATE = "estimated by its measured rate), and the limit is"

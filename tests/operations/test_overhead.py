@@ -5,7 +5,6 @@ import pytest
 
 from smemnb.operations import launching, overhead, transpose
 
-
 BOTH = ["transpose", "matmul"]
 
 

@@ -41,8 +41,9 @@ class CupyArrays(Kind):
         )
 
     def stream(self, seen: Seen) -> int:
-        """CuPy's current stream."""
-        return int(self.cupy.cuda.get_current_stream().ptr)
+        """CuPy's current stream of the array's device."""
+        with self.cupy.cuda.Device(seen.place):
+            return int(self.cupy.cuda.get_current_stream().ptr)
 
     def empty(self, like: Seen, rows: int, cols: int, stream: int | None = None) -> Seen:
         """A new array, of CuPy's memory for the stream."""

@@ -110,29 +110,41 @@ def _all() -> dict[str, Built]:
 KERNELS = _all()
 
 
-def machines_of(name: str, ccs: Iterable[CC]) -> dict[CC, Machine]:
-    """The machine code of a kernel for each of these; what Numba infers is inferred once."""
-    built, found = KERNELS[name], {}
-    for cc in ccs:
-        elf = cubin(built.kernel, built.signature, cc)
-        code = instructions(elf) if nvdisasm() else []
-        found[cc] = Machine(read_resources(elf, cc), code)
+Asked = dict[str, list[CC]]
+Found = dict[tuple[str, CC], Machine]
+
+
+def machines_of(asked: Asked) -> Found:
+    """The machine code of kernels; what they have in common is inferred and compiled once."""
+    found = {}
+    for name, ccs in asked.items():
+        built = KERNELS[name]
+        for cc in ccs:
+            elf = cubin(built.kernel, built.signature, cc)
+            code = instructions(elf) if nvdisasm() else []
+            found[name, cc] = Machine(read_resources(elf, cc), code)
     return found
+
+
+def family(name: str) -> str:
+    """Kernels of one family share device functions, so one process compiles them all."""
+    return name.removeprefix("matmul_").partition("-")[0]
 
 
 class Machines:
     """`machines(name, cc)`: all that the session asks for is compiled at once, side by side."""
 
     def __init__(self, wanted: Iterable[tuple[str, CC]]) -> None:
-        by_name: dict[str, list[CC]] = {}
+        asked: dict[str, Asked] = {}
         for name, cc in dict.fromkeys(wanted):
-            by_name.setdefault(name, []).append(cc)
+            asked.setdefault(family(name), {}).setdefault(name, []).append(cc)
         context = multiprocessing.get_context("spawn")
-        workers = min(len(by_name), os.cpu_count() or 1, 8)
+        workers = min(len(asked), os.cpu_count() or 1, 8)
         self.pool = ProcessPoolExecutor(workers, mp_context=context)
-        self.found: dict[str, Future[dict[CC, Machine]]] = {
-            name: self.pool.submit(machines_of, name, ccs) for name, ccs in by_name.items()
+        large_first = sorted(asked, key=lambda one: -len(asked[one]))
+        self.found: dict[str, Future[Found]] = {
+            one: self.pool.submit(machines_of, asked[one]) for one in large_first
         }
 
     def __call__(self, name: str, cc: CC) -> Machine:
-        return self.found[name].result()[cc]
+        return self.found[family(name)].result()[name, cc]

@@ -5,16 +5,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
 import pytest
 
+from oracle.inference import IN_TREE
 from oracle.programs import checking, comparing, shrinking
 from oracle.programs import vocabulary as words
 from oracle.programs.comparing import Verdict
 from oracle.programs.writing import Program
 
+NOT_IN_TREE = re.compile(r"\b(min|max|math\.nextafter|np\.isnat)\(")
+"""Functions that Numba 0.68's own numba.cuda does not take."""
 QUICK = (1936, 1821, 1799, 1861, 2090, 2155, 2125, 2231, 1338, 2057, 936, 1626)
 """Programs that have as many kinds of statements, operators and functions as the first 40 have."""
 MORE = 180
@@ -23,7 +27,8 @@ MORE = 180
 def differences(seeds: Sequence[int]) -> list[str]:
     """What differs in the programs of these seeds."""
     verdicts = checking.check_seeds(seeds)
-    assert sum(not verdict.refused for verdict in verdicts) > 0.6 * len(seeds)
+    least = 0.1 if IN_TREE else 0.6
+    assert sum(not verdict.refused for verdict in verdicts) > least * len(seeds)
     return [f"seed {v.seed}: {said}" for v in verdicts for said in v.differences]
 
 
@@ -130,6 +135,9 @@ def verdicts() -> dict[str, Verdict]:
 def test_expressions(expression: str, verdicts: dict[str, Verdict]) -> None:
     """Each over all edges of its types; refused by neither side."""
     verdict = verdicts[expression]
+    if IN_TREE and NOT_IN_TREE.search(expression):
+        assert verdict.refused
+        return
     assert (verdict.refused, verdict.differences, verdict.exact) == ("", [], 1)
 
 

@@ -28,8 +28,7 @@ def matmul_sliced_of(tiling: Tiling, name: str = "matmul_sliced") -> Any:
     """
     (tall, wide), (a_quads, b_quads), slots = tiling.thread, tiling.quads, tiling.fragments
     a_size, b_size = (size * tiling.buffers for size in tiling.sizes)
-    a_all, b_all = a_size * tiling.slices, b_size * tiling.slices
-    sum_size = tiling.rows * tiling.cols * (tiling.slices - 1)
+    a_all, b_all, sum_size = _shared_sizes(tiling)
     loads = a_by_quads(tiling), b_by_quads(tiling)
     worker, corners, starts = worker_place(tiling), _corners(tiling, True), _lane_starts(tiling)
     begin, loop = _first_tiles(tiling, True, loads), _main_loop(tiling, loads)
@@ -66,6 +65,12 @@ def matmul_sliced_of(tiling: Tiling, name: str = "matmul_sliced") -> Any:
             store(out, acc, uint32(row0 + m0), uint32(col0 + n0), alpha, beta, row, col)
 
     return named(matmul_in_slices, name)
+
+
+def _shared_sizes(tiling: Tiling) -> tuple[int, int, int]:
+    """Elements of all tiles of a, of all tiles of b, and of what the slices hand over."""
+    a_size, b_size = (size * tiling.buffers * tiling.slices for size in tiling.sizes)
+    return a_size, b_size, tiling.rows * tiling.cols * (tiling.slices - 1)
 
 
 def _added(tiling: Tiling) -> tuple[Any, Any]:

@@ -17,7 +17,7 @@ from typing import Any
 from numba import cuda, uint32
 
 from ..ptx import load1, store1
-from ..unrolled import jit, named
+from ..unrolled import device, jit, named
 from .order import tile_turned
 
 SECTOR_BYTES = 32
@@ -33,7 +33,7 @@ def transpose_snapped_of(dtype: Any, threads_y: int = 16) -> Any:
     sector = SECTOR_BYTES // itemsize  # rows above the tile that are there as well
     held = tile_rows + sector
     pitch = tile_cols + max(1, 4 // itemsize)  # one pad word: a column visits 32 banks
-    size = held * pitch
+    size, load = held * pitch, _loaded(itemsize, threads_y, held, pitch)
 
     @jit(launch_bounds=(32 * threads_y, 1))
     def transpose_snapped(out, inp):
@@ -44,16 +44,7 @@ def transpose_snapped_of(dtype: Any, threads_y: int = 16) -> Any:
         row0, col0 = uint32(tile_row * tile_rows), uint32(tile_col * tile_cols)
 
         # 1. load 32 elements of a row per warp, from a sector of rows above the tile on
-        pitch_in = uint32(inp.strides[0] // itemsize)
-        for y0 in range(0, held, threads_y):
-            y = uint32(ty + y0)
-            row = uint32(row0 + y - sector)  # above the first row: beyond the last one
-            if y < held and row < rows:
-                for x0 in range(0, tile_cols, 32):
-                    x = uint32(tx + x0)
-                    if col0 + x < cols:
-                        at = uint32(row * pitch_in + uint32(col0 + x))
-                        store1(tile, uint32(y * pitch + x), load1(inp, at))
+        load(inp, tile, tx, ty, row0, col0)
         cuda.syncthreads()  # the tile is full before anyone reads it
 
         # 2. store 32 elements of a column per warp, from a sector's edge on: 128 bytes, 4 sectors
@@ -76,3 +67,24 @@ def transpose_snapped_of(dtype: Any, threads_y: int = 16) -> Any:
                         store1(out, uint32(line + row), load1(tile, uint32(y * pitch + x)))
 
     return named(transpose_snapped, "transpose_snapped")
+
+
+def _loaded(itemsize: int, threads_y: int, held: int, pitch: int) -> Any:
+    """A device function: the rows of a tile, and a sector of rows above it."""
+    (_, tile_cols), sector = TILES[itemsize], SECTOR_BYTES // itemsize
+
+    @device
+    def load(inp, tile, tx, ty, row0, col0):
+        rows, cols = uint32(inp.shape[0]), uint32(inp.shape[1])
+        pitch_in = uint32(inp.strides[0] // itemsize)
+        for y0 in range(0, held, threads_y):
+            y = uint32(ty + y0)
+            row = uint32(row0 + y - sector)  # above the first row: beyond the last one
+            if y < held and row < rows:
+                for x0 in range(0, tile_cols, 32):
+                    x = uint32(tx + x0)
+                    if col0 + x < cols:
+                        at = uint32(row * pitch_in + uint32(col0 + x))
+                        store1(tile, uint32(y * pitch + x), load1(inp, at))
+
+    return load

@@ -4,8 +4,9 @@ Numba compiles and launches each kernel as always, but for one thing: every prod
 rounded (`mul.rn`), as in the engine, and not fused with the sum behind it. Only those of NVVM's
 own `frem` are fused, which the engine does too.
 
-Threads left out, found on the host (`host`): those that do what C leaves undefined, and those in
-which a signed integer passes its range, for Numba tells LLVM that none does.
+Threads left out, found on the host (`host`): those that do what C leaves undefined, those that end
+by an exception, and those in which a signed integer passes its range, for Numba tells LLVM that
+none does.
 
 What an optimiser makes of a program may differ from the program: NVVM takes comparisons with a NaN
 that it computed itself for comparisons with a number, ptxas takes `abs(x) > -1.0` for true where x

@@ -88,6 +88,11 @@ def compile_program(function: Any, types: tuple[Any, ...]) -> Compiled:
     variables, expressions = _types(function, notes.blocks, notes.typemap)
     merged = _merges(notes.blocks, notes.typemap)
     texts = [hostcode.for_host(text) for text in texts]
+    inline = next(
+        (m[0] for text in texts for m in re.finditer(r'asm\s+(sideeffect\s+)?"[^"]*"', text)), ""
+    )
+    if inline:
+        raise Refused(f"the host has no {inline}")
     return Compiled(*_signature(texts, function.__name__), texts, variables, expressions, merged)
 
 

@@ -10,6 +10,8 @@ C leaves undefined does not happen:
 - a complex number is compared for equality only, and is no condition;
 - a loop goes round at most 8 times.
 
+One program in twelve has dates and durations besides, in days, seconds and milliseconds.
+
 Results of functions that are right to a few units in the last place only (`ROUGH`) go straight
 into an output of their own, and nothing is decided by them.
 """

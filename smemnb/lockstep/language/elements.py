@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..lanes import LaneValue, Mask
+from ..lanes import NO_LANE, LaneValue, Mask
 from ..memory import KernelArray
 from ..memory.attributes import MISSING, attribute, field, field_array
 from ..memory.sequences import Flat
@@ -310,13 +310,18 @@ def augmented_element(scope: Scope, node: ast.AugAssign, target: ast.Subscript) 
             and len(at) == len(owner.shape)
         ):
             old = owner.load(frame.batch, at, mask, load)
-            owner.save(frame.batch, at, mask, store, combine(frame, mask, old, value(frame, mask)))
+            result = combine(frame, mask, old, value(frame, mask))
+            mask = frame.rest(mask)
+            if mask is not NO_LANE:
+                owner.save(frame.batch, at, mask, store, result)
             return mask
         old = _read(owner, at, frame, mask, load, tell)
         if isinstance(old, KernelArray):
             tell.whole_update()
         result = combine(frame, mask, old, value(frame, mask))
-        _store(owner, at, frame, mask, store, result, tell)
+        mask = frame.rest(mask)
+        if mask is not NO_LANE:
+            _store(owner, at, frame, mask, store, result, tell)
         return mask
 
     return run
@@ -332,7 +337,10 @@ def augmented_field(scope: Scope, node: ast.AugAssign, target: ast.Attribute) ->
 
     def run(frame: Frame, mask: Mask) -> Mask:
         old = read(frame, mask)
-        put(frame, mask, combine(frame, mask, old, value(frame, mask)))
+        result = combine(frame, mask, old, value(frame, mask))
+        mask = frame.rest(mask)
+        if mask is not NO_LANE:
+            put(frame, mask, result)
         return mask
 
     return run

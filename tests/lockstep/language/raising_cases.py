@@ -90,9 +90,14 @@ def uses_none(out, inp):
     out[i] = y
 
 
+def raises_in_an_update(out, inp):
+    i = cuda.grid(1)
+    out[i] += root(2 - inp[i]) * 0 + inp[i] + 77.5
+
+
 ENDING = [
     raises, raises_class, asserts, asserts_with_text, raises_in_callee, raises_in_condition,
-    raises_in_argument, raises_in_loop, raises_in_inner, uses_none,
+    raises_in_argument, raises_in_loop, raises_in_inner, raises_in_an_update, uses_none,
 ]  # fmt: skip
 
 

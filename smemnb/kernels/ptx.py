@@ -174,7 +174,7 @@ def _place_wide(batch: Any, mask: Any, site: Any, array: Any, index: Any) -> Any
 def _(batch: Any, mask: Any, site: Any, array: Any, index: Any) -> Any:
     offset, active = _place(batch, mask, site, array, index)
     if batch.watched and array.told:
-        batch.tell_access(Access(site, array.root, "load", offset, active))
+        batch.tell_access(Access(site, array.root, "load", offset, active, unit=array.unit))
     value = array.store.read(batch, offset)
     return value if active is mask else np.where(active, value, np.zeros((), array.dtype))
 
@@ -184,7 +184,7 @@ def _(batch: Any, mask: Any, site: Any, array: Any, index: Any, value: Any) -> N
     offset, active = _place(batch, mask, site, array, index)
     value = np.asarray(value).astype(array.dtype)
     if batch.watched and array.told:
-        batch.tell_access(Access(site, array.root, "store", offset, active, value))
+        batch.tell_access(Access(site, array.root, "store", offset, active, value, unit=array.unit))
     batch.writes += 1
     array.store.write(batch, offset, active, value)
 
@@ -193,7 +193,8 @@ def _(batch: Any, mask: Any, site: Any, array: Any, index: Any, value: Any) -> N
 def _(batch: Any, mask: Any, site: Any, array: Any, index: Any) -> Any:
     offset, active, count = _place_wide(batch, mask, site, array, index)
     if batch.watched and array.told:
-        batch.tell_access(Access(site, array.root, "load", offset, active, elements=count))
+        root, unit = array.root, array.unit
+        batch.tell_access(Access(site, root, "load", offset, active, elements=count, unit=unit))
     zero = np.zeros((), array.dtype)
     if active is mask:
         try:
@@ -209,7 +210,8 @@ def _(batch: Any, mask: Any, site: Any, array: Any, index: Any, values: Any) -> 
     offset, active, count = _place_wide(batch, mask, site, array, index)
     values = tuple(np.asarray(value).astype(array.dtype) for value in values)
     if batch.watched and array.told:
-        batch.tell_access(Access(site, array.root, "store", offset, active, values, elements=count))
+        root, unit = array.root, array.unit
+        batch.tell_access(Access(site, root, "store", offset, active, values, count, unit=unit))
     batch.writes += 1
     for at in range(count):
         place = offset + at if active is mask else np.where(active, offset + at, 0)

@@ -8,7 +8,8 @@ meaning in the attribute `__lockstep__`; the engine looks for nothing else:
     @lockstep_meaning(ld4)
     def _(batch, mask, site, array, index):
         offset, active = array.place(batch, (index,), mask, site)
-        batch.tell_access(Access(site, array, "load", offset, active, elements=4))
+        root, unit = array.root, array.unit  # `array` may be a view
+        batch.tell_access(Access(site, root, "load", offset, active, elements=4, unit=unit))
         return tuple(array.store.read(batch, offset + at) for at in range(4))
 
 `batch` is the running batch (block and lane numbers, shared memory, watchers), `mask` the active

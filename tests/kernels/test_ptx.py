@@ -2,13 +2,14 @@
 
 import numpy as np
 import pytest
-from numba import cuda, float32, uint32
+from numba import complex128, cuda, float32, uint32
 
 from smemnb.errors import KernelStopped
 from smemnb.kernels.ptx import load1, load16, store1, store16
 from smemnb.tracing import trace
 
 SIZE = 128
+QUADS = 32
 
 
 @cuda.jit
@@ -34,6 +35,15 @@ def turned_round(out, inp):
     store16(out, uint32(tx * 4), (w, z, y, x))
 
 
+@cuda.jit
+def through_a_view(out, inp):
+    tile = cuda.shared.array(QUADS, complex128).view(float32)
+    tx = uint32(cuda.threadIdx.x)
+    store16(tile, uint32(tx * 4), load16(inp, uint32(tx * 4)))
+    cuda.syncthreads()
+    store1(out, tx, load1(tile, uint32(127 - tx)))
+
+
 @pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.float32, np.int32, np.float64])
 def test_copy_of_any_element(dtype):
     """16 bytes are 16, 8, 4 or 2 elements; a warp's request moves 16 sectors each way."""
@@ -57,6 +67,16 @@ def test_shared_counts():
         ("store", 1, 4),
         ("load", 1, 4),
     ]
+    assert found.findings == ()
+
+
+def test_view_of_wider_elements():
+    """Offsets count elements of the view, whatever its memory was declared as."""
+    inp, out = np.arange(128, dtype=np.float32), np.zeros(32, np.float32)
+    found = trace(through_a_view)[1, 32](out, inp)
+    np.testing.assert_array_equal(out, inp[:95:-1])
+    shared = [row for row in found.lines if row.space == "shared"]
+    assert [(row.width, row.wavefronts, row.extra) for row in shared] == [(16, 4, 0), (4, 1, 0)]
     assert found.findings == ()
 
 

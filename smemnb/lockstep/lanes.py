@@ -141,6 +141,6 @@ def chosen(mask: LaneValue, new: LaneValue, old: LaneValue) -> LaneValue:
 
 def spread(value: LaneValue, shape: tuple[int, ...]) -> np.ndarray[Any, Any]:
     """The value as an array of the full shape (blocks, warps, 32), not to be written to."""
-    if getattr(value, "shape", ()) == shape:
+    if isinstance(value, np.ndarray) and value.shape == shape:
         return value
     return np.broadcast_to(value, shape)

@@ -37,6 +37,8 @@ def _binary(
             return _of_tuples(symbol, left, right)
         if rule is None:
             return compute(left, right)
+        if rule is datetimes.WRAPPING:
+            return datetimes.wrapping(compute, left, right)
         if rule is datetimes.IN_FLOAT32:
             return datetimes.in_float32(symbol, left, right)
         operand, result = rule

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from smemnb.lockstep.numbers.math_functions import FUNCTIONS
-from smemnb.lockstep.numbers.operators import BINARY
+from smemnb.lockstep.numbers.operators import BINARY, COMPARE
 
 ODD = 2**24 + 1  # no float32
 F32, F64 = np.float32, np.float64
@@ -43,6 +43,22 @@ def test_scaled_lanes():
     spans = np.array([ODD, 10, "NaT"], "m8[s]")
     found = BINARY[ast.Div](spans, np.array([1, 4, 1], np.float32))
     assert found.astype(np.int64).tolist() == [2**24, 2, np.iinfo(np.int64).min]
+
+
+@pytest.mark.parametrize(
+    ("compute", "left", "right", "result"),
+    [
+        # 2**53 days are 84375 * 2**63 milliseconds, of which 64 bits keep -2**63
+        (BINARY[ast.Add], np.timedelta64(2**53, "D"), np.timedelta64(5, "ms"), 5 - 2**63),
+        (BINARY[ast.Sub], np.timedelta64(-7, "ms"), np.timedelta64(2**53, "D"), 2**63 - 7),
+        (COMPARE[ast.Lt], np.timedelta64(2**53, "D"), np.timedelta64(5, "ms"), True),
+        (COMPARE[ast.Lt], np.timedelta64("NaT", "D"), np.timedelta64(5, "ms"), False),
+        (BINARY[ast.Sub], np.datetime64(5, "ms"), np.timedelta64(2, "D"), 5 - 2 * 86_400_000),
+    ],
+)
+def test_wrapped(compute, left, right, result):
+    """What leaves 64 bits in the finer unit wraps; the lowest number is a number, not NaT."""
+    assert int(compute(left, right).astype(np.int64)) == result
 
 
 def test_extremes():

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, np.dtype[Any]]
 LANES_AT_MOST = 1 << 22
-NEAR = 4
+NEAR = 4  # accesses on either side of a barrier that are looked at first
+SPREAD_AT_MOST = 1 << 22  # cells of a block, for that first look
 _NOBODY = np.iinfo(np.int64).max
 
 
@@ -152,17 +153,41 @@ class Orders(Watcher):
             if not (before and now and written):
                 continue
             near = before[-NEAR:], now[:NEAR]  # as a rule they meet at once, in the first block
-            if self._share_a_cell(*near, only_first=True) or self._share_a_cell(before, now):
+            if self._meet_at_once(*near) or self._share_a_cell(before, now):
                 return True
         return False
 
-    def _share_a_cell(
-        self, before: list[Access], now: list[Access], only_first: bool = False
-    ) -> bool:
+    def _meet_at_once(self, before: list[Access], now: list[Access]) -> bool:
+        """Whether two accesses to one array meet in the first block; False where it is not seen."""
+        for one in before:
+            for other in now:
+                alike = one.array is other.array and one.unit == other.unit
+                alike = alike and one.elements == other.elements == 1
+                written = one.kind != "load" or other.kind != "load"
+                if alike and written and self._cross(one, other):
+                    return True
+        return False
+
+    def _cross(self, one: Access, other: Access) -> bool:
+        """Whether the last thread at some cell in one access is not the thread of the other."""
+        (cells, threads, _), (others, their, _) = (
+            self._flat(event, event.unit, 1) for event in (one, other)
+        )
+        if not (len(cells) and len(others)):
+            return False
+        least, most = int(min(cells.min(), others.min())), int(max(cells.max(), others.max()))
+        if most - least > SPREAD_AT_MOST:
+            return False
+        last = np.full(most - least + 1, -1)
+        last[cells - least] = threads
+        met = last[others - least]
+        return bool(((met >= 0) & (met != their)).any())
+
+    def _share_a_cell(self, before: list[Access], now: list[Access]) -> bool:
         both = before + now
         grain = math.gcd(*(event.unit for event in both))
         alike = all(e.offset.shape[0] == 1 and e.active.shape[0] == 1 for e in both)
-        blocks = 1 if alike or only_first else self._batch.count
+        blocks = 1 if alike else self._batch.count
         flat = [
             [self._flat(cell, grain, blocks) for event in events for cell in event.cells(grain)]
             for events in (before, now)

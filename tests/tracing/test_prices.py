@@ -324,7 +324,7 @@ def test_occupancy():
     assert (found.kind, found.severity, found.count) == ("shared_occupancy", "note", 49152)
     assert found.cause == (
         f"49,152 bytes of shared memory per block, most of them tile in line {found.line}: 4 "
-        "blocks fit into an SM of cc 9.0 (233,472 bytes), with 8 of its 64 warps."
+        "blocks fit into a multiprocessor of cc 9.0 (233,472 bytes), with 8 of its 64 warps."
     )
     assert trace(big)[1, 64](zeros(64), ramp(64)).findings == ()  # one block needs no company
 

@@ -98,8 +98,8 @@ def _occupancy(words: Words, seen: Observation) -> tuple[str, str]:
     blocks = "1 block fits" if allowed == 1 else f"{allowed} blocks fit"
     return (
         f"{seen.count:,} bytes of shared memory per block, most of them {_name(seen)} in "
-        f"{words.line(seen.site)}: {blocks} into an SM of cc {at['cc']} ({int(at['per_sm']):,} "
-        f"bytes), with {at['warps']} of its {at['most']} warps.",
+        f"{words.line(seen.site)}: {blocks} into a multiprocessor of cc {at['cc']} "
+        f"({int(at['per_sm']):,} bytes), with {at['warps']} of its {at['most']} warps.",
         f"A smaller tile lets up to {at['possible']} blocks in; few warps are enough only if each "
         "has much to do between two loads.",
     )
@@ -109,7 +109,8 @@ def _unused_shared(words: Words, seen: Observation) -> tuple[str, str]:
     return (
         f"{words.line(seen.site)} declares {_name(seen)}, {seen.count:,} bytes, and no thread "
         "loads or stores it.",
-        "Take the array out: its bytes count towards the limit of the block and the SM.",
+        "Take the array out: its bytes count towards the limit of a block, and of a "
+        "multiprocessor.",
     )
 
 

@@ -164,6 +164,10 @@ class Batch:
         self.thread_index, self.pass_round = launch.thread_index, launch.pass_round
         self.weight, self.watched = weight, bool(launch.watchers) and weight > 0
         self.watchers: Sequence[Watcher] = launch.watchers
+        # most watchers wait for other things than accesses
+        self.listeners: Sequence[Watcher] = [
+            w for w in self.watchers if type(w).access is not Watcher.access
+        ]
         self.writes, self.scrutiny = 0, False
         self.block_axis = np.arange(count, dtype=np.int64).reshape(count, 1, 1)
         number = (first + self.block_axis).astype(np.int32)
@@ -285,7 +289,7 @@ class Batch:
         if not isinstance(event.offset, np.ndarray):
             event.offset = np.full((1, 1, 1), event.offset, np.int64)
         if event.active is EVERY_LANE or event.active.any():
-            for watcher in self.watchers:
+            for watcher in self.listeners:
                 watcher.access(event)
 
     def tell_barrier(self, event: Barrier) -> None:

@@ -123,7 +123,9 @@ class StrandBatch(Batch):
     """What a strand's closures take for their batch; all else is the crew's own batch."""
 
     look_every = 1
-    _OWN = frozenset({"strand", "parent", "shape", "live", "thread_index", "watchers", "writes"})
+    _OWN = frozenset(
+        {"strand", "parent", "shape", "live", "thread_index", "watchers", "listeners", "writes"}
+    )
     _COPIED = ("launch", "first", "count", "weight", "watched", "block_axis", "block_index")
 
     def __init__(self, strand: Strand, parent: Batch, live: Mask) -> None:
@@ -137,7 +139,7 @@ class StrandBatch(Batch):
                 for n in parent.launch.thread_index
             )
         )
-        self.watchers = (strand.crew.journal.scribe(strand),)
+        self.watchers = self.listeners = (strand.crew.journal.scribe(strand),)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.__dict__["parent"], name)

@@ -59,7 +59,7 @@ class _Operation:
 
 def double_arithmetic(types: Any) -> list[Observation]:
     """The lines that compute in float64 without need; none unless the kernel is a float32 one."""
-    if types is None or not _single(types.argument_types):
+    if types is None:
         return []
     if types not in _known:
         _known[types] = _doubled(types)
@@ -67,6 +67,8 @@ def double_arithmetic(types: Any) -> list[Observation]:
 
 
 def _doubled(types: Any) -> list[Observation]:
+    if not _single(types.argument_types):
+        return []
     own = [parts for parts in types.typed() if not _numbas(parts[0])]
     functions = [_Function(*parts) for parts in own]
     if any(function.names_double() for function in functions):

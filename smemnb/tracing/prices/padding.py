@@ -55,6 +55,8 @@ def _form(
     array: ArrayInfo, counts: Sequence[SiteCounts], stored: Cells
 ) -> tuple[str, int, int] | None:
     """Which form of phantom padding it is, the pad, and the extent that is in use."""
+    if stored.all():
+        return None
     if stored.ndim == 1:
         return _flat(stored)
     for axis in range(stored.ndim - 1):

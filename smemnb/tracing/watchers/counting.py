@@ -236,10 +236,9 @@ def _origins(parts: list[_Rows], rows: Array) -> tuple[Array, Array]:
         for column in zip(*((p.block, p.warps, len(p.address)) for p in parts), strict=True)
     )
     at = rows - (ends[number] - length)
-    for which in np.unique(number):
-        kept = parts[which].kept
-        if kept is not None:
-            at[number == which] = kept[at[number == which]]
+    for which, part in enumerate(parts):
+        if part.kept is not None:
+            at[number == which] = part.kept[at[number == which]]
     return block + at // warps, at % warps
 
 

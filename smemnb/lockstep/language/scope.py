@@ -20,7 +20,7 @@ import numpy as np
 
 from ...errors import UnsupportedSyntax
 from ..lanes import NO_LANE, LaneValue, Mask, both
-from ..numbers.folding import folded
+from ..numbers.folding import between_constants, folded
 from ..source import source_tree
 from ..watch import Site
 
@@ -177,12 +177,35 @@ class Scope:
         return build(self, node)
 
     def condition(self, node: ast.expr) -> Expression:
-        """The closure of a test; CPython decides one of literals, however many bits it has."""
-        number = folded(node)
+        """The closure of a test; one between constants is decided as Python would."""
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            inner, negated = node.operand, True
+        else:
+            inner, negated = node, False
+        number = folded(inner)
+        if number is None:
+            number = between_constants(inner, self._number)
         if number is None:
             return self.expression(node)
-        holds = np.bool_(bool(number))
+        holds = np.bool_(bool(number) != negated)
         return lambda frame, mask: holds
+
+    def _number(self, node: ast.expr) -> Any:
+        """What a literal, a global or a variable that is set once, to a literal, stands for."""
+        if isinstance(node, ast.Name) and node.id in self.locals:
+            return self._set_once(node.id)
+        number = folded(node)
+        return self.static(node) if number is None else number
+
+    def _set_once(self, name: str) -> Any:
+        """The literal of a variable's only assignment; None for anything else."""
+        nodes = list(ast.walk(self.tree))
+        names = [n for n in nodes if isinstance(n, ast.Name) and n.id == name]
+        stores = [n for n in names if not isinstance(n.ctx, ast.Load)]
+        if len(stores) != 1 or any(isinstance(n, ast.arg) and n.arg == name for n in nodes):
+            return None
+        values = [n.value for n in nodes if isinstance(n, ast.Assign) and n.targets == stores]
+        return folded(values[0]) if values else None
 
     def block(self, nodes: Sequence[ast.stmt]) -> Statement:
         """The closure of statements in sequence; it stops when no lane is left."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import dis
+from collections.abc import Callable
 from typing import Any
 
 _QUIET = {"RESUME", "NOP", "CACHE", "LOAD_CONST", "LOAD_SMALL_INT", "RETURN_VALUE", "RETURN_CONST"}
@@ -29,6 +30,29 @@ def folded(node: ast.expr) -> Any:
     return value if isinstance(value, bool | int | float | complex) else None
 
 
+def between_constants(node: ast.expr, value_of: Callable[[ast.expr], Any]) -> Any:
+    """What Python makes of an operator between two numbers that are known; None where they are not.
+
+    Numba decides such a test before it types anything: `if N ** -1` holds for the global N = 2.
+    `value_of` gives the number that an operand is, or anything else.
+
+    >>> between_constants(ast.parse("N ** -1", mode="eval").body, lambda side: folded(side) or 2)
+    0.5
+    """
+    if not isinstance(node, ast.BinOp):
+        return None
+    sides = [value_of(side) for side in (node.left, node.right)]
+    if not all(isinstance(side, bool | int | float | complex) for side in sides):
+        return None
+    left, right = (ast.Constant(side) for side in sides)
+    whole = ast.Expression(ast.BinOp(left, node.op, right))
+    try:
+        code = compile(ast.fix_missing_locations(whole), "<constant>", "eval")
+        return eval(code, {"__builtins__": {}})
+    except (ArithmeticError, TypeError, ValueError):
+        return None
+
+
 def literal_int(node: ast.expr) -> int | None:
     """The value of an integer literal, with its sign; None for anything else."""
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
@@ -44,4 +68,6 @@ def _of_literals(node: ast.expr) -> bool:
         return _of_literals(node.left) and _of_literals(node.right)
     if isinstance(node, ast.UnaryOp):
         return _of_literals(node.operand)
+    if isinstance(node, ast.BoolOp):
+        return all(map(_of_literals, node.values))
     return isinstance(node, ast.Constant) and isinstance(node.value, int | float | complex)

@@ -70,7 +70,7 @@ def press_until(stopped, thread):
     while not stopped.wait(0.05):
         if is_in_a_loop(sys._current_frames().get(thread)):
             _thread.interrupt_main()
-            stopped.wait(15)
+            stopped.wait(5)  # check gives a kernel 15 s
 
 
 def is_in_a_loop(frame):

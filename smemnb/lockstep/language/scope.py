@@ -177,18 +177,31 @@ class Scope:
         return build(self, node)
 
     def condition(self, node: ast.expr) -> Expression:
-        """The closure of a test; one between constants is decided as Python would."""
+        """The closure of a test; what lies between constants is decided as Python would."""
+        return self.expression(self._decided(node))
+
+    def _decided(self, node: ast.expr) -> ast.expr:
+        """The test with True or False for its constant parts: Python jumps by each of them."""
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
-            inner, negated = node.operand, True
+            inner = self._decided(node.operand)
+            if isinstance(inner, ast.Constant):
+                return ast.copy_location(ast.Constant(not inner.value), node)
+            parted: ast.expr = ast.UnaryOp(node.op, inner)
+            changed = inner is not node.operand
+        elif isinstance(node, ast.BoolOp):
+            parts = [self._decided(part) for part in node.values]
+            parted = ast.BoolOp(node.op, parts)
+            changed = parts != node.values
+        elif isinstance(node, ast.IfExp):
+            body, orelse = self._decided(node.body), self._decided(node.orelse)
+            parted = ast.IfExp(node.test, body, orelse)
+            changed = body is not node.body or orelse is not node.orelse
         else:
-            inner, negated = node, False
-        number = folded(inner)
-        if number is None:
-            number = between_constants(inner, self._number)
-        if number is None:
-            return self.expression(node)
-        holds = np.bool_(bool(number) != negated)
-        return lambda frame, mask: holds
+            number = folded(node)
+            if number is None:
+                number = between_constants(node, self._number)
+            parted, changed = ast.Constant(bool(number)), number is not None
+        return ast.copy_location(parted, node) if changed else node
 
     def _number(self, node: ast.expr) -> Any:
         """What a literal, a global or a variable that is set once, to a literal, stands for."""

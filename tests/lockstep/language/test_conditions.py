@@ -70,6 +70,21 @@ def repeated(out):
         break
 
 
+def part_of_and(out):
+    if out[0] == 0 and N**-1:
+        out[0] = 1
+
+
+def part_of_or(out):
+    if out[0] > 0 or not (N**-1):
+        out[0] = 1
+
+
+def side_of_a_conditional(out):
+    if 0 if out[0] > 0 else 18446744073709551615 * 3:
+        out[0] = 1
+
+
 DECIDED = {
     of_a_global: 1,
     of_a_negated_global: 0,
@@ -80,6 +95,9 @@ DECIDED = {
     of_a_comparison: 0,
     chosen: 1,
     repeated: 1,
+    part_of_and: 1,
+    part_of_or: 0,
+    side_of_a_conditional: 1,
 }
 
 

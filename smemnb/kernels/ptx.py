@@ -23,6 +23,7 @@ from numba.core import types
 from numba.cuda.extending import intrinsic
 
 from ..errors import KernelStopped
+from ..lockstep.lanes import EVERY_LANE
 from ..lockstep.protocol import lockstep_meaning
 from ..lockstep.watch import Access
 from . import alignment as _alignment  # noqa: F401  shared arrays at multiples of 16 bytes
@@ -195,12 +196,10 @@ def _(batch: Any, mask: Any, site: Any, array: Any, index: Any) -> Any:
     if batch.watched and array.told:
         root, unit = array.root, array.unit
         batch.tell_access(Access(site, root, "load", offset, active, elements=count, unit=unit))
+    if active is EVERY_LANE:
+        return tuple(array.store.read(batch, offset + at) for at in range(count))
     zero = np.zeros((), array.dtype)
-    if active is mask:
-        try:
-            return tuple(array.store.read(batch, offset + at) for at in range(count))
-        except IndexError:  # lanes that have left may stand at the end of the memory
-            pass
+    # lanes that have left may stand at the end of the memory
     places = [np.where(active, offset + at, 0) for at in range(count)]
     return tuple(np.where(active, array.store.read(batch, at), zero) for at in places)
 

@@ -9,7 +9,7 @@ work on the caller's stream. Without a GPU the lockstep engine computes it.
 
 Start reading at `transposing` or `multiplying`; `kinds/` reads arrays, `contract` refuses what is
 not taken, `choice` picks the kernel, `launching` runs it, `engine` says what it costs without a
-GPU. `python -m smemnb.operations.overhead` measures what a call costs the host.
+GPU. `smemnb bench overhead` measures what a call costs the host.
 """
 
 from .multiplying import matmul

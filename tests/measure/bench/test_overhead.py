@@ -2,7 +2,10 @@
 
 from itertools import count
 
+import pytest
+
 from smemnb import operations
+from smemnb.measure.bench import libraries
 from smemnb.measure.bench.case import Case
 from smemnb.measure.bench.overhead import host_times, overheads
 
@@ -42,3 +45,12 @@ def test_both_operations(monkeypatch):
         (name, given) for name in ("transpose", "matmul") for given in (["out"], ["out"], [], [])
     ]
     assert {(one.call_us, one.launch_us, one.beyond_us) for one in found} == {(1e6, 1e6, 0.0)}
+
+
+@pytest.mark.gpu
+def test_bound_on_a_gpu():
+    """A call costs less than 60 microseconds beyond a bare launch, whatever the library."""
+    here, _ = libraries.found(["torch", "cupy"])
+    rows = list(overheads(here))
+    assert rows
+    assert [(one.operation, one.arrays, one.beyond_us) for one in rows if one.beyond_us >= 60] == []

@@ -2,7 +2,7 @@
 
     python -m tests.operations.python_part
 
-For work on the operations where there is no GPU: calls go the way of a GPU, with a stand-in for what
+For work on operations where there is no GPU: calls go the way of a GPU, with a stand-in for what
 the driver would answer. `smemnb bench overhead` measures whole calls beside bare launches on a GPU.
 """
 

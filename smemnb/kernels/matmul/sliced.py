@@ -17,7 +17,7 @@ from ..unrolled import device, jit, named, unroll
 from .loads import a_by_quads, b_by_quads
 from .pieces import result_store, worker_place
 from .tiling import Tiling
-from .wide import _corners, _first_tiles, _lane_starts, _main_loop
+from .wide import first_tiles, lane_starts, main_loop, tile_corners
 
 
 @cache
@@ -30,8 +30,8 @@ def matmul_sliced_of(tiling: Tiling, name: str = "matmul_sliced") -> Any:
     a_size, b_size = (size * tiling.buffers for size in tiling.sizes)
     a_all, b_all, sum_size = _shared_sizes(tiling)
     loads = a_by_quads(tiling), b_by_quads(tiling)
-    worker, corners, starts = worker_place(tiling), _corners(tiling, True), _lane_starts(tiling)
-    begin, loop = _first_tiles(tiling, True, loads), _main_loop(tiling, loads)
+    worker, corners, starts = worker_place(tiling), tile_corners(tiling, True), lane_starts(tiling)
+    begin, loop = first_tiles(tiling, True, loads), main_loop(tiling, loads)
     (give, take), store = _added(tiling), result_store(tiling, True)
 
     @jit(launch_bounds=(tiling.threads, tiling.resident))

@@ -56,8 +56,8 @@ def matmul_of(
         (a_by_quads if wide_a else a_by_elements)(tiling),
         (b_by_quads if wide_b else b_by_groups if tiling.grouped else b_by_elements)(tiling),
     )
-    corners, starts = _corners(tiling, exact), _lane_starts(tiling)
-    begin, loop = _first_tiles(tiling, exact, loads), _main_loop(tiling, loads)
+    corners, starts = tile_corners(tiling, exact), lane_starts(tiling)
+    begin, loop = first_tiles(tiling, exact, loads), main_loop(tiling, loads)
     store = result_store(tiling, exact)
 
     @jit(launch_bounds=(tiling.threads, tiling.resident))
@@ -83,7 +83,7 @@ def matmul_of(
     return named(matmul_in_registers, name)
 
 
-def _corners(tiling: Tiling, exact: bool) -> Any:
+def tile_corners(tiling: Tiling, exact: bool) -> Any:
     """Where the block's tile begins, and where it is loaded from.
 
     What a tile that was moved shares with its neighbour is computed twice and stored once.
@@ -103,7 +103,7 @@ def _corners(tiling: Tiling, exact: bool) -> Any:
 
 
 @cache
-def _lane_starts(tiling: Tiling) -> Any:
+def lane_starts(tiling: Tiling) -> Any:
     """(row, column) of this lane's first element in the block's tile."""
     lanes, warp_rows, warp_cols = lane_place(tiling), tiling.warp_rows, tiling.warp_cols
     warps_across, worker = tiling.cols // tiling.warp_cols, worker_place(tiling)
@@ -119,7 +119,7 @@ def _lane_starts(tiling: Tiling) -> Any:
     return starts
 
 
-def _first_tiles(tiling: Tiling, exact: bool, loads: tuple[Loads, Loads]) -> Any:
+def first_tiles(tiling: Tiling, exact: bool, loads: tuple[Loads, Loads]) -> Any:
     """Fill the first tiles; what the main loop needs to go on comes back."""
     depth, slices, worker = tiling.depth, tiling.slices, worker_place(tiling)
     a_size, b_size = (size * tiling.buffers for size in tiling.sizes)
@@ -188,7 +188,7 @@ def _steps(tiling: Tiling, stage: Any) -> Any:
 
 
 @cache
-def _main_loop(tiling: Tiling, loads: tuple[Loads, Loads]) -> Any:
+def main_loop(tiling: Tiling, loads: tuple[Loads, Loads]) -> Any:
     """All pairs of tiles, from the one that is in shared memory on."""
     fetch, stage = _both(loads)
     steps, depth, early = _steps(tiling, stage), tiling.depth, tiling.buffers == 2

@@ -27,6 +27,7 @@ from nbclient.exceptions import CellExecutionError
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tests.house.notebook_form import NOTEBOOKS, canonical, chapters, form_problems
+from tests.house.notebook_numbers import number_problems
 from tests.house.notebook_style import style_problems
 
 MOST_SECONDS = 30
@@ -61,7 +62,7 @@ def store(path: Path, *, execute: bool) -> list[str]:
         if seconds >= MOST_SECONDS:
             return [f"not stored, took {seconds:.0f} s, allowed are {MOST_SECONDS}"]
     path.write_bytes(canonical(book).encode())
-    return [*form_problems(path), *style_problems(book)]
+    return [*form_problems(path), *style_problems(book), *number_problems(book)]
 
 
 def store_readme() -> int:

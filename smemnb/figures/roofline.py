@@ -176,9 +176,13 @@ def _paint_grid(axes: _Axes, sheet: Sheet) -> None:
 
 def _paint_points(axes: _Axes, roof: Roof, points: Sequence[Point], sheet: Sheet) -> None:
     marks = [(axes.x(p.flop_per_byte), axes.y(p.tflops)) for p in points]
-    taken = [(x - 6, y - 6, x + 6, y + 6) for x, y in marks]
-    for point, (x, y) in zip(points, marks, strict=True):
-        sheet.lines([(x, y, x, axes.y(roof.allowed(point.flop_per_byte)))], colour=FAINT)
+    ends = [axes.y(roof.allowed(p.flop_per_byte)) for p in points]
+    taken = [
+        (x - 6, min(y - 6, end), x + 6, max(y + 6, end))
+        for (x, y), end in zip(marks, ends, strict=True)
+    ]
+    for point, (x, y), end in zip(points, marks, ends, strict=True):
+        sheet.lines([(x, y, x, end)], colour=FAINT)
         sheet.box(x - 4, y - 4, 8, 8, fill=RUNG)
         room = _free(x, y, 6.3 * len(point.label), taken)
         taken.append(room)

@@ -2,7 +2,8 @@
 
 How to add one (it takes no change outside the chapter's file and its notebook):
 
-1. Open `chapters/chNN_<noun>.py` (one file per chapter; a new file is found by itself).
+1. Open `chapters/chNN_<noun>.py` (one file per chapter, or a folder of that name with a file per
+   exercise and `EXERCISES` in its `__init__.py`; a new one is found by itself).
 2. Write the solution as a `@cuda.jit` kernel (`out` first, then inputs, then scalars), and the
    stub: the same lines, some of them replaced by a line `# FILL (about 2 lines)`.
 3. Write four or more wrong kernels, the mistakes learners make, each with a docstring that
@@ -45,7 +46,8 @@ class Budget:
 
     `extra` and `ways` hold for each source line that touches shared memory, and
     `sectors_per_request` for each that touches global memory (its mean over the launch).
-    `requests` counts loads and stores per parameter, `shared_bytes` bytes per block.
+    `requests` counts loads and stores per parameter, `shared_requests` those of shared memory in
+    all, `shared_bytes` bytes per block.
     """
 
     extra: int | None = 0
@@ -53,6 +55,7 @@ class Budget:
     sectors_per_request: int | None = None
     requests: Mapping[str, int] = field(default_factory=dict)
     shared_bytes: int | None = None
+    shared_requests: int | None = None
 
 
 @dataclass(frozen=True)

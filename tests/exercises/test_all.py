@@ -8,7 +8,13 @@ import pytest
 
 from smemnb.exercises.check import check
 from smemnb.exercises.exercise import PARTS
-from smemnb.exercises.grading.grade import budget_of, lines, requests_of, shared_bytes_of
+from smemnb.exercises.grading.grade import (
+    budget_of,
+    lines,
+    requests_of,
+    shared_bytes_of,
+    shared_requests_of,
+)
 from smemnb.exercises.grading.observe import observe, outputs_of, poison
 from smemnb.exercises.registry import exercises
 from smemnb.exercises.source import parameters, source_of
@@ -116,11 +122,12 @@ def test_hints(exercise):
 
 @each
 def test_names(exercise):
-    """`exNN_<noun>` in the file chNN of the chapter NN_<noun>; `out` comes first."""
+    """`exNN_<noun>` in the file or folder chNN of the chapter NN_<noun>; `out` comes first."""
     number = exercise.chapter[:2]
     assert re.fullmatch(r"\d\d_[a-z_]+", exercise.chapter)
     assert re.fullmatch(rf"ex{number}_[a-z_]+", exercise.name)
-    assert exercise.solution.py_func.__module__.endswith(f".chapters.ch{exercise.chapter}")
+    home = rf".*\.chapters\.ch{exercise.chapter}(\.[a-z_]+)?"
+    assert re.fullmatch(home, exercise.solution.py_func.__module__)
     assert parameters(exercise.solution)[0].startswith("out")
 
 
@@ -170,6 +177,7 @@ def test_budget(exercise):
             "ways": max((line.ways for line in shared), default=0),
             "sectors_per_request": max(-(-line.sectors // line.requests) for line in through),
             "shared_bytes": max(map(shared_bytes_of, mine)),
+            "shared_requests": max(map(shared_requests_of, mine)),
         }
         for name, value in seen.items():
             assert getattr(budget, name) in (None, value), name

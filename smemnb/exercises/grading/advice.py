@@ -22,6 +22,8 @@ PLAIN = {
     "sectors": "Lanes side by side should touch cells side by side: the last index goes up by one "
     "with threadIdx.x.",
     "requests": "Some value is loaded or stored more often than needed: keep it in a variable.",
+    "shared_requests": "A cell of a tile is read more often than needed: read it once into a "
+    "variable or a local array, and use it there for every result that needs it.",
     "shared": "Count the cells of the shared arrays times their bytes; one of them is larger "
     "than it has to be.",
 }

@@ -12,7 +12,7 @@ from ...tracing.findings import Finding
 from ...tracing.model import AccessRow
 from ..exercise import Array, Budget, Exercise
 from ..source import parameters
-from .advice import on_requests, on_wavefronts
+from .advice import PLAIN, on_requests, on_wavefronts
 from .observe import Run
 from .verdict import Part
 
@@ -151,12 +151,28 @@ def _wavefronts(exercise: Exercise, runs: Sequence[Run]) -> Part | None:
             bad.append((line, allowed, over_extra))
     if not bad:
         worst = max(seen, key=lambda line: (line.extra, line.ways))
-        return Part("wavefronts", True, f"{worst.extra} extra on the worst line")
+        too_many = _shared_requests(exercise, runs)
+        return too_many or Part("wavefronts", True, f"{worst.extra} extra on the worst line")
     line, allowed, over_extra = max(bad, key=lambda one: (one[0].extra, one[0].ways))
     asked = f"{allowed.extra}" if over_extra else f"{allowed.ways}-way"
     text = f"line {line.line} is {line.ways}-way, {line.extra} extra wavefronts; budget {asked}"
     hint = on_wavefronts(list(line.rows))
     return Part("wavefronts", False, f"{text}\n{line.shown}\n({line.run.title})", hint)
+
+
+def _shared_requests(exercise: Exercise, runs: Sequence[Run]) -> Part | None:
+    """The first run that goes to shared memory too often, if one does."""
+    for run in runs:
+        seen, allowed = shared_requests_of(run), budget_of(exercise, run).shared_requests
+        if allowed is not None and seen > allowed:
+            text = f"{seen} requests go to shared memory; budget {allowed}\n({run.title})"
+            return Part("wavefronts", False, text, PLAIN["shared_requests"])
+    return None
+
+
+def shared_requests_of(run: Run) -> int:
+    """Warp-wide loads and stores of shared memory in a run."""
+    return sum(row.requests for row in run.trace.lines if row.space == "shared")
 
 
 def _sectors(exercise: Exercise, runs: Sequence[Run]) -> Part | None:

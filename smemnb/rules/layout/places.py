@@ -1,25 +1,4 @@
-"""Where a tile keeps its cell (row, column): row-major, padded, swizzled.
-
-A layout is a one-to-one map from cells to element offsets, with its inverse. A warp that walks
-along a row of a row-major float32 tile visits 32 banks; one that walks down a column of 32
-words visits one bank 32 times. Every other layout here mends the column and keeps the row.
-
-    layout     offset of (row, col)                              use it when
-    RowMajor   row * cols + col                                  nobody walks a column
-    Padded     row * (cols + pad_elems) + col                    scalar accesses, bytes to spare
-    Xor        col ^ row within 32 (or all, if narrower)         2^n columns, no byte to spare
-    XorChunks  the same, on chunks of 16 bytes                   float4, cp.async, ldmatrix
-    Rotated    (col + row) % 32 within 32                        as Xor, if xor is hard to explain
-    Swizzle    offset ^ (some higher bits of offset)             TMA and CUTLASS: bits, base, shift
-
-A tile with fewer than 32 columns holds several rows per 32 elements; those keep one shift, so
-narrow `Xor` is `col ^ ((row // (32 // cols)) % cols)`. The rules are exact for 4-byte elements;
-for others ask `row_wavefronts` and `column_wavefronts`, which count with `rules.bank`.
-
-A pad that is odd in bytes or halves is clean in some columns only: uint8 [32][33] reads columns
-0, 4, 8 ... in 1 wavefront and the others in 2; pad whole words. Padding also moves rows off
-16-byte boundaries, which a vector access does not forgive. Taught in `02_banks` (the pad).
-"""
+"""The layouts: row-major, padded, swizzled, each with its inverse. See the room's docstring."""
 
 from __future__ import annotations
 
@@ -30,9 +9,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from ..hardware import BANKS, WARP_LANES
-from . import bank
-from .request import Bools, Ints
+from ...hardware import BANKS, WARP_LANES
+from .. import bank
+from ..request import Bools, Ints
 
 __all__ = ["CHUNK_BYTES", "Layout", "Padded", "Rotated", "RowMajor", "Swizzle", "Xor", "XorChunks"]
 
@@ -98,6 +77,24 @@ class Layout(ABC):
         """Byte address of each cell, from the start of the tile."""
         return self.offset(row, col) * self.itemsize
 
+    def vectors(self, row: npt.ArrayLike, col: npt.ArrayLike, vector_elems: int) -> Ints:
+        """Byte address of each cell, from which on a lane moves `vector_elems` cells of a row.
+
+        >>> XorChunks(32, 32).vectors(1, [0, 4], 4).tolist()      # chunks 0 and 1 of row 1
+        [144, 128]
+
+        Raises:
+            ValueError: neighbours that are not side by side and aligned in this layout.
+        """
+        given, width = np.asarray(col), vector_elems * self.itemsize
+        first = self.address(row, given)
+        for i in range(1, vector_elems):
+            if (self.address(row, given + i) != first + i * self.itemsize).any():
+                raise ValueError(f"{self} does not keep {vector_elems} neighbours side by side")
+        if (first % width).any():
+            raise ValueError(f"{self} moves vectors of {width} bytes off their {width}-byte grid")
+        return first
+
     def row_wavefronts(self, vector_elems: int = 1) -> Ints:
         """Wavefronts of each load request when warps read the tile row by row.
 
@@ -126,14 +123,8 @@ class Layout(ABC):
         """Wavefronts of requests in which each lane reads one vector of a row."""
         if vector_elems < 1 or self.cols % vector_elems:
             raise ValueError(f"{self.cols} columns are not whole vectors of {vector_elems}")
-        width = vector_elems * self.itemsize
-        first = self.address(row, vector * vector_elems)
-        for i in range(1, vector_elems):
-            if (self.address(row, vector * vector_elems + i) != first + i * self.itemsize).any():
-                raise ValueError(f"{self} does not keep {vector_elems} neighbours side by side")
-        if (first % width).any():
-            raise ValueError(f"{self} moves vectors of {width} bytes off their {width}-byte grid")
-        return bank.wavefronts(first, width=width, active=active)
+        first = self.vectors(row, vector * vector_elems, vector_elems)
+        return bank.wavefronts(first, width=vector_elems * self.itemsize, active=active)
 
 
 @dataclass(frozen=True)

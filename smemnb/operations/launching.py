@@ -95,16 +95,13 @@ def _run_on_device(
 
     Work that arrays announce on another stream comes first.
     """
-    from numba import cuda
-
     place = arrays[0].place
-    context = cuda.gpus[place].get_primary_context()
     with on_device(place):
         stream = stream_of(handle, place)
         for seen in arrays:
             if seen.stream is not None and seen.stream != handle:
                 _order(seen.stream, stream, place)
-        start(plan, [array_over(seen, dtype, context) for seen in arrays], scalars, stream)
+        start(plan, [array_over(seen, dtype) for seen in arrays], scalars, stream)
         if any(seen.kind.borrowed for seen in arrays):
             _keep(arrays, stream)
     return stream

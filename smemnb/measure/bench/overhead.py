@@ -1,5 +1,7 @@
 """Host time of an operation on device arrays, beyond that of the bare launch of its kernel.
 
+Where the operation makes its result, the other side makes one too, by the arrays' own library.
+
 Many calls in a row, so that the clock's own time does not count; the matrices are small, so that
 the GPU is done before the host is and never makes it wait. Operation and launch take turns, round
 by round, and the difference is taken within a round.
@@ -9,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 from ..results.model import Overhead
@@ -41,19 +44,23 @@ def overheads(
         rounds: of operation and launch in turns.
         now: a clock in seconds.
     """
+    from numba.cuda import device_array
+
     from ...operations import matmul, transpose
 
     for case in cases:
         operation: Callable[..., Any] = transpose if case.operation == "transpose" else matmul
         held = matrices(case)
         launch = contenders.launch(case, CHOICE, held.arrays)
-        arrays = {"numba": held.arrays}
+        arrays, shape = {"numba": held.arrays}, held.out.shape
+        empty: dict[str, Callable[[], Any]] = {"numba": partial(device_array, shape, "float32")}
         for library in libraries:
             arrays[library.name] = tuple(library.array(one, 4) for one in held.arrays)
+            empty[library.name] = partial(library.like, *shape)
         for name, (out, *inputs) in arrays.items():
             for made in (False, True):
                 given = {} if made else {"out": out}
-                runs = (_call(operation, inputs, given), _bare(launch))
+                runs = _call(operation, inputs, given), _bare(launch, empty[name] if made else None)
                 found = host_times(runs, calls=calls, rounds=rounds, now=now)
                 yield _overhead(case, name, "made" if made else "given", found)
 
@@ -87,9 +94,11 @@ def _call(operation: Callable[..., Any], inputs: Sequence[Any], given: Any) -> C
     return lambda: operation(*inputs, **given)
 
 
-def _bare(launch: contenders.Launch) -> Callable[[], object]:
-    """The launch as a user writes it."""
-    return lambda: launch.kernel[launch.grid, launch.block](*launch.args)
+def _bare(launch: contenders.Launch, empty: Callable[[], Any] | None) -> Callable[[], object]:
+    """The launch as a user writes it, after a new array where one is asked for."""
+    if empty is None:
+        return lambda: launch.kernel[launch.grid, launch.block](*launch.args)
+    return lambda: (empty(), launch.kernel[launch.grid, launch.block](*launch.args))
 
 
 def _overhead(case: Case, arrays: str, result: str, times: list[list[float]]) -> Overhead:

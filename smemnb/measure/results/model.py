@@ -118,7 +118,8 @@ class Row:
 class Overhead:
     """Host time of one call of an operation beside the bare launch of the kernel it takes.
 
-    `arrays` names the arrays' library; `result` says "given" (out=) or "made". `call_us` and
+    `arrays` names the arrays' library; `result` says "given" (out=) or "made", and then the
+    launch has an allocation by that library beside it. `call_us` and
     `launch_us` are medians in microseconds, `beyond_us` the median of their difference over the
     rounds and `low_us`, `high_us` its quartiles.
     """

@@ -32,8 +32,8 @@ def _parts() -> tuple[Any, Any, Any]:
     return devicearray.DeviceNDArray, driver.MemoryPointer, binding.CUdeviceptr
 
 
-def array_over(seen: Seen, dtype: np.dtype[Any], context: Any) -> Any:
-    """A device array of this dtype over the memory of a matrix on the device of a context.
+def array_over(seen: Seen, dtype: np.dtype[Any]) -> Any:
+    """A device array of this dtype over the memory of a matrix on a device.
 
     Columns are counted in elements of `dtype`: twice as many where those are half as wide.
     """
@@ -41,10 +41,25 @@ def array_over(seen: Seen, dtype: np.dtype[Any], context: Any) -> Any:
         value = seen.value
         if value.shape == (seen.rows, seen.cols) and value.strides == (seen.pitch, dtype.itemsize):
             return value
+    cols = seen.cols * seen.itemsize // dtype.itemsize
+    return _described(seen.address, seen.rows, cols, seen.pitch, dtype, seen.place)
+
+
+@lru_cache(maxsize=1024)
+def _described(
+    address: int, rows: int, cols: int, pitch: int, dtype: np.dtype[Any], place: int
+) -> Any:
+    """A device array that says where a matrix is and owns nothing: its memory is the caller's.
+
+    So it is true whenever a matrix lies there, and kept: making one takes longer than a launch.
+    """
+    from numba import cuda
+
     array, memory, pointer = _parts()
-    shape = seen.rows, seen.cols * seen.itemsize // dtype.itemsize
-    data = memory(context, pointer(seen.address), seen.span, owner=seen.value)
-    return array(shape, (seen.pitch, dtype.itemsize), dtype, gpu_data=data)
+    context = cuda.gpus[place].get_primary_context()
+    span = (rows - 1) * pitch + cols * dtype.itemsize if rows and cols else 0
+    data = memory(context, pointer(address), span)
+    return array((rows, cols), (pitch, dtype.itemsize), dtype, gpu_data=data)
 
 
 def new_array(rows: int, cols: int, dtype: np.dtype[Any], place: int, handle: int = 0) -> Any:

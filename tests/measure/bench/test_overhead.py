@@ -3,6 +3,7 @@
 from itertools import count
 
 import pytest
+from numba import cuda
 
 from smemnb import operations
 from smemnb.measure.bench import libraries
@@ -28,8 +29,15 @@ def noted(calls, operation):
 
 
 def test_both_operations(monkeypatch):
-    """Each operation, with the result given and made, beside the bare launch."""
-    calls = []
+    """Each operation, with the result given and made, beside the bare launch.
+
+    Where it is made, the other side makes an array as well.
+    """
+    calls, made = [], []
+    new = cuda.device_array
+    monkeypatch.setattr(
+        cuda, "device_array", lambda *args, **more: made.append(args) or new(*args, **more)
+    )
     for name in ("transpose", "matmul"):
         monkeypatch.setattr(operations, name, noted(calls, getattr(operations, name)))
     ticks, tiny = count(), (Case("transpose", (4, 6)), Case("matmul", (4, 6, 5)))
@@ -44,6 +52,8 @@ def test_both_operations(monkeypatch):
     assert calls == [
         (name, given) for name in ("transpose", "matmul") for given in (["out"], ["out"], [], [])
     ]
+    # two rounds, in which the operation makes a result and so does the other side
+    assert [shape for shape, kind in made if kind == "float32"] == [(6, 4)] * 4 + [(4, 6)] * 4
     assert {(one.call_us, one.launch_us, one.beyond_us) for one in found} == {(1e6, 1e6, 0.0)}
 
 

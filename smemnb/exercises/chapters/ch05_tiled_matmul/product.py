@@ -1,7 +1,7 @@
 """The tile loop of a product for any shapes: guards, zero fill, both barriers."""
 
 # mypy: disable-error-code="attr-defined"
-# ruff: noqa: B007, RUF059 (a stub has names that wait for the learner)
+# ruff: noqa: B007, F841, RUF059 (a stub has names that wait for the learner)
 
 from functools import partial
 

@@ -28,6 +28,7 @@ _HOMES = {
     "solution": "exercises.hints",
     "progress": "exercises.progress",
     "predict": "exercises.predict",
+    "show_change": "exercises.source",
     "show_source": "exercises.source",
     "bank_map": "figures",
     "tile_map": "figures",
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
     from .exercises.hints import hint, solution
     from .exercises.predict import predict
     from .exercises.progress import progress
-    from .exercises.source import show_source
+    from .exercises.source import show_change, show_source
     from .operations.multiplying import matmul
     from .operations.transposing import transpose
     from .tracing.trace import Trace
@@ -61,6 +62,7 @@ __all__ = [
     "matmul",
     "predict",
     "progress",
+    "show_change",
     "show_source",
     "solution",
     "tile_map",

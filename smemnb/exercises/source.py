@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import difflib
 import inspect
 import linecache
 import textwrap
@@ -53,6 +54,21 @@ def show_source(kernel: Any) -> Source:
     return Source(text, kernel)
 
 
+def show_change(before: Any, after: Any) -> Source:
+    """What changed from one kernel to the next, line by line: - before, + after.
+
+    Lines of the docstring, the name and the decorator are left out.
+    """
+    names = [described(kernel) for kernel in (before, after)]
+    sides = [_body(kernel) for kernel in (before, after)]
+    if not all(sides):
+        return Source(f"no change can be shown from {names[0]} to {names[1]}: a source is missing")
+    changed = [line for line in difflib.ndiff(*sides) if line[:2] in ("- ", "+ ")]
+    return Source(
+        "\n".join([f"{names[0]} -> {names[1]}", *(changed or ["(the same lines)"])]), after
+    )
+
+
 def described(thing: Any) -> str:
     """What something is, in words without an address.
 
@@ -85,6 +101,18 @@ def same_code(one: Any, other: Any) -> bool:
     """
     left, right = _statements(one), _statements(other)
     return left is not None and left == right
+
+
+def _body(kernel: Any) -> list[str]:
+    """The lines below the docstring that are not blank."""
+    text = source_of(kernel)
+    if text is None:
+        return []
+    node = ast.parse(text).body[0]
+    assert isinstance(node, ast.FunctionDef)
+    doc = ast.get_docstring(node) is not None
+    first = (node.body[0].end_lineno or 0) if doc else node.body[0].lineno - 1
+    return [line for line in text.split("\n")[first:] if line.strip()]
 
 
 def _statements(kernel: Any) -> str | None:

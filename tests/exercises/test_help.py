@@ -7,7 +7,7 @@ from kernels import hoarder, untouched
 from smemnb.exercises.hints import hint, solution
 from smemnb.exercises.predict import ASK, predict
 from smemnb.exercises.registry import find
-from smemnb.exercises.source import same_code, show_source
+from smemnb.exercises.source import same_code, show_change, show_source
 from smemnb.tracing import trace
 
 SCALE = find("ex00_scale")
@@ -75,6 +75,33 @@ def test_show_source():
     assert repr(show_source(SCALE.solution)) == repr(solution("ex00_scale"))
     assert repr(show_source(test_solution)).startswith("def test_solution():")
     assert repr(show_source(len)).startswith("no source: ")
+
+
+def with_step(x):
+    """One more."""
+    # a comment of both
+
+    y = x + 1
+    return y
+
+
+def with_leap(x):
+    """Two more."""
+    # a comment of both
+    y = x + 2
+    return y
+
+
+def test_show_change():
+    """Lines that went and lines that came, in their order; no docstring, name or blank line."""
+    assert repr(show_change(with_step, with_leap)).split("\n") == [
+        "with_step -> with_leap",
+        "-     y = x + 1",
+        "+     y = x + 2",
+    ]
+    assert repr(show_change(with_step, with_step)) == "with_step -> with_step\n(the same lines)"
+    assert repr(show_change(len, with_leap)).startswith("no change can be shown from a value of")
+    assert show_change(with_step, with_leap).kernel is with_leap
 
 
 def test_same_code():

@@ -60,10 +60,10 @@ def show_change(before: Any, after: Any) -> Source:
     Lines of the docstring, the name and the decorator are left out.
     """
     names = [described(kernel) for kernel in (before, after)]
-    sides = [_body(kernel) for kernel in (before, after)]
-    if not all(sides):
+    old, new = _body(before), _body(after)
+    if not (old and new):
         return Source(f"no change can be shown from {names[0]} to {names[1]}: a source is missing")
-    changed = [line for line in difflib.ndiff(*sides) if line[:2] in ("- ", "+ ")]
+    changed = [line for line in difflib.ndiff(old, new) if line[:2] in ("- ", "+ ")]
     return Source(
         "\n".join([f"{names[0]} -> {names[1]}", *(changed or ["(the same lines)"])]), after
     )

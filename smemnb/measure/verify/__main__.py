@@ -1,0 +1,73 @@
+"""The set under a profiler, from the command line.
+
+    python -m smemnb.measure.verify record --out FILE.json     on a GPU: read all
+    python -m smemnb.measure.verify build --raw RAW.zip --out FILE.json
+    python -m smemnb.measure.verify launch --cases 0:45 --into FOLDER      what the profiler runs
+    python -m smemnb.measure.verify timing                     by time, where counters are forbidden
+
+`record` also keeps what ncu printed and the machine code, in a zip beside the file; `build` makes
+the file from it again, on any machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ...errors import SmemnbError
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one of the commands; 0 if all is well."""
+    parser = argparse.ArgumentParser(prog="python -m smemnb.measure.verify")
+    what = parser.add_subparsers(dest="what", required=True)
+    record = what.add_parser("record")
+    record.add_argument("--out", type=Path, required=True)
+    record.add_argument("--seconds", type=float, default=600.0)
+    build = what.add_parser("build")
+    build.add_argument("--raw", type=Path, required=True)
+    build.add_argument("--out", type=Path, required=True)
+    launch = what.add_parser("launch")
+    launch.add_argument("--cases", required=True, help="FIRST:LAST, of the set")
+    launch.add_argument("--into", type=Path, required=True)
+    what.add_parser("timing")
+    options = parser.parse_args(argv)
+    try:
+        return _run(options)
+    except SmemnbError as error:
+        print(error, file=sys.stderr)
+        return 1
+
+
+def _run(options: argparse.Namespace) -> int:
+    if options.what == "launch":
+        from .corpus import CASES
+        from .launching import launch_all
+
+        first, last = map(int, options.cases.split(":"))
+        cubins = options.into / "cubins"
+        cubins.mkdir(parents=True, exist_ok=True)
+        journal = options.into / "journal.jsonl"
+        return int(launch_all(CASES[first:last], journal, cubins) > 0)
+    if options.what == "timing":
+        from .timing import table, times
+
+        print(table(times()))
+        return 0
+    from .recording import build, record
+
+    if options.what == "build":
+        build(options.raw, options.out)
+    else:
+        record(options.out, seconds=options.seconds, say=_say)
+    return 0
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,106 @@
+"""Which counters of Nsight Compute are read, and which count of the model each one answers.
+
+Instructions of a warp are counted by the schedulers (`smsp__inst_executed_op_...`), requests and
+sectors of global memory by the L1 cache (`l1tex__t_...`). Wavefronts of shared memory are read
+twice: by code that is patched into the kernel (`smsp__sass_...`), which no arbitration inflates,
+and by the hardware itself (`l1tex__data_pipe_...`). The patched counter is exact but for pairs of
+lanes in accesses of 8 and 16 bytes, where its rule is simpler than the hardware's; the hardware's
+is exact in launches of one warp, and up to 1.5 % too high in others. So of a one-warp launch the
+hardware's is compared, of others the patched one. Of atomics only the hardware's exists; in larger
+launches the table per instruction has a patched one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+_SHARED = {"load": "ld", "store": "st", "atomic": "atom"}
+_GLOBAL = {"load": ("ld",), "store": ("st",), "atomic": ("atom", "red")}
+
+ESSENTIAL = {
+    **{
+        f"shared_{kind}_requests": f"smsp__inst_executed_op_shared_{op}.sum"
+        for kind, op in _SHARED.items()
+    },
+    **{
+        f"shared_{kind}_wavefronts_patched": (
+            f"smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_{op}.sum"
+        )
+        for kind, op in _SHARED.items()
+        if op != "atom"
+    },
+    **{
+        f"shared_{kind}_wavefronts_hardware": (
+            f"l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{op}.sum"
+        )
+        for kind, op in _SHARED.items()
+    },
+    **{
+        f"global_{kind}_{unit}": f"l1tex__t_{unit}_pipe_lsu_mem_global_op_{op}.sum"
+        for kind, op in (("load", "ld"), ("store", "st"))
+        for unit in ("requests", "sectors")
+    },
+}
+"""Read on every chip that was tried: what each is called here -> Nsight Compute's name."""
+
+FURTHER = {
+    **{
+        f"global_{kind}_instructions": f"smsp__inst_executed_op_global_{op}.sum"
+        for kind, op in (("load", "ld"), ("store", "st"), ("atomic", "atom"), ("reduction", "red"))
+    },
+    **{
+        f"global_{name}_{unit}": f"l1tex__t_{unit}_pipe_lsu_mem_global_op_{op}.sum"
+        for name, op in (("atomic", "atom"), ("reduction", "red"))
+        for unit in ("requests", "sectors")
+    },
+    "shared_load_instructions_patched": "sass__inst_executed_shared_loads",
+    "shared_store_instructions_patched": "sass__inst_executed_shared_stores",
+    "global_load_instructions_patched": "sass__inst_executed_global_loads",
+    "global_store_instructions_patched": "sass__inst_executed_global_stores",
+}
+"""Read where the chip has them."""
+
+METRICS = {**ESSENTIAL, **FURTHER}
+
+COUNTS = (
+    *(f"shared_{kind}_{unit}" for kind in _SHARED for unit in ("requests", "wavefronts")),
+    *(f"global_{kind}_{unit}" for kind in _GLOBAL for unit in ("requests", "sectors")),
+)
+"""What is compared: the model's counts of a launch, by these names."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What one counter answers: the metric's name (several are summed) and its value."""
+
+    metric: str
+    value: int
+
+
+def readings(found: Mapping[str, int], *, warps: int) -> dict[str, Reading]:
+    """The counter that answers each count of `COUNTS`; counts that no counter answers are absent.
+
+    Args:
+        found: values by the names of `METRICS`, as one launch has them.
+        warps: of the launch; of one warp the hardware's wavefronts are exact.
+
+    >>> found = {"shared_load_wavefronts_patched": 4, "shared_load_wavefronts_hardware": 2}
+    >>> readings(found, warps=1)["shared_load_wavefronts"].value
+    2
+    >>> readings(found, warps=2)["shared_load_wavefronts"].value
+    4
+    """
+    answers: dict[str, tuple[str, ...]] = {}
+    for count in COUNTS:
+        answers[count] = (count,)
+        if count.endswith("_wavefronts"):
+            by = "hardware" if warps == 1 or count == "shared_atomic_wavefronts" else "patched"
+            answers[count] = (f"{count}_{by}",)
+        elif count.startswith("global_atomic_"):
+            answers[count] = (count, count.replace("atomic", "reduction"))
+    return {
+        count: Reading(" + ".join(METRICS[name] for name in names), sum(found[n] for n in names))
+        for count, names in answers.items()
+        if all(name in found for name in names)
+    }

@@ -1,0 +1,172 @@
+"""Nsight Compute over a set of cases: a few processes for all of them, and what came of each.
+
+    work = profile(CASES, folder, seconds=170)
+
+leaves in the folder, per batch, what ncu printed (`raw.csv`, `source.csv`), the journal of the
+launches and the machine code that ran; `collected` reads it back. A batch that fails is tried again
+without the table per instruction, then with fewer counters; what stays unread is named.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...errors import SmemnbError
+from .case import Case
+from .counters import ESSENTIAL, METRICS
+from .launching import read_journal
+from .pages import Instruction, launches, listings
+
+BATCH = 45
+FORBIDDEN = "ERR_NVGPUCTRPERM"
+WHERE_FORBIDDEN = (
+    "the driver forbids counters to ordinary users. As root: run the command with sudo, or allow"
+    " them to all by a file /etc/modprobe.d/nvidia-counters.conf with the line `options nvidia"
+    " NVreg_RestrictProfilingToAdminUsers=0`, then restart; in a container, add CAP_SYS_ADMIN"
+    " (docker run --cap-add=SYS_ADMIN)"
+)
+WHERE_MISSING = (
+    "Nsight Compute's command `ncu` is not on the PATH. It comes with the CUDA toolkit, or alone"
+    " from developer.nvidia.com/nsight-compute; conda has it as nsight-compute"
+)
+WAYS = (
+    ("--metrics", ",".join(METRICS.values()), "--section", "SourceCounters"),
+    ("--metrics", ",".join(METRICS.values())),
+    ("--metrics", ",".join(ESSENTIAL.values())),
+)
+"""What ncu is asked for, the most first."""
+
+
+@dataclass(frozen=True)
+class Read:
+    """What the profiler read of one case.
+
+    `cubin` is the file of its machine code; `instructions` is empty where no table was read.
+    """
+
+    counters: dict[str, int]
+    instructions: tuple[Instruction, ...] = ()
+    cubin: Path | None = None
+
+
+def profiler() -> str:
+    """Where `ncu` is.
+
+    Raises:
+        SmemnbError: it is missing; the text says what to do.
+    """
+    tool = shutil.which("ncu")
+    if tool is None:
+        raise SmemnbError(WHERE_MISSING)
+    return tool
+
+
+def command(first: int, last: int, folder: Path) -> list[str]:
+    """The process that launches the cases from `first` up to `last` of the set."""
+    module = [sys.executable, "-m", "smemnb.measure.verify", "launch"]
+    return [*module, "--cases", f"{first}:{last}", "--into", str(folder)]
+
+
+def profile(
+    cases: Sequence[Case],
+    folder: Path,
+    *,
+    seconds: float = 600,
+    say: Callable[[str], None] = lambda line: None,
+    launcher: Callable[[int, int, Path], list[str]] = command,
+) -> None:
+    """Run all cases under ncu, a batch at a time, until the seconds are over.
+
+    Raises:
+        SmemnbError: ncu is missing or may not read counters, or the first batch gave nothing.
+    """
+    tool, began, way = profiler(), time.monotonic(), 0
+    for first in range(0, len(cases), BATCH):
+        last = min(first + BATCH, len(cases))
+        left = seconds - (time.monotonic() - began)
+        if left < 10:
+            say(f"cases {first} to {len(cases) - 1}: not read, the time is over")
+            return
+        into = folder / f"{first:03d}"
+        while True:
+            into.mkdir(parents=True, exist_ok=True)
+            said = _batch(tool, WAYS[way], launcher(first, last, into), into, left)
+            read = len(launches(_text(into / "raw.csv")))
+            left = seconds - (time.monotonic() - began)
+            say(f"cases {first} to {last - 1}: {read} read, {seconds - left:.0f} s {said}")
+            if read or way + 1 == len(WAYS) or left < 10:
+                break
+            way += 1
+            shutil.rmtree(into)
+        if not read and first == 0:
+            raise SmemnbError(f"ncu read no counters: {said or 'no output'}")
+
+
+def _batch(
+    tool: str, way: Sequence[str], launched: Sequence[str], into: Path, seconds: float
+) -> str:
+    """One process under ncu, and its report printed as two pages; what went wrong, or "".
+
+    Raises:
+        SmemnbError: the driver forbids counters.
+    """
+    report = into / "report.ncu-rep"
+    options = ["--force-overwrite", "-o", str(report), "--clock-control", "none", *way]
+    try:
+        done = subprocess.run(
+            [tool, *options, *launched],
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=seconds,
+        )
+    except subprocess.TimeoutExpired:
+        return "stopped: the time is over"
+    said = done.stdout + done.stderr
+    (into / "ncu.log").write_text(said, encoding="utf-8")
+    if FORBIDDEN in said:
+        raise SmemnbError(f"ncu: {WHERE_FORBIDDEN}")
+    pages = {"raw": ["--print-units", "base"], "source": ["--print-source", "sass"]}
+    for page, more in pages.items():
+        if page == "source" and "--section" not in way:
+            continue
+        shown = [tool, "--import", str(report), "--csv", "--page", page, *more]
+        printed = subprocess.run(shown, capture_output=True, text=True, check=False)
+        (into / f"{page}.csv").write_text(printed.stdout, encoding="utf-8")
+    wrong = [line for line in said.splitlines() if line.startswith("==ERROR==")]
+    return wrong[0] if wrong else ""
+
+
+def collected(folder: Path) -> tuple[dict[str, Read], dict[str, str]]:
+    """What was read of each case, and of which cases nothing, with the reason."""
+    found: dict[str, Read] = {}
+    missing: dict[str, str] = {}
+    for into in sorted(path for path in folder.iterdir() if path.is_dir()):
+        seen = launches(_text(into / "raw.csv"))
+        code = listings(_text(into / "source.csv"))
+        with_code = len(code) == len(seen)
+        at = 0
+        for name, said in read_journal(into / "journal.jsonl").items():
+            if said["state"] != "launched":
+                missing[name] = said.get("error", "the process ended in this launch")
+                continue
+            while at < len(seen) and said["kernel"] not in seen[at].kernel:
+                at += 1  # a launch that failed while it ran was seen as well
+            if at == len(seen):
+                missing[name] = "the profiler saw no such launch"
+                continue
+            cubin = into / "cubins" / str(said["cubin"]) if said.get("cubin") else None
+            lines = code[at].instructions if with_code else ()
+            found[name] = Read(seen[at].counters, lines, cubin)
+            at += 1
+    return found, missing
+
+
+def _text(file: Path) -> str:
+    return file.read_text(encoding="utf-8", errors="replace") if file.is_file() else ""

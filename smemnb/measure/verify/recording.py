@@ -1,0 +1,248 @@
+"""The recorded file: counters of every case on one GPU, with where and when they were read.
+
+    record(FILE)        on a GPU: profile the set, keep what ncu printed in FILE's zip, build FILE
+    build(ZIP, FILE)    the file out of what was kept, on any machine
+    load()              the file that is shipped, `recorded/h200_agreement.json`
+
+Of the machine code only what touches shared or global memory is kept, summed by source line and
+instruction: what warps executed, wavefronts, requests, sectors.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import subprocess
+import tempfile
+import zipfile
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path, PurePath
+from typing import Any
+
+from ...compiled.listing import listing
+from ...errors import SmemnbError
+from ..bench import provenance
+from .case import Case
+from .counters import METRICS
+from .pages import Instruction
+from .profiling import Read, collected, profile
+
+SCHEMA = "smemnb.agreement/1"
+SHIPPED = "h200_agreement.json"
+COMMAND = "python -m smemnb.measure.verify record --out FILE"
+_MEMORY = ("LDS", "STS", "ATOMS", "LDSM", "LDG", "STG", "ATOMG", "RED", "REDG", "LD", "ST", "ATOM")
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What the instructions of one name on one source line did over a launch.
+
+    Attributes:
+        file, line: of the source; "" and 0 where the machine code has no line.
+        name: of the instructions, such as "LDS.128".
+        instructions: how many there are in the machine code.
+        executed: by how many warps, all of them together; of `threads` lanes.
+        wavefronts: of shared memory, by patched code.
+        requests, sectors: of global memory.
+    """
+
+    file: str
+    line: int
+    name: str
+    instructions: int
+    executed: int
+    threads: int
+    wavefronts: int
+    requests: int
+    sectors: int
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """One case: counters by the names of `METRICS`, and the table per line where it was read.
+
+    `compiled` holds the counts that the as-compiled view of the trace predicts for the very machine
+    code that ran (`cubin` is its SHA-256); empty where it was not computed.
+    """
+
+    counters: dict[str, int]
+    lines: tuple[Measured, ...] = ()
+    cubin: str = ""
+    compiled: dict[str, int] | None = None
+
+
+@dataclass(frozen=True)
+class Recording:
+    """The file: GPU, driver, versions, date and command; the cases; why others are missing."""
+
+    origin: dict[str, Any]
+    cases: dict[str, Recorded]
+    missing: dict[str, str]
+
+
+def record(
+    out: Path, *, seconds: float = 600, say: Callable[[str], None] = lambda line: None
+) -> Recording:
+    """Profile the set on this machine's GPU and write the file, and a zip of what was read.
+
+    Raises:
+        SmemnbError: ncu is missing or may not read counters.
+    """
+    from .corpus import CASES
+
+    out = Path(out)
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        origin = {**machine(), "command": COMMAND}
+        (work / "origin.json").write_text(json.dumps(origin), encoding="utf-8")
+        try:
+            profile(CASES, work, seconds=seconds, say=say)
+        finally:
+            _zip(work, out.with_suffix(".zip"))
+        return build(out.with_suffix(".zip"), out, say=say)
+
+
+def build(raw: Path, out: Path, *, say: Callable[[str], None] = lambda line: None) -> Recording:
+    """Read what was kept and write the file."""
+    from .corpus import CASES
+
+    with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(raw) as kept:
+        kept.extractall(folder)
+        origin = json.loads((Path(folder) / "origin.json").read_text(encoding="utf-8"))
+        read, missing = collected(Path(folder))
+        known = {case.name: case for case in CASES}
+        made = {name: recorded(known[name], found) for name, found in read.items() if name in known}
+    found = Recording(origin, made, missing)
+    out.write_text(text(found), encoding="utf-8")
+    say(f"{len(made)} cases recorded, {len(missing)} missing: {', '.join(missing) or 'none'}")
+    return found
+
+
+def recorded(case: Case, read: Read) -> Recorded:
+    """One case as it is kept; what needs a disassembler is left out where there is none."""
+    elf = read.cubin.read_bytes() if read.cubin and read.cubin.is_file() else b""
+    places: Sequence[tuple[str, int]] = ()
+    if elf:
+        try:
+            places = [_place(one.places) for one in listing(elf)]
+        except SmemnbError:
+            places = ()
+    digest = hashlib.sha256(elf).hexdigest() if elf else ""
+    return Recorded(read.counters, summed(read.instructions, places), digest)
+
+
+def summed(
+    code: Iterable[Instruction], places: Sequence[tuple[str, int]] = ()
+) -> tuple[Measured, ...]:
+    """Instructions that touch shared or global memory, by line and name, in order of lines."""
+    totals: dict[tuple[str, int, str], list[int]] = {}
+    for one in code:
+        name = _name(one.text)
+        if name.split(".")[0] not in _MEMORY:
+            continue
+        file, line = places[one.number] if one.number < len(places) else ("", 0)
+        row = totals.setdefault((file, line, name), [0] * 6)
+        counts = (1, one.executed, one.threads, one.wavefronts, one.requests, one.sectors)
+        row[:] = [before + more for before, more in zip(row, counts, strict=True)]
+    return tuple(Measured(*key, *row) for key, row in sorted(totals.items()))
+
+
+def _name(text: str) -> str:
+    """The instruction's name without its guard: "@P0 LDS.64 R2, [R4]" is LDS.64."""
+    words = text.split()
+    if words and words[0].startswith("@"):
+        words = words[1:]
+    return words[0] if words else ""
+
+
+def _place(places: Sequence[Any]) -> tuple[str, int]:
+    """The innermost line of an instruction."""
+    return (PurePath(places[0].file).name, places[0].line) if places else ("", 0)
+
+
+def text(found: Recording) -> str:
+    """The file's text: a line per case."""
+    head = {"schema": SCHEMA, **found.origin, "metrics": METRICS, "missing": found.missing}
+    rows = []
+    for name, one in found.cases.items():
+        kept: dict[str, Any] = {"counters": one.counters, "cubin": one.cubin}
+        kept["lines"] = [list(asdict(row).values()) for row in one.lines]
+        if one.compiled is not None:
+            kept["compiled"] = one.compiled
+        rows.append(f"  {json.dumps(name)}: {json.dumps(kept)}")
+    return (
+        json.dumps(head, indent=1).removesuffix("\n}")
+        + ',\n "cases": {\n'
+        + ",\n".join(rows)
+        + "\n }\n}\n"
+    )
+
+
+def read_text(stored: str) -> Recording:
+    """The recording that `text` wrote.
+
+    Raises:
+        SmemnbError: the text is not of this schema.
+    """
+    try:
+        whole = json.loads(stored)
+        if whole.pop("schema") != SCHEMA:
+            raise ValueError
+        cases = {
+            name: Recorded(
+                one["counters"],
+                tuple(Measured(*row) for row in one["lines"]),
+                one["cubin"],
+                one.get("compiled"),
+            )
+            for name, one in whole.pop("cases").items()
+        }
+        return Recording(whole, cases, whole.pop("missing"))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise SmemnbError(f"this is no file of the schema {SCHEMA!r}: record it again") from None
+
+
+@cache
+def load() -> Recording:
+    """The recording that comes with the package.
+
+    Raises:
+        SmemnbError: it is not there.
+    """
+    file = files("smemnb.measure.recorded") / SHIPPED
+    if not file.is_file():
+        raise SmemnbError(f"no recording is shipped ({SHIPPED}); on a GPU, {COMMAND} makes one")
+    return read_text(file.read_text(encoding="utf-8"))
+
+
+def machine() -> dict[str, Any]:
+    """GPU, driver, versions and the time, as a recording names them."""
+    found = provenance.origin(COMMAND, {}, "")
+    return {
+        "gpu": found.gpu.name,
+        "compute_capability": found.gpu.cc,
+        "driver": found.driver,
+        "cuda": found.cuda,
+        "versions": {**found.versions, "ncu": _ncu_version()},
+        "date": found.date,
+    }
+
+
+def _ncu_version() -> str:
+    tool = shutil.which("ncu")
+    if tool is None:
+        return "none"
+    said = subprocess.run([tool, "--version"], capture_output=True, text=True, check=False)
+    words = [line for line in said.stdout.splitlines() if line.startswith("Version")]
+    return words[0].removeprefix("Version ").strip() if words else "unknown"
+
+
+def _zip(folder: Path, file: Path) -> None:
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as kept:
+        for path in sorted(folder.rglob("*")):
+            if path.is_file() and path.suffix != ".ncu-rep":
+                kept.write(path, path.relative_to(folder))

@@ -1,10 +1,10 @@
 """Nsight Compute over a set of cases: a few processes for all of them, and what came of each.
 
-    work = profile(CASES, folder, seconds=170)
+    profile(CASES, folder, seconds=170)
 
 leaves in the folder, per batch, what ncu printed (`raw.csv`, `source.csv`), the journal of the
-launches and the machine code that ran; `collected` reads it back. A batch that fails is tried again
-without the table per instruction, then with fewer counters; what stays unread is named.
+launches and the machine code that ran; `collected` reads it back. The first few cases show whether
+the table per instruction and all counters can be had; what stays unread is named.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .counters import ESSENTIAL, METRICS
 from .launching import read_journal
 from .pages import Instruction, launches, listings
 
-BATCH = 45
+PROBE, BATCH = 3, 45
 FORBIDDEN = "ERR_NVGPUCTRPERM"
 WHERE_FORBIDDEN = (
     "the driver forbids counters to ordinary users. As root: run the command with sudo, or allow"
@@ -35,12 +35,19 @@ WHERE_MISSING = (
     "Nsight Compute's command `ncu` is not on the PATH. It comes with the CUDA toolkit, or alone"
     " from developer.nvidia.com/nsight-compute; conda has it as nsight-compute"
 )
-WAYS = (
-    ("--metrics", ",".join(METRICS.values()), "--section", "SourceCounters"),
-    ("--metrics", ",".join(METRICS.values())),
-    ("--metrics", ",".join(ESSENTIAL.values())),
+_ALL, _FEW = ",".join(METRICS.values()), ",".join(ESSENTIAL.values())
+_PER_INSTRUCTION = (
+    "inst_executed,thread_inst_executed_true,memory_l1_wavefronts_shared,"
+    "memory_l1_tag_requests_global,memory_l2_theoretical_sectors_global"
 )
-"""What ncu is asked for, the most first."""
+WAYS = (
+    ("--metrics", _ALL, "--section", "SourceCounters"),
+    ("--metrics", f"{_ALL},{_PER_INSTRUCTION}"),
+    ("--metrics", _ALL),
+    ("--metrics", _FEW),
+)
+"""What ncu is asked for, the most first; the first two give the table per instruction."""
+TABLES = 2
 
 
 @dataclass(frozen=True)
@@ -86,25 +93,27 @@ def profile(
     Raises:
         SmemnbError: ncu is missing or may not read counters, or the first batch gave nothing.
     """
-    tool, began, way = profiler(), time.monotonic(), 0
-    for first in range(0, len(cases), BATCH):
-        last = min(first + BATCH, len(cases))
-        left = seconds - (time.monotonic() - began)
-        if left < 10:
+    tool, began, way, first, size = profiler(), time.monotonic(), 0, 0, PROBE
+    while first < len(cases):
+        spent = time.monotonic() - began
+        if first:  # as many as there is time for, by those before
+            size = min(BATCH, int((seconds - spent) * first / spent * 0.8))
+        if size < 1 or spent > seconds:
             say(f"cases {first} to {len(cases) - 1}: not read, the time is over")
             return
-        into = folder / f"{first:03d}"
-        while True:
-            into.mkdir(parents=True, exist_ok=True)
-            said = _batch(tool, WAYS[way], launcher(first, last, into), into, left)
-            read = len(launches(_text(into / "raw.csv")))
-            left = seconds - (time.monotonic() - began)
-            say(f"cases {first} to {last - 1}: {read} read, {seconds - left:.0f} s {said}")
-            if read or way + 1 == len(WAYS) or left < 10:
-                break
+        last, into = min(first + size, len(cases)), folder / f"{first:03d}"
+        into.mkdir(parents=True, exist_ok=True)
+        said = _batch(tool, WAYS[way], launcher(first, last, into), into, seconds - spent)
+        read = len(launches(_text(into / "raw.csv")))
+        table = len(listings(_text(into / "source.csv")))
+        spent = time.monotonic() - began
+        say(f"cases {first} to {last - 1}: {read} read, {table} tables, {spent:.0f} s {said}")
+        if first or (read and (table or way >= TABLES)):
+            first = last
+        elif way + 1 < len(WAYS):  # the first few cases show what can be had
             way += 1
             shutil.rmtree(into)
-        if not read and first == 0:
+        elif not read:
             raise SmemnbError(f"ncu read no counters: {said or 'no output'}")
 
 
@@ -116,31 +125,33 @@ def _batch(
     Raises:
         SmemnbError: the driver forbids counters.
     """
-    report = into / "report.ncu-rep"
-    options = ["--force-overwrite", "-o", str(report), "--clock-control", "none", *way]
+    report = into / "report"
+    options = ["--force-overwrite", "-o", str(report), "--clock-control", "none"]
+    options += ["--cache-control", "none", *way]
     try:
-        done = subprocess.run(
-            [tool, *options, *launched],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=seconds,
-        )
+        done = _run([tool, *options, *launched], timeout=seconds)
     except subprocess.TimeoutExpired:
         return "stopped: the time is over"
     said = done.stdout + done.stderr
     (into / "ncu.log").write_text(said, encoding="utf-8")
     if FORBIDDEN in said:
         raise SmemnbError(f"ncu: {WHERE_FORBIDDEN}")
-    pages = {"raw": ["--print-units", "base"], "source": ["--print-source", "sass"]}
-    for page, more in pages.items():
-        if page == "source" and "--section" not in way:
-            continue
-        shown = [tool, "--import", str(report), "--csv", "--page", page, *more]
-        printed = subprocess.run(shown, capture_output=True, text=True, check=False)
-        (into / f"{page}.csv").write_text(printed.stdout, encoding="utf-8")
+    shown = [tool, "--import", f"{report}.ncu-rep", "--csv", "--page"]
+    raw = _run([*shown, "raw", "--print-units", "base"]).stdout
+    (into / "raw.csv").write_text(raw, encoding="utf-8")
+    if way in WAYS[:TABLES]:
+        source = _run([*shown, "source", "--print-source", "sass"]).stdout
+        if not listings(source):
+            source = _run([*shown, "source"]).stdout
+        (into / "source.csv").write_text(source, encoding="utf-8")
     wrong = [line for line in said.splitlines() if line.startswith("==ERROR==")]
     return wrong[0] if wrong else ""
+
+
+def _run(command: Sequence[str], timeout: float | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        command, capture_output=True, text=True, errors="replace", check=False, timeout=timeout
+    )
 
 
 def collected(folder: Path) -> tuple[dict[str, Read], dict[str, str]]:

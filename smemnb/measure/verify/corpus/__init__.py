@@ -1,11 +1,11 @@
 """The set of kernels that `smemnb verify` runs: `CASES`, by family.
 
-package    every rung of both ladders, whole and ragged
-strides    strides, widths of 1 to 16 bytes, parts of a warp
-shapes     blocks of two and three dimensions, edges, branches
-atomics    integers by address pattern, floats as retry loops
-vectors    accesses of 8 and 16 bytes, pairs of lanes; shuffles and votes
 tutorials  kernels in the manner of tutorials
+atomics    integers by address pattern, floats as retry loops
+package    every rung of both ladders, whole and ragged
+vectors    accesses of 8 and 16 bytes, pairs of lanes; shuffles and votes
+shapes     blocks of two and three dimensions, edges, branches
+strides    strides, widths of 1 to 16 bytes, parts of a warp
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from __future__ import annotations
 from . import atomics, package, shapes, strides, tutorials, vectors
 
 FAMILIES = {
-    "package": package.CASES,
-    "strides": strides.CASES,
-    "shapes": shapes.CASES,
-    "atomics": atomics.CASES,
-    "vectors": vectors.CASES,
     "tutorials": tutorials.CASES,
+    "atomics": atomics.CASES,
+    "package": package.CASES,
+    "vectors": vectors.CASES,
+    "shapes": shapes.CASES,
+    "strides": strides.CASES,
 }
 CASES = tuple(case for family in FAMILIES.values() for case in family)
 

@@ -9,20 +9,20 @@ from numba import cuda, float32
 
 from ...exercise import Budget, Case, Exercise, Wrong, cover, scattered
 
-TILE = 32
+EDGE = 32
 PITCH = 33  # cells from row to row of b's tile: odd, so that 32 rows begin in 32 banks
 WIDE = 34
-CELLS = TILE * PITCH
+CELLS = EDGE * PITCH
 
 
 @cuda.jit
 def by_rows_stub(out, a, b):
     """out = a @ b.T, whatever the shapes.  Blocks of n x n threads, one per cell of out."""
-    a_tile = cuda.shared.array((TILE, TILE), float32)
-    b_tile = cuda.shared.array((TILE, PITCH), float32)
+    a_tile = cuda.shared.array((EDGE, EDGE), float32)
+    b_tile = cuda.shared.array((EDGE, PITCH), float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     col, row = cuda.grid(2)
-    n = cuda.blockDim.x  # edge of a tile: TILE, or less
+    n = cuda.blockDim.x  # edge of a tile: EDGE, or less
     acc = float32(0)
     for k0 in range(0, a.shape[1], n):
         a_tile[ty, tx] = 0
@@ -42,11 +42,11 @@ def by_rows_stub(out, a, b):
 @cuda.jit
 def by_rows(out, a, b):
     """out = a @ b.T, whatever the shapes.  Blocks of n x n threads, one per cell of out."""
-    a_tile = cuda.shared.array((TILE, TILE), float32)
-    b_tile = cuda.shared.array((TILE, PITCH), float32)
+    a_tile = cuda.shared.array((EDGE, EDGE), float32)
+    b_tile = cuda.shared.array((EDGE, PITCH), float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     col, row = cuda.grid(2)
-    n = cuda.blockDim.x  # edge of a tile: TILE, or less
+    n = cuda.blockDim.x  # edge of a tile: EDGE, or less
     acc = float32(0)
     for k0 in range(0, a.shape[1], n):
         a_tile[ty, tx] = 0
@@ -91,49 +91,49 @@ def _by_rows(out, a, b, a_tile, b_tile, wait):
 @cuda.jit
 def by_rows_no_pad(out, a, b):
     """No pad: 32 rows of b's tile begin in one bank."""
-    a_tile = cuda.shared.array((TILE, TILE), float32)
-    _by_rows(out, a, b, a_tile, cuda.shared.array((TILE, TILE), float32), True)
+    a_tile = cuda.shared.array((EDGE, EDGE), float32)
+    _by_rows(out, a, b, a_tile, cuda.shared.array((EDGE, EDGE), float32), True)
 
 
 @cuda.jit
 def by_rows_pad_of_a(out, a, b):
     """The pad in the wrong tile: a's rows are read by all lanes at once."""
-    a_tile = cuda.shared.array((TILE, PITCH), float32)
-    _by_rows(out, a, b, a_tile, cuda.shared.array((TILE, TILE), float32), True)
+    a_tile = cuda.shared.array((EDGE, PITCH), float32)
+    _by_rows(out, a, b, a_tile, cuda.shared.array((EDGE, EDGE), float32), True)
 
 
 @cuda.jit
 def by_rows_pad_below(out, a, b):
     """The pad on the wrong axis: a row more, and rows as long as before."""
-    a_tile = cuda.shared.array((TILE, TILE), float32)
-    _by_rows(out, a, b, a_tile, cuda.shared.array((PITCH, TILE), float32), True)
+    a_tile = cuda.shared.array((EDGE, EDGE), float32)
+    _by_rows(out, a, b, a_tile, cuda.shared.array((PITCH, EDGE), float32), True)
 
 
 @cuda.jit
 def by_rows_even(out, a, b):
     """Two pad cells: the pitch stays even, two lanes meet in each bank."""
-    a_tile = cuda.shared.array((TILE, TILE), float32)
-    _by_rows(out, a, b, a_tile, cuda.shared.array((TILE, WIDE), float32), True)
+    a_tile = cuda.shared.array((EDGE, EDGE), float32)
+    _by_rows(out, a, b, a_tile, cuda.shared.array((EDGE, WIDE), float32), True)
 
 
 @cuda.jit
 def by_rows_both_padded(out, a, b):
     """A pad in both tiles, of which one has nothing to mend."""
-    a_tile = cuda.shared.array((TILE, PITCH), float32)
-    _by_rows(out, a, b, a_tile, cuda.shared.array((TILE, PITCH), float32), True)
+    a_tile = cuda.shared.array((EDGE, PITCH), float32)
+    _by_rows(out, a, b, a_tile, cuda.shared.array((EDGE, PITCH), float32), True)
 
 
 @cuda.jit
 def by_rows_no_second(out, a, b):
     """No barrier at the end of the loop."""
-    a_tile = cuda.shared.array((TILE, TILE), float32)
-    _by_rows(out, a, b, a_tile, cuda.shared.array((TILE, PITCH), float32), False)
+    a_tile = cuda.shared.array((EDGE, EDGE), float32)
+    _by_rows(out, a, b, a_tile, cuda.shared.array((EDGE, PITCH), float32), False)
 
 
 @cuda.jit(device=True)
 def _by_cells(out, a, b, b_row, b_col, per_row, per_col):
     """As `_by_rows` with a flat tile of b: from which cell b is loaded, and how it is read."""
-    a_tile = cuda.shared.array((TILE, TILE), float32)
+    a_tile = cuda.shared.array((EDGE, EDGE), float32)
     b_tile = cuda.shared.array(CELLS, float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     col, row = cuda.grid(2)
@@ -141,11 +141,11 @@ def _by_cells(out, a, b, b_row, b_col, per_row, per_col):
     acc = float32(0)
     for k0 in range(0, a.shape[1], n):
         a_tile[ty, tx] = 0
-        b_tile[ty * TILE + tx] = 0
+        b_tile[ty * EDGE + tx] = 0
         if row < a.shape[0] and k0 + tx < a.shape[1]:
             a_tile[ty, tx] = a[row, k0 + tx]
         if b_row < b.shape[0] and k0 + b_col < b.shape[1]:
-            b_tile[ty * TILE + tx] = b[b_row, k0 + b_col]
+            b_tile[ty * EDGE + tx] = b[b_row, k0 + b_col]
         cuda.syncthreads()
         for k in range(n):
             acc += a_tile[ty, k] * b_tile[tx * per_row + k * per_col]
@@ -158,20 +158,20 @@ def _by_cells(out, a, b, b_row, b_col, per_row, per_col):
 def by_rows_phantom(out, a, b):
     """The pad is declared, but the index leaves it out."""
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
-    _by_cells(out, a, b, cuda.blockIdx.x * cuda.blockDim.x + ty, tx, TILE, 1)
+    _by_cells(out, a, b, cuda.blockIdx.x * cuda.blockDim.x + ty, tx, EDGE, 1)
 
 
 @cuda.jit
 def by_rows_scattered(out, a, b):
     """Clean in shared memory, but the lanes of a warp load from 32 rows of b."""
-    _by_cells(out, a, b, cuda.grid(2)[0], cuda.threadIdx.y, 1, TILE)
+    _by_cells(out, a, b, cuda.grid(2)[0], cuda.threadIdx.y, 1, EDGE)
 
 
 @cuda.jit
 def by_rows_swapped(out, a, b):
     """The tile's indices as for a @ b: equal cells in b would hide it."""
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
-    _by_cells(out, a, b, cuda.blockIdx.x * cuda.blockDim.x + ty, tx, 1, TILE)
+    _by_cells(out, a, b, cuda.blockIdx.x * cuda.blockDim.x + ty, tx, 1, EDGE)
 
 
 def _factors(rows, depth, cols):

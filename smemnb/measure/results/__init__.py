@@ -5,6 +5,7 @@
     table       rows as text
     compare     two files, row by row
     panels      rows as what a chart shows
+    ladders     one shape as a chapter shows it: shipped, or measured here
 
 Read `model` first.
 """

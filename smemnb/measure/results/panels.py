@@ -10,7 +10,7 @@ from ...figures.bars import Bar, Panel
 from .model import Results, Row, rate, unit
 from .table import shape_words
 
-__all__ = ["panels", "source"]
+__all__ = ["ladder_panel", "panels", "source"]
 
 
 def panels(results: Results) -> tuple[Panel, ...]:
@@ -21,7 +21,7 @@ def panels(results: Results) -> tuple[Panel, ...]:
     """
     timed = [row for row in results.rows if row.ms is not None]
     cases = [list(rows) for _, rows in groupby(timed, key=lambda row: row.case)]
-    found = [_ladder(rows) for rows in cases if sum(row.role == "rung" for row in rows) > 1]
+    found = [ladder_panel(rows) for rows in cases if sum(row.role == "rung" for row in rows) > 1]
     for operation in dict.fromkeys(row.operation for row in timed):
         ours = [row for row in timed if row.operation == operation and row.role == "choice"]
         bars = tuple(_ratio(row) for row in ours if row.ratio is not None)
@@ -39,7 +39,8 @@ def source(results: Results) -> str:
     return f"measured ({results.gpu.name}, driver {results.driver}, {results.date[:10]})"
 
 
-def _ladder(rows: Sequence[Row]) -> Panel:
+def ladder_panel(rows: Sequence[Row]) -> Panel:
+    """The bars of one shape: rungs, choice and limit; libraries as lines."""
     first = rows[0]
     bars = tuple(_bar(row) for row in rows if row.role != "library")
     lines = tuple(

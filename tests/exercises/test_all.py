@@ -123,8 +123,8 @@ def test_hints(exercise):
 @each
 def test_names(exercise):
     """`exNN_<noun>` in the file or folder chNN of the chapter NN_<noun>; `out` comes first."""
-    number = exercise.chapter[:2]
-    assert re.fullmatch(r"\d\d_[a-z_]+", exercise.chapter)
+    number = exercise.chapter.split("_")[0]
+    assert re.fullmatch(r"\d\d[b-z]?_[a-z_]+", exercise.chapter)
     assert re.fullmatch(rf"ex{number}_[a-z_]+", exercise.name)
     home = rf".*\.chapters\.ch{exercise.chapter}(\.[a-z_]+)?"
     assert re.fullmatch(home, exercise.solution.py_func.__module__)

@@ -1,7 +1,8 @@
 """The rhythm of a chapter: sizes, head, closing, tags and pictures.
 
 Each rule is a generator of sentences; `style_problems` runs them all. CONTRIBUTING.md lists the
-rules for authors ("A chapter").
+rules for authors ("A chapter"). A checkpoint, whose title says so, is shorter and has nothing to
+try: its problems are what there is to do.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Iterator
 
 from nbformat import NotebookNode
 
-CELLS = (25, 45)
+CELLS, CHECKPOINT_CELLS = (25, 45), (12, 45)
 CODE_MEDIAN, CODE_MOST, KERNEL_MOST, LONG_CODE = 3, 8, 30, 10
 PROSE_MEDIAN, PROSE_MOST = 40, 90
 OUTPUT_LINES, SOURCE_LINES = 15, 40
@@ -29,6 +30,11 @@ def style_problems(book: NotebookNode) -> list[str]:
     """Every breach of the rules, with the number of its cell (from 0)."""
     rules = (_size, _head, _closing, _setup, _code, _rhythm, _prose, _words, _tags, _outputs)
     return [problem for rule in rules for problem in rule(book)]
+
+
+def is_checkpoint(book: NotebookNode) -> bool:
+    """Whether the title says that this is a checkpoint."""
+    return bool(book.cells) and book.cells[0].source.startswith("# Checkpoint")
 
 
 def defines_kernel(source: str) -> bool:
@@ -68,8 +74,9 @@ def _prose_cells(book: NotebookNode) -> list[tuple[int, NotebookNode]]:
 
 
 def _size(book: NotebookNode) -> Iterator[str]:
-    if not CELLS[0] <= len(book.cells) <= CELLS[1]:
-        yield f"{len(book.cells)} cells, wanted {CELLS[0]} to {CELLS[1]}"
+    least, most = CHECKPOINT_CELLS if is_checkpoint(book) else CELLS
+    if not least <= len(book.cells) <= most:
+        yield f"{len(book.cells)} cells, wanted {least} to {most}"
 
 
 def _head(book: NotebookNode) -> Iterator[str]:
@@ -89,6 +96,8 @@ def _head(book: NotebookNode) -> Iterator[str]:
 def _closing(book: NotebookNode) -> Iterator[str]:
     text = "\n".join(cell.source for _, cell in _prose_cells(book))
     order = [text.find(mark) for mark in ("## Try to break it", "## Now you can")]
+    if is_checkpoint(book):
+        order[0] = 0
     if -1 in order or order != sorted(order):
         yield 'the chapter does not end with "## Try to break it", then "## Now you can"'
         return

@@ -22,9 +22,12 @@ def test_chapter_form(path):
 
 
 def test_numbers_without_gap():
-    """There are chapters, numbered from 00 upwards."""
+    """There are chapters, numbered from 00 upwards; a letter follows a number that is there."""
     assert chapters() != []
-    assert [int(path.name[:2]) for path in chapters()] == list(range(len(chapters())))
+    plain = [int(path.name[:2]) for path in chapters() if path.name[2] == "_"]
+    between = {int(path.name[:2]) for path in chapters() if path.name[2] != "_"}
+    assert plain == list(range(len(plain)))
+    assert between <= set(plain)
 
 
 def test_made_up_chapter(tmp_path):
@@ -122,7 +125,10 @@ def test_each_problem_is_named(tmp_path, broken, said):
 
 
 def test_name_of_the_file(tmp_path):
-    """A chapter is called NN_noun.ipynb."""
-    assert stored(tmp_path, canonical(chapter()), "banks.ipynb") == [
-        "banks.ipynb is not named NN_noun.ipynb"
-    ]
+    """A chapter is called NN_noun.ipynb; with a letter it stands between two numbers."""
+    for name in ("banks.ipynb", "04a_banks.ipynb", "04_Banks.ipynb"):
+        assert stored(tmp_path, canonical(chapter()), name) == [
+            f"{name} is not named NN_noun.ipynb"
+        ]
+    for name in ("04_banks.ipynb", "04b_checkpoint.ipynb"):
+        assert stored(tmp_path, canonical(chapter()), name) == []

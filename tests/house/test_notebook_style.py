@@ -28,6 +28,19 @@ def test_prose_words():
     assert prose_words(text) == 4
 
 
+def test_a_checkpoint_is_shorter():
+    """Twelve cells will do, and nothing to try; the closing stays."""
+    book = chapter()
+    book.cells[0].source = book.cells[0].source.replace("# Banks", "# Checkpoint: banks")
+    del book.cells[4:18], book.cells[14]
+    assert len(book.cells) == 15
+    assert style_problems(book) == []
+    del book.cells[4:9]
+    assert style_problems(book) == ["10 cells, wanted 12 to 45"]
+    book.cells[-1].source = "## Bye"
+    assert [one for one in style_problems(book) if "does not end with" in one] != []
+
+
 def test_code_lines():
     """Blank lines are free."""
     assert code_lines("a\n\n\nb\n") == 2

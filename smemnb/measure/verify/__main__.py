@@ -26,6 +26,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     record = what.add_parser("record")
     record.add_argument("--out", type=Path, required=True)
     record.add_argument("--seconds", type=float, default=600.0)
+    record.add_argument("--raw-only", action="store_true", help="keep the zip, build it elsewhere")
     build = what.add_parser("build")
     build.add_argument("--raw", type=Path, required=True)
     build.add_argument("--out", type=Path, required=True)
@@ -44,7 +45,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run(options: argparse.Namespace) -> int:
     if options.what == "launch":
         from .corpus import CASES
-        from .launching import launch_all
+        from .ncu.launching import launch_all
 
         first, last = map(int, options.cases.split(":"))
         cubins = options.into / "cubins"
@@ -59,9 +60,11 @@ def _run(options: argparse.Namespace) -> int:
     from .recording import build, record
 
     if options.what == "build":
-        build(options.raw, options.out)
-    else:
-        record(options.out, seconds=options.seconds, say=_say)
+        build(options.raw, options.out, say=_say)
+        return 0
+    raw = record(options.out, seconds=options.seconds, say=_say)
+    if not options.raw_only:
+        build(raw, options.out, say=_say)
     return 0
 
 

@@ -3,17 +3,24 @@
     counts     what the source asks for: `trace` of the launch
     lines      the same by source line
 
-A line is (file name, line number); of a device function it is its own line.
+A line is (file name, line number) of the kernel: what a device function does counts for the line
+that calls it, as profilers show it, because Numba's inlined device functions have no line numbers
+of their own. Where several lines call one function, it counts for the first.
 """
 
 from __future__ import annotations
 
+import ast
+import inspect
+import textwrap
 from collections import defaultdict
 from pathlib import PurePath
+from types import FunctionType
+from typing import Any
 
 from ...tracing import AccessRow, Trace, trace
 from .case import Case
-from .counters import COUNTS
+from .ncu.counters import COUNTS
 
 Line = tuple[str, int]
 
@@ -37,14 +44,49 @@ def counts(found: Trace) -> dict[str, int]:
     return totals
 
 
-def lines(found: Trace) -> dict[Line, dict[str, int]]:
-    """The counts of each source line that touches memory; those that are 0 are left out."""
+def lines(found: Trace, kernel: Any) -> dict[Line, dict[str, int]]:
+    """The counts of each line of the kernel that touches memory."""
     totals: dict[Line, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+    calls = calling_lines(kernel)
     for row in found.lines:
         place = PurePath(found.files.get(row.function, "")).name, row.line
+        if row.function in calls:
+            place = min(calls[row.function])
         for name, value in _of(row).items():
             totals[place][name] += value
     return {place: dict(found) for place, found in totals.items()}
+
+
+def calling_lines(kernel: Any) -> dict[str, set[Line]]:
+    """Of each device function that a kernel reaches, by name, the kernel's lines that do."""
+    found: dict[str, set[Line]] = defaultdict(set)
+    function = kernel.py_func
+    file = PurePath(inspect.getfile(function)).name
+    source, first = inspect.getsourcelines(function)
+    around = names_around(function)
+    for node in ast.walk(ast.parse(textwrap.dedent("".join(source)))):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            for name in _reached(around.get(node.func.id), set()):
+                found[name].add((file, first + node.lineno - 1))
+    return dict(found)
+
+
+def names_around(function: FunctionType) -> dict[str, Any]:
+    """What a function sees: its globals, and what a factory gave it."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    return {**function.__globals__, **{name: cell.cell_contents for name, cell in cells}}
+
+
+def _reached(called: Any, known: set[str]) -> set[str]:
+    """Names of a device function and of those that it calls."""
+    function = getattr(called, "py_func", None)
+    if function is None or function.__name__ in known:
+        return known
+    known.add(function.__name__)
+    around = names_around(function)
+    for name in {*function.__code__.co_names, *function.__code__.co_freevars}:
+        _reached(around.get(name), known)
+    return known
 
 
 def _of(row: AccessRow) -> dict[str, int]:

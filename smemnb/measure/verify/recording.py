@@ -1,6 +1,6 @@
 """The recorded file: counters of every case on one GPU, with where and when they were read.
 
-    record(FILE)        on a GPU: profile the set, keep what ncu printed in FILE's zip, build FILE
+    record(FILE)        on a GPU: profile the set, keep what ncu printed in FILE's zip
     build(ZIP, FILE)    the file out of what was kept, on any machine
     load()              the file that is shipped, `recorded/h200_agreement.json`
 
@@ -23,13 +23,14 @@ from importlib.resources import files
 from pathlib import Path, PurePath
 from typing import Any
 
-from ...compiled.listing import listing
+from ...compiled.listing import Located, listing
 from ...errors import SmemnbError
 from ..bench import provenance
 from .case import Case
-from .counters import METRICS
-from .pages import Instruction
-from .profiling import Read, collected, profile
+from .machine_code import rows, totals
+from .ncu.counters import METRICS
+from .ncu.pages import Instruction
+from .ncu.profiling import Read, collected, profile
 
 SCHEMA = "smemnb.agreement/1"
 SHIPPED = "h200_agreement.json"
@@ -66,13 +67,15 @@ class Recorded:
     """One case: counters by the names of `METRICS`, and the table per line where it was read.
 
     `compiled` holds the counts that the as-compiled view of the trace predicts for the very machine
-    code that ran (`cubin` is its SHA-256); empty where it was not computed.
+    code that ran (`code` is the SHA-256 of its instructions as text); None where it was not
+    computed, for the reason that `stopped` gives.
     """
 
     counters: dict[str, int]
     lines: tuple[Measured, ...] = ()
-    cubin: str = ""
+    code: str = ""
     compiled: dict[str, int] | None = None
+    stopped: str = ""
 
 
 @dataclass(frozen=True)
@@ -86,24 +89,29 @@ class Recording:
 
 def record(
     out: Path, *, seconds: float = 600, say: Callable[[str], None] = lambda line: None
-) -> Recording:
-    """Profile the set on this machine's GPU and write the file, and a zip of what was read.
+) -> Path:
+    """Profile the set on this machine's GPU; the zip beside `out` that `build` makes the file of.
+
+    The zip is written after each batch, so that what was read is not lost.
 
     Raises:
         SmemnbError: ncu is missing or may not read counters.
     """
     from .corpus import CASES
 
-    out = Path(out)
+    raw = Path(out).with_suffix(".zip")
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         origin = {**machine(), "command": COMMAND}
         (work / "origin.json").write_text(json.dumps(origin), encoding="utf-8")
-        try:
-            profile(CASES, work, seconds=seconds, say=say)
-        finally:
-            _zip(work, out.with_suffix(".zip"))
-        return build(out.with_suffix(".zip"), out, say=say)
+
+        def keep(line: str) -> None:
+            _zip(work, raw)
+            say(line)
+
+        profile(CASES, work, seconds=seconds, say=keep)
+        _zip(work, raw)
+    return raw
 
 
 def build(raw: Path, out: Path, *, say: Callable[[str], None] = lambda line: None) -> Recording:
@@ -125,30 +133,39 @@ def build(raw: Path, out: Path, *, say: Callable[[str], None] = lambda line: Non
 def recorded(case: Case, read: Read) -> Recorded:
     """One case as it is kept; what needs a disassembler is left out where there is none."""
     elf = read.cubin.read_bytes() if read.cubin and read.cubin.is_file() else b""
-    places: Sequence[tuple[str, int]] = ()
-    if elf:
-        try:
-            places = [_place(one.places) for one in listing(elf)]
-        except SmemnbError:
-            places = ()
-    digest = hashlib.sha256(elf).hexdigest() if elf else ""
-    return Recorded(read.counters, summed(read.instructions, places), digest)
+    code: tuple[Located, ...] = ()
+    places: list[tuple[str, int]] = []
+    try:
+        code = listing(elf) if elf else ()
+        places = [_place(one.places) for one in code]
+        compiled = totals(rows(case, elf)) if elf else None
+        stopped = "" if elf else "the machine code was not kept"
+    except SmemnbError as error:
+        compiled, stopped = None, str(error)
+    return Recorded(
+        read.counters, summed(read.instructions, places), digest(code), compiled, stopped
+    )
+
+
+def digest(code: Sequence[Located]) -> str:
+    """SHA-256 of the instructions as text, which paths and names in a cubin do not change."""
+    return hashlib.sha256("\n".join(one.text for one in code).encode()).hexdigest()
 
 
 def summed(
     code: Iterable[Instruction], places: Sequence[tuple[str, int]] = ()
 ) -> tuple[Measured, ...]:
     """Instructions that touch shared or global memory, by line and name, in order of lines."""
-    totals: dict[tuple[str, int, str], list[int]] = {}
+    sums: dict[tuple[str, int, str], list[int]] = {}
     for one in code:
         name = _name(one.text)
         if name.split(".")[0] not in _MEMORY:
             continue
         file, line = places[one.number] if one.number < len(places) else ("", 0)
-        row = totals.setdefault((file, line, name), [0] * 6)
+        row = sums.setdefault((file, line, name), [0] * 6)
         counts = (1, one.executed, one.threads, one.wavefronts, one.requests, one.sectors)
         row[:] = [before + more for before, more in zip(row, counts, strict=True)]
-    return tuple(Measured(*key, *row) for key, row in sorted(totals.items()))
+    return tuple(Measured(*key, *row) for key, row in sorted(sums.items()))
 
 
 def _name(text: str) -> str:
@@ -160,24 +177,21 @@ def _name(text: str) -> str:
 
 
 def _place(places: Sequence[Any]) -> tuple[str, int]:
-    """The innermost line of an instruction."""
-    return (PurePath(places[0].file).name, places[0].line) if places else ("", 0)
+    """The kernel's line of an instruction."""
+    return (PurePath(places[-1].file).name, places[-1].line) if places else ("", 0)
 
 
 def text(found: Recording) -> str:
     """The file's text: a line per case."""
     head = {"schema": SCHEMA, **found.origin, "metrics": METRICS, "missing": found.missing}
-    rows = []
+    made = []
     for name, one in found.cases.items():
-        kept: dict[str, Any] = {"counters": one.counters, "cubin": one.cubin}
-        kept["lines"] = [list(asdict(row).values()) for row in one.lines]
-        if one.compiled is not None:
-            kept["compiled"] = one.compiled
-        rows.append(f"  {json.dumps(name)}: {json.dumps(kept)}")
+        kept = {**asdict(one), "lines": [list(asdict(row).values()) for row in one.lines]}
+        made.append(f"  {json.dumps(name)}: {json.dumps(kept)}")
     return (
         json.dumps(head, indent=1).removesuffix("\n}")
         + ',\n "cases": {\n'
-        + ",\n".join(rows)
+        + ",\n".join(made)
         + "\n }\n}\n"
     )
 
@@ -193,12 +207,7 @@ def read_text(stored: str) -> Recording:
         if whole.pop("schema") != SCHEMA:
             raise ValueError
         cases = {
-            name: Recorded(
-                one["counters"],
-                tuple(Measured(*row) for row in one["lines"]),
-                one["cubin"],
-                one.get("compiled"),
-            )
+            name: Recorded(**{**one, "lines": tuple(Measured(*row) for row in one["lines"])})
             for name, one in whole.pop("cases").items()
         }
         return Recording(whole, cases, whole.pop("missing"))

@@ -23,6 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     recording = what.add_parser("record")
     recording.add_argument("--out", type=Path, required=True)
     recording.add_argument("--seconds", type=float, default=120.0)
+    recording.add_argument("--raw-only", action="store_true", help="keep the zip alone")
     building = what.add_parser("build")
     building.add_argument("--raw", type=Path, required=True)
     building.add_argument("--out", type=Path, required=True)
@@ -36,8 +37,10 @@ def main(argv: Sequence[str] | None = None) -> int:
             return int(launch(part, parts, options.into) > 0)
         if options.what == "build":
             build(options.raw, options.out, say=_say)
-        else:
-            record(options.out, seconds=options.seconds, say=_say)
+            return 0
+        raw = record(options.out, seconds=options.seconds, say=_say)
+        if not options.raw_only:
+            build(raw, options.out, say=_say)
     except SmemnbError as error:
         print(error, file=sys.stderr)
         return 1

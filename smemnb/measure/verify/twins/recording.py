@@ -29,7 +29,7 @@ from ....compiled.listing import Located, listing
 from ....errors import SmemnbError
 from ...hazards import Report, Spot, reports
 from ..case import Case
-from ..launching import launch_all, read_journal
+from ..ncu.launching import launch_all, read_journal
 from .source import Twin, barriers, twins
 from .verdicts import Pair, pair_of
 
@@ -94,8 +94,8 @@ def launch(part: int, parts: int, into: Path) -> int:
 
 def record(
     out: Path, *, seconds: float = 120, say: Callable[[str], None] = lambda line: None
-) -> Verdicts:
-    """Run all twins under racecheck and write the file, and a zip of what the tool wrote.
+) -> Path:
+    """Run all twins under racecheck; the zip beside `out` that `build` makes the file of.
 
     Raises:
         SmemnbError: compute-sanitizer is missing.
@@ -120,7 +120,7 @@ def record(
         with zipfile.ZipFile(raw, "w", zipfile.ZIP_DEFLATED) as kept:
             for path in sorted(path for path in work.rglob("*") if path.is_file()):
                 kept.write(path, path.relative_to(work))
-    return build(raw, out, say=say)
+    return raw
 
 
 def _part(tool: str, part: int, parts: int, into: Path, seconds: float) -> str:

@@ -17,6 +17,7 @@ from types import FunctionType
 from typing import Any
 
 from ..case import Case
+from ..predicted import names_around
 
 BARRIER = "cuda.syncthreads()"
 _LEAVES = (ast.Return, ast.Break, ast.Continue)
@@ -74,7 +75,7 @@ def barriers(function: FunctionType) -> int:
 def _owners(function: FunctionType) -> list[tuple[str, ast.FunctionDef]]:
     """The kernel ("") and the device functions it names, those with a barrier in their source."""
     found = [("", _tree(function))]
-    around = _around(function)
+    around = names_around(function)
     for name in sorted({*function.__code__.co_names, *function.__code__.co_freevars}):
         part = getattr(around.get(name), "py_func", None)
         if part is not None:
@@ -142,11 +143,11 @@ def _built(
     function = kernel.py_func
     if not owner:
         changed.name = name
-        made, file = _written(changed, _around(function), folder / f"{name}.py")
+        made, file = _written(changed, names_around(function), folder / f"{name}.py")
         return type(kernel)(made, {**kernel.targetoptions, "lineinfo": True}), file
-    device = _around(function)[owner]
-    part, file = _written(changed, _around(device.py_func), folder / f"{name}_{owner}.py")
-    around = {**_around(function), owner: type(device)(part, dict(device.targetoptions))}
+    device = names_around(function)[owner]
+    part, file = _written(changed, names_around(device.py_func), folder / f"{name}_{owner}.py")
+    around = {**names_around(function), owner: type(device)(part, dict(device.targetoptions))}
     tree = _tree(function)
     tree.name = name
     made, _ = _written(tree, around, folder / f"{name}.py")
@@ -163,9 +164,3 @@ def _written(
     exec(compile(text, str(file), "exec"), names)
     made: FunctionType = names[tree.name]
     return made, file
-
-
-def _around(function: FunctionType) -> dict[str, Any]:
-    """What a function sees: its globals, and what a factory gave it."""
-    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    return {**function.__globals__, **{name: cell.cell_contents for name, cell in cells}}

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import PurePath
+from typing import Any
 
-from ....tracing import Finding, Trace
+from ....tracing import Trace
 from ...hazards import Report
+from ..predicted import calling_lines
 
 Place = tuple[str, int]
 Pair = tuple[Place, Place]
@@ -32,10 +34,9 @@ class Verdict:
     ours: tuple[tuple[Pair, str], ...]
 
 
-def verdict(found: Trace, racecheck: Iterable[Pair]) -> Verdict:
-    """Both sides of a twin's launch."""
-    mine = races(found)
-    other = set(racecheck)
+def verdict(found: Trace, racecheck: Iterable[Pair], kernel: Any) -> Verdict:
+    """Both sides of a twin's launch; `kernel` is the twin's."""
+    mine, other = races(found, kernel), set(racecheck)
     return Verdict(
         both=tuple(sorted(set(mine) & other)),
         theirs=tuple(sorted(other - set(mine))),
@@ -43,11 +44,19 @@ def verdict(found: Trace, racecheck: Iterable[Pair]) -> Verdict:
     )
 
 
-def races(found: Trace) -> dict[Pair, str]:
-    """Our races, by pair of lines: the most severe kind of each."""
+def races(found: Trace, kernel: Any) -> dict[Pair, str]:
+    """Our races, by pair of lines of the kernel: the most severe kind of each.
+
+    An access in a device function counts for every line of the kernel that comes to it.
+    """
+    calls = calling_lines(kernel)
     kinds: dict[Pair, str] = {}
     for race in found.races:  # the most severe first
-        kinds.setdefault(_pair(race, found), race.kind)
+        other = race.other_function or race.function, race.other_line or race.line
+        for one in _places((race.function, race.line), found, calls):
+            for two in _places(other, found, calls):
+                first, second = sorted((one, two))
+                kinds.setdefault((first, second), race.kind)
     return kinds
 
 
@@ -57,10 +66,7 @@ def pair_of(report: Report) -> Pair:
     return first, second
 
 
-def _pair(race: Finding, found: Trace) -> Pair:
-    there = (race.function, race.line)
-    other = (race.other_function or race.function, race.other_line or race.line)
-    first, second = sorted(
-        (PurePath(found.files.get(function, "")).name, line) for function, line in (there, other)
-    )
-    return first, second
+def _places(access: tuple[str, int], found: Trace, calls: dict[str, set[Place]]) -> Iterable[Place]:
+    """Where an access shows in the kernel: its own line, or the lines that call its function."""
+    function, line = access
+    return calls.get(function) or {(PurePath(found.files.get(function, "")).name, line)}

@@ -69,6 +69,9 @@ COUNTS = (
 )
 """What is compared: the model's counts of a launch, by these names."""
 
+ISSUED = frozenset(count for count in COUNTS if METRICS.get(count, "").startswith("smsp__inst"))
+"""Counts answered by executed instructions: those of warps with no lane switched on count too."""
+
 
 @dataclass(frozen=True)
 class Reading:

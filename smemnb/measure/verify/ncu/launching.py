@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .case import Case
+from ..case import Case
 
 __all__ = ["launch_all", "read_journal", "with_lines"]
 

@@ -17,8 +17,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ...errors import SmemnbError
-from .case import Case
+from ....errors import SmemnbError
+from ..case import Case
 from .counters import ESSENTIAL, METRICS
 from .launching import read_journal
 from .pages import Instruction, launches, listings

@@ -1,0 +1,147 @@
+"""The comparison: what a GPU counted beside what the source asks for and what its code asks for.
+
+Two views stand beside every counter. The source view is the plain trace: equal to the counter where
+the machine code has one instruction per access of the source. The as-compiled view is the machine
+code itself, run by `smemnb.compiled`: equal to the counter for every kernel. Nothing is rounded and
+nothing tolerated. Where the source view differs, the lines and what became of their accesses are
+told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from .case import Case
+from .ncu.counters import COUNTS, readings
+from .predicted import Line
+from .recording import Measured, Recorded
+
+_INSTRUCTIONS = {
+    ("shared", "load"): ("LDS",),
+    ("shared", "store"): ("STS",),
+    ("shared", "atomic"): ("ATOMS",),
+    ("global", "load"): ("LDG", "LD"),
+    ("global", "store"): ("STG", "ST"),
+    ("global", "atomic"): ("ATOMG", "ATOM", "RED", "REDG"),
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One count of a launch: its counter, what the GPU read, and the two views of the model.
+
+    `compiled` is None where the as-compiled view was not computed.
+    """
+
+    count: str
+    metric: str
+    measured: int
+    source: int
+    compiled: int | None = None
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A case: its counts, and what the compiler did where the source view differs.
+
+    Attributes:
+        name: of the case.
+        excluded: why shared memory is not compared, as in retry loops; "" if it is.
+        rows: the counts that were compared.
+        causes: a sentence per line whose accesses the machine code does not have one to one.
+    """
+
+    name: str
+    excluded: str
+    rows: tuple[Row, ...]
+    causes: tuple[str, ...] = ()
+
+    @property
+    def one_to_one(self) -> bool:
+        """Whether the machine code has one instruction per access, by what it is run to execute.
+
+        Without the as-compiled view, by what the GPU executed.
+        """
+        return all(
+            row.source == (row.measured if row.compiled is None else row.compiled)
+            for row in self.rows
+            if row.count.endswith("_requests")
+        )
+
+    @property
+    def source_differs(self) -> tuple[Row, ...]:
+        """The counts in which the source view is not the counter."""
+        return tuple(row for row in self.rows if row.source != row.measured)
+
+    @property
+    def compiled_differs(self) -> tuple[Row, ...]:
+        """The counts in which the as-compiled view is not the counter."""
+        return tuple(row for row in self.rows if row.compiled not in (None, row.measured))
+
+
+def compared(
+    case: Case,
+    found: Recorded,
+    source: Mapping[str, int],
+    lines: Mapping[Line, Mapping[str, int]] | None = None,
+) -> Compared:
+    """A recorded case beside the model's counts of today.
+
+    Args:
+        case: of the set.
+        found: what was read; its `compiled` is the as-compiled view.
+        source: counts of the source view, of the launch.
+        lines: the same per source line; with it causes are told.
+    """
+    answers = readings(found.counters, warps=case.warps)
+    rows = [
+        Row(
+            count,
+            answers[count].metric,
+            answers[count].value,
+            source[count],
+            None if found.compiled is None else found.compiled[count],
+        )
+        for count in COUNTS
+        if count in answers and not (case.retries and count.startswith("shared"))
+    ]
+    made = Compared(case.name, case.retries, tuple(rows))
+    if not made.source_differs or lines is None:
+        return made
+    return Compared(case.name, case.retries, tuple(rows), causes(lines, found.lines))
+
+
+def causes(
+    lines: Mapping[Line, Mapping[str, int]], measured: tuple[Measured, ...]
+) -> tuple[str, ...]:
+    """What became of the accesses of each line whose executed instructions are others.
+
+    >>> one = Measured("a.py", 5, "LDS.128", 2, 8, 256, 16, 0, 0)
+    >>> causes({("a.py", 5): {"shared_load_requests": 32}}, (one,))
+    ('a.py:5: 32 shared loads in the source, executed as 8 LDS.128: merged',)
+    """
+    said = []
+    for (file, line), wanted in sorted(lines.items()):
+        here = [row for row in measured if (row.file, row.line) == (file, line)]
+        for (space, kind), names in _INSTRUCTIONS.items():
+            asked = wanted.get(f"{space}_{kind}_requests", 0)
+            done = [row for row in here if row.name.split(".")[0] in names]
+            executed = sum(row.executed for row in done)
+            if asked == executed or not (asked or executed):
+                continue
+            parts = ", ".join(f"{row.executed:,} {row.name}" for row in done) or "nothing"
+            asked_for = f"{asked:,} {space} {kind}{'' if asked == 1 else 's'}"
+            why = _why(asked, executed, done)
+            said.append(f"{file}:{line}: {asked_for} in the source, executed as {parts}: {why}")
+    return tuple(said)
+
+
+def _why(asked: int, executed: int, done: list[Measured]) -> str:
+    """What the compiler or the hardware did, in a word or two."""
+    if executed < asked:
+        wide = any(part in ("64", "128") for row in done for part in row.name.split("."))
+        return "merged" if wide else "kept in registers or moved to another line"
+    if any(row.instructions > 1 for row in done):
+        return "split, or lanes of a warp came apart"
+    return "warps with no lane switched on, or lanes of a warp came apart"

@@ -104,10 +104,13 @@ def _paint(panels: Sequence[Panel], source: str, sheet: Sheet) -> None:
     for panel in panels:
         _paint_panel(panel, sheet, y)
         y += _height(panel)
-    legend = "thin line: quartiles"
-    if any(bar.mark is not None for panel in panels for bar in panel.bars):
-        legend += "; tick: bound"
-    sheet.write(LEFT, y + FOOT / 2 - 2, f"{source}; {legend}", size=10, colour=FAINT, align="left")
+    bars = [bar for panel in panels for bar in panel.bars]
+    said = [source]
+    if any(bar.low != bar.high for bar in bars):
+        said.append("thin line: quartiles")
+    if any(bar.mark is not None for bar in bars):
+        said.append("tick: bound")
+    sheet.write(LEFT, y + FOOT / 2 - 2, "; ".join(said), size=10, colour=FAINT, align="left")
 
 
 def _paint_panel(panel: Panel, sheet: Sheet, y: int) -> None:

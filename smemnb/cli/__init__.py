@@ -60,6 +60,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_progress(commands)
     _add_trace(commands)
     _add_bench(commands)
+    _add_tools(commands)
     return parser
 
 
@@ -139,6 +140,15 @@ def _add_bench(commands: Commands) -> None:
     parser.set_defaults(run=_bench, passes_on=True)
 
 
+def _add_tools(commands: Commands) -> None:
+    for name, said in (
+        ("verify", "the model's counts beside those of Nsight Compute"),
+        ("sanitize", "compute-sanitizer's findings beside ours, of one kernel"),
+    ):
+        parser = commands.add_parser(name, help=said, add_help=False)
+        parser.set_defaults(run=_tools, passes_on=True)
+
+
 def _lab(options: argparse.Namespace, rest: list[str]) -> int:
     from .lab import open_lab
 
@@ -192,3 +202,9 @@ def _bench(options: argparse.Namespace, rest: list[str]) -> int:
     from .bench import main as bench
 
     return bench(rest)
+
+
+def _tools(options: argparse.Namespace, rest: list[str]) -> int:
+    from . import verify
+
+    return int(getattr(verify, options.command)(rest))

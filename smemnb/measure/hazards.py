@@ -14,9 +14,25 @@ many threads are one `Report` with their number. The order of the two lines of a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import PurePath
+from itertools import zip_longest
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+
+from ..errors import SmemnbError
+from .sanitizer import TOOLS
+
+if TYPE_CHECKING:
+    from ..tracing import Finding, Trace
+
+Place = tuple[str, int]
+MISSING = (
+    "`compute-sanitizer` is not on the PATH; it comes with the CUDA toolkit, and from conda as"
+    " cuda-sanitizer-api"
+)
 
 _MARK = "========="
 _SPOT = re.compile(
@@ -111,3 +127,74 @@ def _severity(word: str) -> str:
 def _spot(found: re.Match[str]) -> Spot:
     file, line = found["file"] or "", int(found["line"] or 0)
     return Spot(found["kernel"], PurePath(file).name, line, int(found["offset"], 16))
+
+
+def found_by(command: Sequence[str], into: Path) -> dict[str, tuple[Report, ...]]:
+    """What each of the four tools reports of a program that launches kernels.
+
+    `into` is a folder for what the tools write: TOOL.log.
+
+    Raises:
+        SmemnbError: compute-sanitizer is missing, or the program failed by itself.
+    """
+    tool = shutil.which("compute-sanitizer")
+    if tool is None:
+        raise SmemnbError(MISSING)
+    found = {}
+    for name in TOOLS:
+        more = ["--racecheck-detect-level", "info"] if name == "racecheck" else []
+        done = subprocess.run(
+            [tool, "--tool", name, *more, *command], capture_output=True, text=True, check=False
+        )
+        said = done.stdout + done.stderr
+        (into / f"{name}.log").write_text(said, encoding="utf-8")
+        found[name] = reports(said)
+        if done.returncode and not found[name]:
+            last = (said.strip().splitlines() or ["no output"])[-1]
+            raise SmemnbError(f"under {name} the program failed by itself: {last}")
+    return found
+
+
+def table(
+    ours: Iterable[Trace], found: Mapping[str, tuple[Report, ...]], calls: Mapping[str, set[Place]]
+) -> str:
+    """Both sides, by lines of the kernel: what the tools report, and what we find.
+
+    Args:
+        ours: the traces of the launches.
+        found: reports by tool.
+        calls: the kernel's lines that reach each device function, as profilers show it.
+    """
+    rows: dict[tuple[int, int], tuple[list[str], list[str]]] = {}
+    for name, some in found.items():
+        for one in some:
+            number = f" ({one.count:,})" if one.count > 1 else ""
+            rows.setdefault(one.pair, ([], []))[0].append(f"{name}: {one.said}{number}")
+    for trace in ours:
+        for finding in trace.findings:
+            if finding.price:
+                continue
+            mine = rows.setdefault(_lines(finding, calls), ([], []))[1]
+            said = f"{finding.severity}, {finding.kind.replace('_', ' ')}"
+            if said not in mine:
+                mine.append(said)
+    if not rows:
+        return f"no finding: {', '.join(found)}, and none of ours"
+    lines = [f"{'lines':<12}{'compute-sanitizer':<44}smemnb"]
+    for (first, last), (theirs, mine) in sorted(rows.items()):
+        where = f"{first}" if first == last else f"{first}, {last}"
+        beside = zip_longest(theirs or ["nothing"], mine or ["nothing"], fillvalue="")
+        for their, my in beside:
+            lines.append(f"{where:<12}{their:<44}{my}".rstrip())
+            where = ""
+    return "\n".join(lines)
+
+
+def _lines(finding: Finding, calls: Mapping[str, set[Place]]) -> tuple[int, int]:
+    """The lines of a finding in the kernel: of a device function, the first that calls it."""
+    other = finding.other_function or finding.function, finding.other_line or finding.line
+    both = sorted(
+        min(line for _, line in calls[function]) if function in calls else line
+        for function, line in ((finding.function, finding.line), other)
+    )
+    return both[0], both[-1]

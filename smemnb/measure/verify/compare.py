@@ -9,12 +9,12 @@ told.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from .case import Case
 from .ncu.counters import COUNTS, readings
-from .predicted import Line
+from .predicted import Line, counts, lines, traced
 from .recording import Measured, Recorded
 
 _INSTRUCTIONS = {
@@ -80,11 +80,24 @@ class Compared:
         return tuple(row for row in self.rows if row.compiled not in (None, row.measured))
 
 
+def compare_all(
+    cases: Sequence[Case], found: Mapping[str, Recorded], *, told: bool = True
+) -> list[Compared]:
+    """Every case that was read beside the model's counts of today; `told` adds the causes."""
+    made = []
+    for case in cases:
+        if case.name in found:
+            trace = traced(case)
+            where = lines(trace, case.kernel) if told else None
+            made.append(compared(case, found[case.name], counts(trace), where))
+    return made
+
+
 def compared(
     case: Case,
     found: Recorded,
     source: Mapping[str, int],
-    lines: Mapping[Line, Mapping[str, int]] | None = None,
+    where: Mapping[Line, Mapping[str, int]] | None = None,
 ) -> Compared:
     """A recorded case beside the model's counts of today.
 
@@ -92,7 +105,7 @@ def compared(
         case: of the set.
         found: what was read; its `compiled` is the as-compiled view.
         source: counts of the source view, of the launch.
-        lines: the same per source line; with it causes are told.
+        where: the same per line of the kernel; with it causes are told.
     """
     answers = readings(found.counters, warps=case.warps)
     rows = [
@@ -101,19 +114,19 @@ def compared(
             answers[count].metric,
             answers[count].value,
             source[count],
-            None if found.compiled is None else found.compiled[count],
+            (found.compiled or {}).get(count),
         )
         for count in COUNTS
         if count in answers and not (case.retries and count.startswith("shared"))
     ]
     made = Compared(case.name, case.retries, tuple(rows))
-    if not made.source_differs or lines is None:
+    if not made.source_differs or where is None:
         return made
-    return Compared(case.name, case.retries, tuple(rows), causes(lines, found.lines))
+    return Compared(case.name, case.retries, tuple(rows), causes(where, found.lines))
 
 
 def causes(
-    lines: Mapping[Line, Mapping[str, int]], measured: tuple[Measured, ...]
+    where: Mapping[Line, Mapping[str, int]], measured: tuple[Measured, ...]
 ) -> tuple[str, ...]:
     """What became of the accesses of each line whose executed instructions are others.
 
@@ -122,7 +135,7 @@ def causes(
     ('a.py:5: 32 shared loads in the source, executed as 8 LDS.128: merged',)
     """
     said = []
-    for (file, line), wanted in sorted(lines.items()):
+    for (file, line), wanted in sorted(where.items()):
         here = [row for row in measured if (row.file, row.line) == (file, line)]
         for (space, kind), names in _INSTRUCTIONS.items():
             asked = wanted.get(f"{space}_{kind}_requests", 0)

@@ -1,92 +1,43 @@
-"""What the machine code of a case does to memory: the as-compiled view, named as the counters.
+"""The as-compiled view of a case, named as the counters that answer its counts.
 
-The code (the cubin that ran, or one compiled here) is run by `smemnb.compiled.warps`, instruction
-by instruction. Warps whose lanes are all switched off by a predicate execute an instruction that
-asks for nothing; they are told apart as `idle`.
+`trace(...).as_compiled(cc, elf)` runs machine code instruction by instruction: the code that ran on
+the GPU, where it was kept, or what is compiled here. Warps whose lanes are all switched off by a
+predicate execute an instruction that asks for nothing (`idle`); some counters count them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import PurePath
-from typing import Any
-
-from .case import Case, Extent
+from ...tracing import Trace
 from .ncu.counters import COUNTS, ISSUED
 
 
-@dataclass(frozen=True)
-class Row:
-    """One memory instruction in one memory, over a launch.
+def totals(trace: Trace, elf: bytes | None = None, cc: tuple[int, int] = (9, 0)) -> dict[str, int]:
+    """The counts of `COUNTS` as the machine code makes them; those not determined are absent.
 
-    Attributes:
-        file, line: of the kernel; of inlined code, the line that calls it.
-        number: its place in the machine code, from 0.
-        name: such as "LDS.128".
-        space, kind: "shared" or "global"; "load", "store" or "atomic".
-        executed: by how many warps with a lane switched on; `idle` by how many without.
-        cost: wavefronts of shared memory, sectors of global memory.
-    """
-
-    file: str
-    line: int
-    number: int
-    name: str
-    space: str
-    kind: str
-    executed: int
-    idle: int
-    cost: int
-
-
-def rows(case: Case, elf: bytes) -> tuple[Row, ...]:
-    """The memory instructions of a case's machine code, as its launch executes them.
+    Args:
+        trace: of the launch.
+        elf: the cubin that ran; None compiles the kernel for `cc`.
+        cc: compute capability.
 
     Raises:
-        SmemnbError: the code cannot be run here; the text says where and why.
+        SmemnbError: the compiler libraries are missing, or no count is determined; the text says
+            where and why.
     """
-    from ...compiled.warps.run import Launch, run
+    from ...errors import SmemnbError
 
-    args = case.arguments()
-    types = tuple(case.kernel.typeof_pyval(value) for value in args)
-    launch = Launch(elf, _three(case.grid), _three(case.block), case.shared_bytes, args, types)
-    return tuple(
-        _row(site, space, found)
-        for site in run(launch).sites
-        for space, found in site.counts.items()
-        if space in ("shared", "global")
-    )
-
-
-def totals(found: Sequence[Row]) -> dict[str, int]:
-    """The counts of `COUNTS` over the launch, as their counters count."""
+    view = trace.as_compiled(cc, elf)
+    if not view.lines and view.undetermined:
+        raise SmemnbError(view.undetermined[0])
     sums = dict.fromkeys(COUNTS, 0)
-    for row in found:
-        unit = "wavefronts" if row.space == "shared" else "sectors"
-        requests = f"{row.space}_{row.kind}_requests"
-        sums[requests] += row.executed + (row.idle if requests in ISSUED else 0)
-        sums[f"{row.space}_{row.kind}_{unit}"] += row.cost
-    return sums
-
-
-def _row(site: Any, space: str, found: dict[str, int]) -> Row:
-    places = site.located.places
-    file, line = (PurePath(places[-1].file).name, places[-1].line) if places else ("", 0)
-    kind = site.kind if site.kind in ("load", "store") else "atomic"
-    return Row(
-        file=file,
-        line=line,
-        number=site.located.address // 16,
-        name=site.located.name,
-        space=space,
-        kind=kind,
-        executed=found.get("executed", 0),
-        idle=found.get("idle", 0),
-        cost=found.get("wavefronts" if space == "shared" else "sectors", 0),
-    )
-
-
-def _three(extent: Extent) -> tuple[int, int, int]:
-    x, y, z = (*extent, 1, 1)[:3]
-    return x, y, z
+    unknown: set[str] = set()
+    for row in view.lines:
+        kind = row.kind if row.kind in ("load", "store") else "atomic"
+        requests = f"{row.space}_{kind}_requests"
+        if requests not in sums:  # local memory
+            continue
+        cost = requests.replace("requests", "wavefronts" if row.space == "shared" else "sectors")
+        sums[requests] += row.requests + (row.idle if requests in ISSUED else 0)
+        sums[cost] += row.wavefronts if row.space == "shared" else row.sectors
+        if row.unknown:
+            unknown |= {requests, cost}
+    return {count: value for count, value in sums.items() if count not in unknown}

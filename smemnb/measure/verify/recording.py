@@ -27,10 +27,11 @@ from ...compiled.listing import Located, listing
 from ...errors import SmemnbError
 from ..bench import provenance
 from .case import Case
-from .machine_code import rows, totals
+from .machine_code import totals
 from .ncu.counters import METRICS
 from .ncu.pages import Instruction
-from .ncu.profiling import Read, collected, profile
+from .ncu.profiling import Read, collected, command, profile
+from .predicted import traced
 
 SCHEMA = "smemnb.agreement/1"
 SHIPPED = "h200_agreement.json"
@@ -114,6 +115,28 @@ def record(
     return raw
 
 
+def live(
+    cases: Sequence[Case],
+    launcher: Callable[[int, int, Path], list[str]] = command,
+    *,
+    say: Callable[[str], None] = lambda line: None,
+) -> Recording:
+    """Profile these cases on this machine's GPU, and keep nothing.
+
+    `launcher` names the process that launches the cases from one number up to another, and writes
+    journal and machine code into a folder, as `launching.launch_all` does.
+
+    Raises:
+        SmemnbError: ncu is missing, may not read counters, or saw nothing.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        profile(cases, Path(folder), say=say, launcher=launcher)
+        read, missing = collected(Path(folder))
+        known = {case.name: case for case in cases}
+        made = {name: recorded(known[name], found) for name, found in read.items()}
+    return Recording({**machine(), "command": "smemnb verify"}, made, missing)
+
+
 def build(raw: Path, out: Path, *, say: Callable[[str], None] = lambda line: None) -> Recording:
     """Read what was kept and write the file."""
     from .corpus import CASES
@@ -138,7 +161,7 @@ def recorded(case: Case, read: Read) -> Recorded:
     try:
         code = listing(elf) if elf else ()
         places = [_place(one.places) for one in code]
-        compiled = totals(rows(case, elf)) if elf else None
+        compiled = totals(traced(case), elf) if elf else None
         stopped = "" if elf else "the machine code was not kept"
     except SmemnbError as error:
         compiled, stopped = None, str(error)

@@ -1,0 +1,80 @@
+"""The comparison as text: a table of the set, or all counts of one launch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from .compare import Compared
+
+__all__ = ["launch", "origin", "whole"]
+
+
+def origin(found: Mapping[str, Any]) -> str:
+    """Where and when counters were read, in a line."""
+    versions = found.get("versions", {})
+    named = [
+        f"{name} {versions[name]}" for name in ("ncu", "numba", "numba-cuda") if name in versions
+    ]
+    gpu = f"{found.get('gpu', 'unknown GPU')} (cc {found.get('compute_capability', '?')})"
+    when = str(found.get("date", ""))[:10]
+    return ", ".join([gpu, f"driver {found.get('driver', '?')}", *named, *([when] if when else [])])
+
+
+def whole(found: Sequence[Compared], missing: Mapping[str, str]) -> str:
+    """How many launches agree in each view, every difference with its cause, the counters.
+
+    A launch agrees in the as-compiled view if every count of its machine code equals its counter.
+    """
+    ran = [one for one in found if any(row.compiled is not None for row in one.rows)]
+    single = [one for one in found if one.one_to_one]
+    lines = [
+        f"{len(found)} launches, {sum(len(one.rows) for one in found):,} counts compared",
+        f"as compiled: {_equal(ran, 'compiled_differs')} of {len(ran)} launches equal the counters",
+        f"source, one instruction per access: {_equal(single, 'source_differs')} of {len(single)}",
+    ]
+    for one in found:
+        for row in one.compiled_differs:
+            lines.append(
+                f"  {one.name}: {row.count} {row.measured:,} measured, {row.compiled:,} as compiled"
+            )
+    changed = [one for one in found if one.source_differs]
+    if changed:
+        lines.append(f"{len(changed)} launches that the compiler changed:")
+    for one in changed:
+        rows = "; ".join(
+            f"{row.count} {row.measured:,} measured, {row.source:,} in the source"
+            for row in one.source_differs
+        )
+        lines += [f"  {one.name}: {rows}", *(f"    {cause}" for cause in one.causes)]
+    for one in found:
+        if one.excluded:
+            lines.append(f"not compared in shared memory: {one.name} ({one.excluded})")
+    lines += [f"not read: {name}: {why}" for name, why in missing.items()]
+    metrics = {row.count: row.metric for one in found for row in one.rows}
+    lines.append("counters of Nsight Compute:")
+    return "\n".join(lines + [f"  {count:<26} {metric}" for count, metric in metrics.items()])
+
+
+def launch(one: Compared) -> str:
+    """All counts of a launch: the counter, the source view and the as-compiled view."""
+    lines = [
+        one.name,
+        f"  {'count':<26}{'measured':>12}{'source':>12}{'as compiled':>13}  counter",
+    ]
+    for row in one.rows:
+        compiled = "-" if row.compiled is None else f"{row.compiled:,}"
+        mark = "" if row.measured == row.source else "  *"
+        lines.append(
+            f"  {row.count:<26}{row.measured:>12,}{row.source:>12,}{compiled:>13}"
+            f"  {row.metric}{mark}"
+        )
+    if one.excluded:
+        lines.append(f"  shared memory is not compared: {one.excluded}")
+    if one.source_differs:
+        lines.append("  * the source view differs:")
+    return "\n".join(lines + [f"    {cause}" for cause in one.causes])
+
+
+def _equal(found: Sequence[Compared], differs: str) -> int:
+    return sum(not getattr(one, differs) for one in found)

@@ -1,13 +1,13 @@
 """Roofline: how fast a launch may be for each byte it moves, and how fast it was.
 
 Across, operations per byte that goes through one part of the chip; up, operations per second; both
-by factors. The roof rises with that part's bytes per second until arithmetic allows no more, at the
-ridge. A point stands where a launch was measured, a thin line leads from it up to its roof.
+by factors. The line rises with that part's bytes per second until arithmetic allows no more, at the
+ridge. A point stands where a launch was measured, a stem leads from it to its bound, on the line.
 
 Which bytes are counted is the reader's choice and decides what the chart says: those of DRAM, or
 those that the pipe of shared memory moves. `rules.roofline` bounds a launch by all parts at once.
 
-**Limits**: one part at a time. A point above the roof says that its bytes were not counted where
+**Limits**: one part at a time. A point above the line says that its bytes were not counted where
 they moved, for instance that a cache served them.
 """
 
@@ -21,7 +21,7 @@ from functools import partial
 from .drawing import Drawing
 from .sheet import ACCENT, FAINT, GRID, INK, Sheet, painted
 
-__all__ = ["Point", "Roof", "roofline_chart"]
+__all__ = ["Point", "Roofline", "roofline_chart"]
 
 WIDTH, HEIGHT = 760, 430
 LEFT, RIGHT, TOP, BOTTOM = 62, 24, 44, 56
@@ -30,10 +30,10 @@ MOST_POINTS = 12
 
 
 @dataclass(frozen=True)
-class Roof:
+class Roofline:
     """What a part of a chip moves, in TB/s, and what its arithmetic does, in TFLOP/s.
 
-    >>> Roof("DRAM", 4.8, 66.9).allowed(4.0), Roof("DRAM", 4.8, 66.9).allowed(100.0)
+    >>> Roofline("DRAM", 4.8, 66.9).allowed(4.0), Roofline("DRAM", 4.8, 66.9).allowed(100.0)
     (19.2, 66.9)
     """
 
@@ -42,7 +42,7 @@ class Roof:
     tflops: float
 
     def allowed(self, flop_per_byte: float) -> float:
-        """TFLOP/s that the roof allows at most."""
+        """TFLOP/s that part and arithmetic allow: the bound."""
         return min(self.tflops, self.tb_per_s * flop_per_byte)
 
     @property
@@ -60,13 +60,13 @@ class Point:
     tflops: float
 
 
-def roofline_chart(roof: Roof, points: Sequence[Point], source: str) -> Drawing:
-    """Points under a roof as a drawing; `source` says where they were measured.
+def roofline_chart(line: Roofline, points: Sequence[Point], source: str) -> Drawing:
+    """Points and a roofline as a drawing; `source` says where they were measured.
 
     >>> naive = Point("matmul_naive", 0.25, 1.37)
-    >>> roofline_chart(Roof("DRAM", 4.8, 66.9), [naive], "measured (NVIDIA H200)")
-    roof: 4.8 TB/s of DRAM, 66.9 TFLOP/s from 13.9 FLOP/byte on
-                            FLOP/byte      roof   TFLOP/s  of roof
+    >>> roofline_chart(Roofline("DRAM", 4.8, 66.9), [naive], "measured (NVIDIA H200)")
+    roofline: 4.8 TB/s of DRAM, 66.9 TFLOP/s from 13.9 FLOP/byte on
+                            FLOP/byte     bound   TFLOP/s of bound
     matmul_naive                 0.25       1.2      1.37     1.14
     measured (NVIDIA H200)
 
@@ -79,21 +79,21 @@ def roofline_chart(roof: Roof, points: Sequence[Point], source: str) -> Drawing:
         if not (point.flop_per_byte > 0 and point.tflops > 0):
             raise ValueError(f"{point} has no place in a chart by factors: both must be above 0")
     alt = (
-        f"Roofline of {roof.part}: measured TFLOP/s over operations per byte for "
+        f"Roofline of {line.part}: measured TFLOP/s over operations per byte for "
         f"{', '.join(point.label for point in points)} ({source})."
     )
-    paint = partial(painted, WIDTH, HEIGHT, partial(_paint, roof, tuple(points), source))
-    return Drawing(_text(roof, points, source), alt, WIDTH, paint)
+    paint = partial(painted, WIDTH, HEIGHT, partial(_paint, line, tuple(points), source))
+    return Drawing(_text(line, points, source), alt, WIDTH, paint)
 
 
-def _text(roof: Roof, points: Sequence[Point], source: str) -> str:
+def _text(line: Roofline, points: Sequence[Point], source: str) -> str:
     rows = [
-        f"roof: {roof.tb_per_s:.3g} TB/s of {roof.part}, {roof.tflops:.3g} TFLOP/s from "
-        f"{roof.ridge:.3g} FLOP/byte on",
-        f"{'':22}{'FLOP/byte':>11}{'roof':>10}{'TFLOP/s':>10}{'of roof':>9}",
+        f"roofline: {line.tb_per_s:.3g} TB/s of {line.part}, {line.tflops:.3g} TFLOP/s from "
+        f"{line.ridge:.3g} FLOP/byte on",
+        f"{'':22}{'FLOP/byte':>11}{'bound':>10}{'TFLOP/s':>10}{'of bound':>9}",
     ]
     for point in points:
-        allowed = roof.allowed(point.flop_per_byte)
+        allowed = line.allowed(point.flop_per_byte)
         rows.append(
             f"{point.label:22}{point.flop_per_byte:>11.3g}{allowed:>10.3g}{point.tflops:>10.3g}"
             f"{point.tflops / allowed:>9.2f}"
@@ -119,10 +119,10 @@ class _Axes:
         return HEIGHT - BOTTOM - part * (HEIGHT - TOP - BOTTOM)
 
 
-def _axes(roof: Roof, points: Sequence[Point]) -> _Axes:
+def _axes(line: Roofline, points: Sequence[Point]) -> _Axes:
     """Room for the ridge and for every point."""
-    across = [roof.ridge, *(point.flop_per_byte for point in points)]
-    up = [roof.tflops, *(point.tflops for point in points)]
+    across = [line.ridge, *(point.flop_per_byte for point in points)]
+    up = [line.tflops, *(point.tflops for point in points)]
     return _Axes(
         _below(min(across), 2), 4 * _below(max(across), 2), _below(min(up), 2), 2 * max(up)
     )
@@ -137,22 +137,22 @@ def _below(value: float, step: int) -> float:
     return float(step) ** (math.ceil(math.log(value, step) - 0.05) - 1)
 
 
-def _paint(roof: Roof, points: tuple[Point, ...], source: str, sheet: Sheet) -> None:
-    axes = _axes(roof, points)
-    title = f"TFLOP/s under the roof of {roof.part}"
+def _paint(line: Roofline, points: tuple[Point, ...], source: str, sheet: Sheet) -> None:
+    axes = _axes(line, points)
+    title = f"TFLOP/s and the roofline of {line.part}"
     sheet.write(LEFT, 18, title, size=12, bold=True, align="left")
     _paint_grid(axes, sheet)
-    ridge = axes.x(roof.ridge), axes.y(roof.tflops)
-    start = axes.x(axes.left), axes.y(roof.allowed(axes.left))
-    if start[1] > HEIGHT - BOTTOM:  # the roof enters from below
-        start = axes.x(axes.low / roof.tb_per_s), axes.y(axes.low)
+    ridge = axes.x(line.ridge), axes.y(line.tflops)
+    start = axes.x(axes.left), axes.y(line.allowed(axes.left))
+    if start[1] > HEIGHT - BOTTOM:  # the line enters from below
+        start = axes.x(axes.low / line.tb_per_s), axes.y(axes.low)
     sheet.lines([(*start, *ridge), (*ridge, WIDTH - RIGHT, ridge[1])], colour=ACCENT, thick=2)
-    said = f"{roof.tflops:.3g} TFLOP/s"
+    said = f"{line.tflops:.3g} TFLOP/s"
     sheet.write(WIDTH - RIGHT, ridge[1] - 9, said, size=10, colour=ACCENT, align="right")
-    said = f"{roof.tb_per_s:.3g} TB/s"
+    said = f"{line.tb_per_s:.3g} TB/s"
     middle = (start[0] + ridge[0]) / 2, (start[1] + ridge[1]) / 2
     sheet.write(middle[0] - 10, middle[1] - 6, said, size=10, colour=ACCENT, align="right")
-    _paint_points(axes, roof, points, sheet)
+    _paint_points(axes, line, points, sheet)
     sheet.write(LEFT, HEIGHT - 12, source, size=10, colour=FAINT, align="left")
 
 
@@ -174,9 +174,9 @@ def _paint_grid(axes: _Axes, sheet: Sheet) -> None:
     sheet.write(LEFT - 6, TOP - 12, "TFLOP/s", size=9, colour=FAINT, align="right")
 
 
-def _paint_points(axes: _Axes, roof: Roof, points: Sequence[Point], sheet: Sheet) -> None:
+def _paint_points(axes: _Axes, line: Roofline, points: Sequence[Point], sheet: Sheet) -> None:
     marks = [(axes.x(p.flop_per_byte), axes.y(p.tflops)) for p in points]
-    ends = [axes.y(roof.allowed(p.flop_per_byte)) for p in points]
+    ends = [axes.y(line.allowed(p.flop_per_byte)) for p in points]
     taken = [
         (x - 6, min(y - 6, end), x + 6, max(y + 6, end))
         for (x, y), end in zip(marks, ends, strict=True)

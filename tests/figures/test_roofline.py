@@ -1,21 +1,21 @@
-"""The roofline chart: its numbers, its axes, and a picture with every point below its roof."""
+"""The roofline chart: its numbers, its axes, and a picture with every point at its place."""
 
 import io
 
 import pytest
 
-from smemnb.figures.roofline import RUNG, Point, Roof, _axes, _free, _meet, roofline_chart
+from smemnb.figures.roofline import RUNG, Point, Roofline, _axes, _free, _meet, roofline_chart
 
-ROOF = Roof("DRAM", 4.8, 66.9)
+LINE = Roofline("DRAM", 4.8, 66.9)
 POINTS = [Point("naive", 0.25, 1.37), Point("tiled", 4.0, 7.56), Point("wide", 64.0, 38.3)]
 
 
 def test_text_and_alt():
-    """Roof, intensity and share of the roof of each point, by hand: 4 x 4.8 = 19.2."""
-    drawing = roofline_chart(ROOF, POINTS, "measured (NVIDIA H200)")
+    """Roofline, intensity and share of the roof of each point, by hand: 4 x 4.8 = 19.2."""
+    drawing = roofline_chart(LINE, POINTS, "measured (NVIDIA H200)")
     assert repr(drawing).splitlines() == [
-        "roof: 4.8 TB/s of DRAM, 66.9 TFLOP/s from 13.9 FLOP/byte on",
-        "                        FLOP/byte      roof   TFLOP/s  of roof",
+        "roofline: 4.8 TB/s of DRAM, 66.9 TFLOP/s from 13.9 FLOP/byte on",
+        "                        FLOP/byte     bound   TFLOP/s of bound",
         "naive                        0.25       1.2      1.37     1.14",
         "tiled                           4      19.2      7.56     0.39",
         "wide                           64      66.9      38.3     0.57",
@@ -29,7 +29,7 @@ def test_text_and_alt():
 
 def test_axes_are_by_factors():
     """Twice as much is as far everywhere, and every point has room."""
-    axes = _axes(ROOF, POINTS)
+    axes = _axes(LINE, POINTS)
     assert axes.x(2) - axes.x(1) == pytest.approx(axes.x(64) - axes.x(32))
     assert axes.y(1) - axes.y(2) == pytest.approx(axes.y(16) - axes.y(32))
     assert axes.left < 0.25 and axes.right > 64 and axes.low < 1.37 and axes.high > 66.9
@@ -39,7 +39,7 @@ def test_picture_has_a_mark_per_point():
     """Three squares of 8 x 8 pixels, but for what their edges blend into; a small file."""
     from PIL import Image
 
-    png = roofline_chart(ROOF, POINTS, "here").png
+    png = roofline_chart(LINE, POINTS, "here").png
     seen = Image.open(io.BytesIO(png)).convert("RGB").tobytes()
     wanted = tuple(int(RUNG[i : i + 2], 16) for i in (1, 3, 5))
     dark = sum(tuple(seen[i : i + 3]) == wanted for i in range(0, len(seen), 3))
@@ -64,4 +64,4 @@ def test_labels_stand_apart():
 )
 def test_nothing_to_draw(points, said):
     with pytest.raises(ValueError, match=said):
-        roofline_chart(ROOF, points, "here")
+        roofline_chart(LINE, points, "here")

@@ -60,8 +60,10 @@ def ptx(kernel: Any, signature: Any, cc: CC = (9, 0)) -> str:
     return str(code)
 
 
-def cubin(kernel: Any, signature: Any, cc: CC = (9, 0)) -> bytes:
+def cubin(kernel: Any, signature: Any, cc: CC = (9, 0), *, lineinfo: bool = False) -> bytes:
     """Machine code (an ELF file) of a kernel, as it would run on a GPU of `cc`.
+
+    `lineinfo` adds line numbers where the kernel's own options leave them out.
 
     Raises:
         SmemnbError: the compiler libraries, or numba-cuda with nvJitLink, are not installed.
@@ -71,6 +73,8 @@ def cubin(kernel: Any, signature: Any, cc: CC = (9, 0)) -> bytes:
     from numba.cuda.cudadrv import driver
 
     function, options = _parts(kernel, ("debug", "lineinfo", "fastmath", "launch_bounds"))
+    if lineinfo:
+        options["lineinfo"] = True
     all_options = getattr(kernel, "targetoptions", None) or {}
     arch = (*cc, "a") if cc >= (9, 0) else cc
     with _compiling_for(cc):

@@ -17,6 +17,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from ..errors import SmemnbError
+from .as_compiled import AsCompiled, Relaunch, needs
 from .findings import Finding
 from .model import AccessRow, GlobalTotals, LaunchInfo, SharedTotals, WorstRequest
 from .report.bank_map import BankMap
@@ -35,6 +36,7 @@ class Trace:
     column; `findings` are sorted by severity, line and other line. `files` are the source files of
     the functions, for tools that point into them; they are no part of the report and of equality.
     `limits` says what was not examined, because a launch had too much of it; nearly always empty.
+    `relaunch` holds the arguments as they were, for `as_compiled`.
     """
 
     launch: LaunchInfo
@@ -42,6 +44,21 @@ class Trace:
     findings: tuple[Finding, ...] = ()
     files: Mapping[str, str] = field(default_factory=dict, compare=False)
     limits: tuple[str, ...] = ()
+    relaunch: Relaunch | None = field(default=None, compare=False)
+
+    def as_compiled(self, cc: tuple[int, int] = (9, 0), elf: bytes | None = None) -> AsCompiled:
+        """The same launch as the machine code for `cc` makes it, without a GPU.
+
+        Args:
+            cc: compute capability to compile for, from 7.0 to 9.0.
+            elf: a cubin to take in place of compiling, such as one that ran on a GPU.
+
+        Raises:
+            SmemnbError: the compiler libraries are not installed, or the launch was not kept (a
+                trace from JSON, arguments of more than 256 MB).
+        """
+        again = needs(self.relaunch, self.launch.kernel)
+        return again.as_compiled(cc, self.launch, self, elf)
 
     def line(self, number: int, function: str | None = None) -> tuple[AccessRow, ...]:
         """Rows of one source line; `function` tells apart lines of different files or cells."""

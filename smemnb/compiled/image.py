@@ -1,0 +1,98 @@
+"""What a cubin says of its kernel besides the code: parameters, stack, constants, symbols."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from ..errors import SmemnbError
+from .usage import _headers, _sections
+
+_PARAMETER, _PARAMETERS_AT, _FRAME, _LEAST_STACK = 0x17, 0x0A, 0x11, 0x12
+_RESERVED_BYTES = 1024
+_DEEP = 1 << 16
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of a kernel: where it lies among them, and its bytes."""
+
+    offset: int
+    size: int
+
+
+@dataclass(frozen=True)
+class Image:
+    """A kernel's needs beside its instructions.
+
+    Attributes:
+        name: of the kernel, as the linker knows it.
+        parameters: in order; arrays have several.
+        parameters_at: where they begin in constant bank 0.
+        stack_bytes: of a thread.
+        shared_bytes: static ones of a block, with what the system reserves in front of them.
+        shared_from: first byte of the block's own.
+        constants: bytes of the constant banks that the compiler filled, by number.
+    """
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    parameters_at: int
+    stack_bytes: int
+    shared_bytes: int
+    shared_from: int
+    constants: dict[int, bytes]
+
+
+def read_image(elf: bytes) -> Image:
+    """What the one kernel of a cubin needs.
+
+    Raises:
+        SmemnbError: the cubin holds more than one function, or global variables.
+    """
+    headers = {name: (kind, size) for name, kind, _, size in _headers(elf)}
+    sections = dict(_sections(elf))
+    code = [name for name in sections if name.startswith(".text.")]
+    if len(code) != 1:
+        raise SmemnbError(f"the machine code holds {len(code)} functions, not one kernel")
+    name = code[0].removeprefix(".text.")
+    odd = [n for n in sections if n.startswith((".nv.global", ".nv.constant4", ".nv.constant2"))]
+    if odd:
+        raise SmemnbError(f"the kernel uses global variables ({', '.join(odd)})")
+    parameters: list[tuple[int, Parameter]] = []
+    start = 0
+    for attribute, value in _attributes(sections.get(f".nv.info.{name}", b"")):
+        if attribute == _PARAMETER:
+            ordinal, offset, packed = struct.unpack_from("<HHI", value, 4)
+            parameters.append((ordinal, Parameter(offset, packed >> 18)))
+        elif attribute == _PARAMETERS_AT:
+            start = struct.unpack_from("<H", value, 4)[0]
+    stack = [
+        struct.unpack_from("<I", value, 4)[0]
+        for attribute, value in _attributes(sections.get(".nv.info", b""))
+        if attribute in (_FRAME, _LEAST_STACK)
+    ]
+    reserved = _RESERVED_BYTES if ".nv.shared.reserved.0" in headers else 0
+    named = [one for one in (".nv.constant3", f".nv.constant3.{name}") if one in sections]
+    constants = {3: sections[named[-1]]} if named else {}
+    return Image(
+        name,
+        tuple(one for _, one in sorted(parameters, key=lambda pair: pair[0])),
+        start,
+        min(max(stack, default=0), _DEEP),  # a recursion asks for all there is
+        max(headers.get(f".nv.shared.{name}", (0, 0))[1], reserved),
+        reserved,
+        constants,
+    )
+
+
+def _attributes(info: bytes) -> Iterator[tuple[int, bytes]]:
+    """Every attribute with its bytes."""
+    at = 0
+    while at + 4 <= len(info):
+        form, attribute, length = struct.unpack_from("<BBH", info, at)
+        at += 4
+        if form == 4:
+            yield attribute, info[at : at + length]
+            at += length

@@ -1,0 +1,17 @@
+"""What machine instructions do, by family: each module puts makers of steps into the tables.
+
+To import this package fills the tables of `meaning` and `control`.
+"""
+
+from . import accesses, atomics, bits, control, conversions, exchange, floats, integers
+
+__all__ = [
+    "accesses",
+    "atomics",
+    "bits",
+    "control",
+    "conversions",
+    "exchange",
+    "floats",
+    "integers",
+]

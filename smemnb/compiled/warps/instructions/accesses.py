@@ -1,0 +1,166 @@
+"""Loads and stores: addresses, widths, and what is counted of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..meaning import Bench, Instruction, Step, means
+from ..memory import BadAddress, space_of
+from ..operands import ZERO, Array, Operand, Reader, Unknown
+from ..state import Group
+
+U32, U64 = np.uint32, np.uint64
+SPACES = {"S": "shared", "G": "global", "L": "local", "": "generic"}
+_TERM = re.compile(r"^(U?R)(\d+|Z)(?:\.(64|U32|X4|X8|X16))?$")
+_IGNORED = {"E", "CONSTANT", "STRONG", "SYS", "GPU", "CTA", "WEAK", "EF", "EL", "LU", "EU", "NA"}
+_IGNORED |= {"LTC128B", "LTC64B", "LTC256B", "PRIVATE", "SM", "VM"}
+_NARROW = {"U8": np.uint8, "S8": np.int8, "U16": np.uint16, "S16": np.int16}
+
+
+def address_reader(one: Operand, bench: Bench, long: bool) -> Reader:
+    """The byte address of each lane, int64; `long` ones have 64 bits."""
+    terms: list[Callable[[Group], Array]] = []
+    constant = 0
+    for text in one.index.split("+"):
+        found = _TERM.match(text.strip())
+        if found is None:
+            constant += _offset(text, one)
+            continue
+        terms.append(_term(found[1], found[2], found[3] or "", bench, long and len(terms) == 0))
+    offset = np.array([[constant]], np.int64)
+    cut = -1 if long else 0xFFFFFFFF
+
+    def read(group: Group) -> Array:
+        total = offset
+        for term in terms:
+            total = total + term(group)
+        return np.broadcast_to(total & cut, group.mask.shape)
+
+    return read
+
+
+def _offset(text: str, one: Operand) -> int:
+    try:
+        return int(text, 16)
+    except ValueError:
+        raise Unknown(f"address {one.text}") from None
+
+
+def _term(kind: str, number: str, form: str, bench: Bench, long: bool) -> Callable[..., Array]:
+    part = Operand(kind, ZERO if number == "Z" else int(number), text=f"{kind}{number}")
+    if form == "64" or (long and form == ""):
+        pair = bench.read.double_word(part)
+        return lambda group: pair(group).view(np.int64)
+    word = bench.read.word(part)
+    scale = np.int64(int(form[1:]) if form.startswith("X") else 1)
+    return lambda group: word(group).astype(np.int64) * scale
+
+
+def width_of(one: Instruction, known: set[str]) -> tuple[int, Any]:
+    """Bytes per lane, and the type of an access of less than 4 bytes.
+
+    Raises:
+        Unknown: a modifier that is none of a memory instruction's.
+    """
+    given = one.only({*_IGNORED, *_NARROW, "32", "64", "128", "U", *known})
+    narrow = next((_NARROW[name] for name in given if name in _NARROW), None)
+    if narrow is not None:
+        return np.dtype(narrow).itemsize, narrow
+    return (16 if "128" in given else 8 if "64" in given else 4), None
+
+
+@means("LDS", "LDG", "LDL", "LD")
+def load(one: Instruction, bench: Bench) -> Step:
+    """Registers from memory."""
+    named = SPACES[one.name[2:]]
+    width, narrow = width_of(one, set())
+    out, at = one.operands[0], one.operands[1]
+    if len(one.operands) != 2 or at.kind != "memory":
+        raise Unknown(f"form of {one.name}")
+    address = address_reader(at, bench, named in ("global", "generic"))
+    writers = [_register(bench, out, place) for place in range(max(1, width // 4))]
+    memory, tally = bench.tools["memory"], bench.tools["tally"]
+    counted = tally.site(one.located, "load", width)
+
+    def step(group: Group) -> None:
+        where, space = address(group), named
+        if space == "generic":
+            space, where = space_of(group, where)
+        counted.add(group, space, where)
+        _aligned(group, where, width)
+        if narrow is not None:
+            flat, place = memory.cells(space, group, where, narrow)
+            writers[0](group, flat.take(place).astype(np.int32).view(U32))
+            return
+        flat, place = memory.cells(space, group, where, U32)
+        values = [flat.take(place + number) for number in range(len(writers))]
+        for write, value in zip(writers, values, strict=True):
+            write(group, value)
+
+    return step
+
+
+def _aligned(group: Group, where: Array, width: int) -> None:
+    if width > 4 and (where[group.mask] & (width - 1)).any():
+        raise BadAddress(f"address that is no multiple of {width}")
+
+
+def _register(bench: Bench, first: Operand, place: int) -> Any:
+    if first.number == ZERO:
+        return bench.write.word(first)
+    return bench.write.word(Operand("R", first.number + place, text=first.text))
+
+
+@means("STS", "STG", "STL", "ST")
+def store(one: Instruction, bench: Bench) -> Step:
+    """Memory from registers."""
+    named = SPACES[one.name[2:]]
+    width, narrow = width_of(one, set())
+    at, value = one.operands
+    if at.kind != "memory":
+        raise Unknown(f"form of {one.name}")
+    address = address_reader(at, bench, named in ("global", "generic"))
+    readers = [_source(bench, value, place) for place in range(max(1, width // 4))]
+    memory, tally = bench.tools["memory"], bench.tools["tally"]
+    counted = tally.site(one.located, "store", width)
+    kind = U32 if narrow is None else np.dtype(f"u{width}").type
+
+    def step(group: Group) -> None:
+        where, space = address(group), named
+        if space == "generic":
+            space, where = space_of(group, where)
+        counted.add(group, space, where)
+        _aligned(group, where, width)
+        flat, place = memory.cells(space, group, where, kind)
+        lanes = group.mask
+        for number, read in enumerate(readers):
+            words = np.broadcast_to(read(group), lanes.shape)
+            flat[place[lanes] + number] = words[lanes].astype(kind)
+
+    return step
+
+
+def _source(bench: Bench, first: Operand, place: int) -> Reader:
+    if first.number == ZERO or first.kind != "R":
+        return bench.read.integer(first)
+    return bench.read.integer(Operand("R", first.number + place, text=first.text))
+
+
+@means("LDC", "ULDC")
+def load_constant(one: Instruction, bench: Bench) -> Step:
+    """Registers from constant memory."""
+    given = one.only({"64", *_NARROW})
+    out, at = one.operands
+    if "64" in given:
+        write64, read64 = bench.write.pair(out), bench.state.constant(at, 8)
+        return lambda group: write64(group, read64(group))
+    narrow = next((_NARROW[name] for name in given if name in _NARROW), None)
+    write = bench.write.word(out)
+    read = bench.state.constant(at, 4 if narrow is None else np.dtype(narrow).itemsize)
+    if narrow is None:
+        return lambda group: write(group, read(group))
+    return lambda group: write(group, read(group).view(narrow).astype(np.int32).view(U32))

@@ -1,0 +1,314 @@
+"""A launch as its machine code makes it: the same table, counted instruction by instruction.
+
+`trace(kernel)[grid, block](*args).as_compiled(cc=(9, 0))` compiles the kernel for the types of that
+launch and runs the machine code (`smemnb.compiled.warps`) with the arguments as they were before
+it. What the compiler merged, dropped, forwarded, unrolled or split is counted as it is executed,
+so the totals are those of a GPU's counters for this machine code:
+
+- `requests` are warp instructions with an active lane, one per instruction and warp;
+- `idle` are those whose predicate was off in all lanes, which move nothing;
+- `wavefronts` of shared memory and `sectors` of global memory follow the rules of `smemnb.rules`.
+
+`counters` names the totals as the trace does, kind by kind; None stands for what is not determined,
+and `undetermined` says at which line and why. Needs NVIDIA's compiler libraries, no GPU.
+
+**Limits**: machine code differs between versions of the compiler; what was compiled here is what
+is counted. Results that depend on which thread comes first (atomics whose value is used, races)
+are one possibility of several.
+"""
+
+from __future__ import annotations
+
+import json
+import linecache
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..errors import SmemnbError
+from .model import LaunchInfo
+
+if TYPE_CHECKING:
+    from ..compiled.lines import Build
+    from ..compiled.warps.arguments import Snapshot
+    from ..compiled.warps.tally import Site
+    from .trace import Trace
+
+CC = tuple[int, int]
+Array = np.ndarray[Any, np.dtype[Any]]
+SCHEMA = "smemnb.as_compiled/1"
+KEPT_BYTES = 1 << 28
+"""Most bytes of arguments that a trace keeps a copy of, for `as_compiled`."""
+
+KINDS = {"load": "load", "store": "store", "reduction": "reduction"}
+"""Kind of an instruction -> its name in `counters`; all that is none of these is an atomic."""
+
+
+@dataclass(frozen=True)
+class MachineRow:
+    """One memory instruction of the machine code, with its counts over the launch.
+
+    Attributes:
+        line: the kernel's source line it came from, 0 where the compiler did not say.
+        function: where the innermost line stands, "" for the kernel itself.
+        source: the text of the line.
+        address: of the instruction, bytes from the kernel's first.
+        instruction: its name with modifiers, such as "LDS.128".
+        kind: "load", "store", "atomic_add", "atomic_increment", "atomic_cas", "atomic_retry", or
+            "reduction" (an atomic of global memory that returns nothing).
+        space: "shared", "global" or "local".
+        width: bytes per lane.
+        requests: executions with at least one active lane, counted per warp.
+        idle: executions with none.
+        lanes: active lanes of all executions.
+        wavefronts, ideal, ways: of shared memory, as in `AccessRow`; 0 elsewhere.
+        sectors, ideal_sectors: of global memory.
+        unknown: why a count of this row is not determined; "" if all are.
+    """
+
+    line: int
+    function: str
+    source: str
+    address: int
+    instruction: str
+    kind: str
+    space: str
+    width: int
+    requests: int
+    idle: int
+    lanes: int
+    wavefronts: int = 0
+    ideal: int = 0
+    ways: int = 0
+    sectors: int = 0
+    ideal_sectors: int = 0
+    unknown: str = ""
+
+    @property
+    def counted_as(self) -> str:
+        """The beginning of the names of its totals in `counters`, such as "shared_load"."""
+        return f"{self.space}_{KINDS.get(self.kind, 'atomic')}"
+
+
+@dataclass(frozen=True, repr=False)
+class AsCompiled:
+    """What the machine code of a launch does to memory.
+
+    Attributes:
+        launch: what was launched.
+        cc: compute capability it was compiled for.
+        lines: one row per memory instruction and memory, by line, then address.
+        undetermined: what is not determined, each with its line and cause; empty if all is.
+        source: the trace of the same launch, None where only the machine code was run.
+        registers: of a thread.
+        local_bytes: stack of a thread, spills among it.
+        shared_bytes: static ones of a block.
+        barriers: named barriers that the code uses.
+        arrays: the array arguments afterwards, in order; no part of equality.
+    """
+
+    launch: LaunchInfo
+    cc: CC
+    lines: tuple[MachineRow, ...]
+    undetermined: tuple[str, ...] = ()
+    source: Trace | None = field(default=None, compare=False)
+    registers: int = 0
+    local_bytes: int = 0
+    shared_bytes: int = 0
+    barriers: int = 0
+    arrays: tuple[Array, ...] = field(default=(), compare=False)
+
+    @property
+    def determined(self) -> bool:
+        """Whether every count is."""
+        return not self.undetermined
+
+    @property
+    def counters(self) -> dict[str, int | None]:
+        """Totals by memory and kind; None for what is not determined.
+
+        Keys: shared_{load,store,atomic}_{requests,wavefronts}, and
+        global_{load,store,atomic,reduction}_{requests,sectors}.
+        """
+        totals: dict[str, int | None] = {}
+        for space, unit in (("shared", "wavefronts"), ("global", "sectors")):
+            for kind in ("load", "store", "atomic", "reduction")[: 3 if space == "shared" else 4]:
+                rows = [row for row in self.lines if row.counted_as == f"{space}_{kind}"]
+                for name in ("requests", unit):
+                    totals[f"{space}_{kind}_{name}"] = self._total(rows, name)
+        return totals
+
+    def line(self, number: int) -> tuple[MachineRow, ...]:
+        """Rows of one source line."""
+        return tuple(row for row in self.lines if row.line == number)
+
+    def to_dict(self) -> dict[str, Any]:
+        """All of it as plain numbers, texts, lists and dicts; keys as the attributes."""
+        return {
+            "schema": SCHEMA,
+            "numbers": "model",
+            "launch": asdict(self.launch),
+            "cc": list(self.cc),
+            "counters": self.counters,
+            "lines": [asdict(row) for row in self.lines],
+            "undetermined": list(self.undetermined),
+            "registers": self.registers,
+            "local_bytes": self.local_bytes,
+            "shared_bytes": self.shared_bytes,
+            "barriers": self.barriers,
+        }
+
+    def to_json(self) -> str:
+        """`to_dict` as text, byte-identical for equal results."""
+        return json.dumps(self.to_dict(), ensure_ascii=False)
+
+    def __repr__(self) -> str:
+        from .report.as_compiled import text
+
+        return text(self)
+
+    def _total(self, rows: Sequence[MachineRow], name: str) -> int | None:
+        stopped = bool(self.undetermined) and not self.lines
+        if stopped or any(row.unknown for row in rows):
+            return None
+        return sum(int(getattr(row, name)) for row in rows)
+
+
+@dataclass(frozen=True)
+class Relaunch:
+    """A launch that can be made again: the kernel, and its arguments as they were."""
+
+    kernel: Any
+    grid: Any
+    block: Any
+    shared_bytes: int
+    types: Callable[[], tuple[Any, ...]]
+    arguments: Snapshot
+
+    def as_compiled(
+        self, cc: CC, launch: LaunchInfo, source: Trace | None, elf: bytes | None = None
+    ) -> AsCompiled:
+        """The machine code's view of it, compiled for `cc`, or of a cubin that is given."""
+        from ..compiled.lines import Build, built
+
+        types = self.types()
+        again = replace(self, grid=launch.grid, block=launch.block)
+        build = built(self.kernel, types, cc) if elf is None else Build.of(elf, cc)
+        return compiled_view(build, again, types, launch, source)
+
+
+def compiled_view(
+    build: Build,
+    again: Relaunch,
+    types: tuple[Any, ...],
+    launch: LaunchInfo,
+    source: Trace | None,
+) -> AsCompiled:
+    """Run machine code for a launch and put the counts into rows."""
+    from ..compiled.warps.run import Launch, NotDetermined, run
+
+    needs = build.resources
+    view = AsCompiled(
+        launch=launch,
+        cc=build.cc,
+        lines=(),
+        source=source,
+        registers=needs.registers,
+        local_bytes=needs.local_bytes,
+        shared_bytes=needs.shared_bytes,
+        barriers=build.barriers,
+    )
+    machine = Launch(build.elf, again.grid, again.block, again.shared_bytes, again.arguments, types)
+    try:
+        ran = run(machine, build.code)
+    except NotDetermined as error:
+        return replace(view, undetermined=(str(error),))
+    rows = [_row(site, space) for site in ran.sites for space in site.counts]
+    rows.sort(key=lambda row: (row.line, row.address))
+    said = [f"line {row.line}, {row.instruction}: {row.unknown}" for row in rows if row.unknown]
+    return replace(view, lines=tuple(rows), undetermined=tuple(said), arrays=tuple(ran.arrays))
+
+
+def _row(site: Site, space: str) -> MachineRow:
+    places = site.located.places
+    last = places[-1] if places else None
+    counts = site.counts[space]
+    return MachineRow(
+        line=last.line if last else 0,
+        function="" if len(places) < 2 else f"line {places[0].line}",
+        source=linecache.getline(last.file, last.line).strip() if last else "",
+        address=site.located.address,
+        instruction=site.located.name,
+        kind=site.kind,
+        space=space,
+        width=site.width,
+        requests=counts.get("executed", 0),
+        idle=counts.get("idle", 0),
+        lanes=counts.get("lanes", 0),
+        wavefronts=counts.get("wavefronts", 0),
+        ideal=counts.get("ideal", 0),
+        ways=counts.get("ways", 0),
+        sectors=counts.get("sectors", 0),
+        ideal_sectors=counts.get("ideal_sectors", 0),
+        unknown=_unknown(site, space),
+    )
+
+
+def _unknown(site: Site, space: str) -> str:
+    """Why the counts of an instruction are not determined."""
+    if site.kind == "atomic_retry":
+        return "a loop that tries again until it succeeds has no fixed count"
+    if site.located.name.startswith(("LD.", "ST.")) and space != "local":
+        return f"a generic access, which reaches {space} memory, counts under another name"
+    return ""
+
+
+def keep(
+    kernel: Any, grid: Any, block: Any, shared_bytes: int, args: Sequence[Any]
+) -> Relaunch | None:
+    """What `as_compiled` needs of a launch, before it runs; None where it cannot be kept."""
+    from ..compiled.warps.arguments import Snapshot
+    from ..compiled.warps.operands import Unknown
+
+    if sum(getattr(value, "nbytes", 0) for value in args) > KEPT_BYTES:
+        return None
+    try:
+        kept = Snapshot(args)
+    except Unknown:
+        return None
+    values = [_like(value) for value in args]
+    return Relaunch(kernel, grid, block, shared_bytes, lambda: _types(kernel, values), kept)
+
+
+def _like(value: Any) -> Any:
+    """A stand-in with the value's type and layout that does not hold its memory."""
+    value = getattr(value, "_ary", value)
+    return value
+
+
+def _types(kernel: Any, values: Sequence[Any]) -> tuple[Any, ...]:
+    """The types that Numba compiles the kernel for."""
+    from ..simulator.inference import argument_type
+    from ..simulator.launch import kernel_of
+    from ..simulator.signatures import fit
+
+    known = kernel_of(kernel)
+    types = tuple(argument_type(value) for value in values)
+    return fit(known.function, known.signatures, types) if known.signatures else types
+
+
+def needs(again: Relaunch | None, kernel: str) -> Relaunch:
+    """The launch that was kept.
+
+    Raises:
+        SmemnbError: the trace was read from a file, or its arguments were not kept.
+    """
+    if again is None:
+        raise SmemnbError(
+            f"this trace of {kernel} has not kept its launch (it was read from JSON, or its"
+            f" arguments exceed {KEPT_BYTES >> 20} MB or hold objects): trace the kernel again,"
+            " with less data"
+        )
+    return again

@@ -1,0 +1,99 @@
+"""What the course covers, and where: each idea, and each published claim that is put right.
+
+A row is (idea, chapter, words that stand in one of its cells, as text, code or output). A chapter
+adds its rows here; `test_syllabus.py` finds the cell of each, and every `**Claim**` of a chapter.
+"""
+
+from __future__ import annotations
+
+from nbformat import NotebookNode
+
+Row = tuple[str, str, str]
+
+SHARED_MEMORY: tuple[Row, ...] = (
+    ("a scratchpad that your code fills", "01_shared_memory", "scratchpad on the chip"),
+    ("stage, barrier, reuse", "01_shared_memory", "## Stage, barrier, read"),
+    ("the missing barrier, a race", "01_shared_memory", "turn_no_barrier"),
+    ("the missing second barrier", "01_shared_memory", "fold_one_barrier"),
+    ("a barrier in a branch", "01_shared_memory", "copy_barrier_inside"),
+    ("an early return before a barrier", "01_shared_memory", "copy_early_return"),
+    ("uninitialised cells", "01_shared_memory", "no thread of this block has"),
+    ("leftovers of an earlier block", "01_shared_memory", "a GPU gives what an earlier block left"),
+    ("capacity per architecture", "01_shared_memory", "cc 9.0         233472  49152"),
+)
+BANKS: tuple[Row, ...] = (
+    ("32 banks of 4 bytes, the formula", "02_banks", "bank = (address // 4) % 32"),
+    (
+        "the stride table, degree = gcd",
+        "02_banks",
+        "[ 1  1  2  1  4  1  2  8  4 16  8 32  1 16 32]",
+    ),
+    ("multicast of any lanes, several words", "02_banks", "multicast: 2 words for 32 lanes"),
+    ("broadcast misread as a conflict", "02_banks", "most lanes in one bank 32   wavefronts 1"),
+    ("8- and 16-byte phases", "02_banks", "2 phases: lanes 0-15; lanes 16-31"),
+    ("dtypes: columns of [32][w]", "02_banks", "uint8     [32][32]  8 to  8"),
+    ("16 x 16 blocks", "02_banks", "clean for both: 0 of 49"),
+    ("an odd width gets worse by a pad", "02_banks", "n-way [ 1  1 32  1  1 32  1]"),
+    ("atomics", "02_banks", "atomic_increment"),
+    ("the model beside counters", "02_banks", "69 of 69 equal"),
+    ("when conflicts matter", "02_banks", "## When it matters"),
+    ("relative bandwidth: 1, 1/32, padded, swizzled", "04_swizzle", "column 0.03125, padded 1"),
+)
+TRANSPOSE: tuple[Row, ...] = (
+    ("naive, coalesced loads", "03_transpose", "show_source(transpose_naive)"),
+    ("naive, coalesced stores", "03_transpose", "show_change(transpose_naive, transpose_gathered)"),
+    ("sectors and wavefronts told apart", "03_transpose", "33 cells apart: global 32 sectors"),
+    (
+        "the tile, its 32-way read",
+        "03_transpose",
+        "load tile[tx, ty]                 192        6,144",
+    ),
+    ("the pad and its 128 bytes", "03_transpose", "128 bytes more than 4096, 3.1%"),
+    ("the block's indices change places", "03_transpose", "transpose_printed    6912 sectors"),
+    ("symmetric data hides a transposed index", "03_transpose", "row + column 100.00% right"),
+    ("block shape, several rows per thread", "03_transpose", "show_source(transpose_rows8)"),
+    ("any rectangle", "03_transpose", "97 x 3: True"),
+)
+SWIZZLE: tuple[Row, ...] = (
+    ("xor: one-to-one, and back", "04_swizzle", "xor twice gives the column back: True"),
+    ("xor: rows and columns clean", "04_swizzle", "columns: [1] wavefront"),
+    ("no byte more", "04_swizzle", "transpose_swizzled  384 wavefronts, 4096 bytes"),
+    ("rotation", "04_swizzle", "(col + row) % 32  1024 places, columns 1-way"),
+    ("wide tiles", "04_swizzle", "width 64: col ^ (row // 64) 32-way, col ^ (row % 32) 1-way"),
+    ("narrow tiles", "04_swizzle", "0 ^ (row // 4 % 8) 1-way"),
+    ("16-byte chunks", "04_swizzle", "XorChunks(rows=32, cols=32, itemsize=4): 4,096 bytes, clean"),
+    ("float4 pads, [32][36]", "04_swizzle", "smallest clean pad: Padded, pad_elems=4, 4,608 bytes"),
+    ("the general swizzle", "04_swizzle", "bits=5, base=0, shift=5) True"),
+    ("a layout solver", "04_swizzle", "layout.solve([store, load], shape=(128, 8))"),
+    ("2-D blocks: no pad of 16 x 16", "04_swizzle", "pad 2: store 2-way, load 1-way"),
+    ("pads by dtype", "04_swizzle", "pad_elems=4, 1152 bytes"),
+    ("phantom padding", "04_swizzle", "warning, phantom padding"),
+    ("pad on the wrong axis", "04_swizzle", "def flip_wrong_axis"),
+    ("pad or swizzle: occupancy", "04_swizzle", "Padded 16,640 bytes: 3 blocks at once"),
+    ("pad or swizzle: alignment, addresses", "04_swizzle", "constant from row to row"),
+)
+CLAIMS: tuple[Row, ...] = (
+    ("any lanes, any words, not all 32", "02_banks", "(One reads: only all 32 lanes may.)"),
+    ("lanes per bank give the degree", "02_banks", "Lanes do not count; **different words** do."),
+    ("threads 1 and 17 meet in bank 1", "02_banks", "(One tutorial has bank 1.)"),
+    ("the pad costs 1 KB", "03_transpose", "this pad costs 1 KB"),
+    ("a wavefront is 32 bytes", "03_transpose", "a wavefront is a transaction of 32 bytes"),
+    ("the conflict is in the write", "03_transpose", "conflicts when it writes the tile"),
+    ("a printed transpose", "03_transpose", "change places too: `blockIdx.x` gives the row"),
+    ("col ^ (row / TileWidth)", "04_swizzle", "The claim's shift is 0 in all these rows"),
+    ("[N][N+1] always", "04_swizzle", "`[N][N+1]` always works"),
+)
+ROWS = (*SHARED_MEMORY, *BANKS, *TRANSPOSE, *SWIZZLE, *CLAIMS)
+
+
+def cells_with(book: NotebookNode, words: str) -> list[int]:
+    """Numbers of the cells in which the words stand, as text, code or output."""
+    return [n for n, cell in enumerate(book.cells) if words in _said(cell)]
+
+
+def _said(cell: NotebookNode) -> str:
+    parts = [cell.source, cell.source.replace("\n", " ")]
+    for output in cell.get("outputs", []):
+        parts.append("".join(output.get("text", "")))
+        parts.append("".join(output.get("data", {}).get("text/plain", "")))
+    return "\n".join(parts)

@@ -16,6 +16,9 @@ A tile with fewer than 32 columns holds several rows per 32 elements; those keep
 narrow `Xor` is `col ^ ((row // (32 // cols)) % cols)`. The rules are exact for 4-byte elements;
 for others ask `row_wavefronts` and `column_wavefronts`, which count with `rules.bank`.
 
+Which of them to take: `pattern` says an access as it stands in a kernel, `solve` finds the smallest
+layout in which all accesses of a tile are clean, `prove` counts them in any layout.
+
 A pad that is odd in bytes or halves is clean in some columns only: uint8 [32][33] reads columns
 0, 4, 8 ... in 1 wavefront and the others in 2; pad whole words. Padding also moves rows off
 16-byte boundaries, which a vector access does not forgive. Taught in `02_banks`

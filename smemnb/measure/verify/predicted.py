@@ -66,8 +66,8 @@ def calling_lines(kernel: Any) -> dict[str, set[Line]]:
     around = names_around(function)
     for node in ast.walk(ast.parse(textwrap.dedent("".join(source)))):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            for name in _reached(around.get(node.func.id), set()):
-                found[name].add((file, first + node.lineno - 1))
+            for one in _reached(around.get(node.func.id), {}).values():
+                found[one.__name__].add((file, first + node.lineno - 1))
     return dict(found)
 
 
@@ -77,12 +77,12 @@ def names_around(function: FunctionType) -> dict[str, Any]:
     return {**function.__globals__, **{name: cell.cell_contents for name, cell in cells}}
 
 
-def _reached(called: Any, known: set[str]) -> set[str]:
-    """Names of a device function and of those that it calls."""
+def _reached(called: Any, known: dict[int, FunctionType]) -> dict[int, FunctionType]:
+    """A device function and those that it calls."""
     function = getattr(called, "py_func", None)
-    if function is None or function.__name__ in known:
+    if function is None or id(function) in known:
         return known
-    known.add(function.__name__)
+    known[id(function)] = function
     around = names_around(function)
     for name in {*function.__code__.co_names, *function.__code__.co_freevars}:
         _reached(around.get(name), known)

@@ -181,7 +181,7 @@ CASES = (
     _gathered("a column of 64", 64, 192),
     _gathered("backwards", -1, 192),
     _gathered("one element", 0, 77),
-    Case("parted", parted, (2,), (256,), lambda random: (empty(256), numbers(random, 256))),
+    Case("parted", parted, (1,), (256,), lambda random: (empty(256), numbers(random, 256))),
     Case("parted, partial warp", parted, (1,), (77,), lambda r: (empty(256), numbers(r, 256))),
     *(_left(limit, block) for limit, block in ((128, 128), (50, 128), (33, 61))),
     Case(

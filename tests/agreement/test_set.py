@@ -1,0 +1,131 @@
+"""The set of kernels: what is in it, and that the model has nothing against any of it."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from smemnb.kernels.matmul import ladder as products
+from smemnb.kernels.transpose import ladder as transposes
+from smemnb.measure.verify.compare import compared
+from smemnb.measure.verify.corpus import CASES, FAMILIES
+from smemnb.measure.verify.ncu.counters import COUNTS
+from smemnb.measure.verify.predicted import calling_lines, counts, lines, traced
+from tests.agreement.shipped import RECORDING, needs_recording
+
+BY_NAME = {case.name: case for case in CASES}
+SLOW = ("matmul", "transpose_fastest", "transpose_wide")
+LARGE = {case.name for case in FAMILIES["package"] if case.name.startswith(SLOW)}
+
+
+def each(names):
+    """The names as parameters, the kernels with long sources marked slow."""
+    return [pytest.param(n, marks=[pytest.mark.slow] if n in LARGE else []) for n in names]
+
+
+@cache
+def trace_of(name):
+    """A case's trace, made once for all tests of this file."""
+    return traced(BY_NAME[name])
+
+
+def test_size_and_names():
+    """At least 60 launches of all six families, each under a name of its own."""
+    assert len(CASES) >= 60
+    assert len(BY_NAME) == len(CASES)
+    assert set(FAMILIES) == {"tutorials", "atomics", "package", "vectors", "shapes", "strides"}
+    assert all(FAMILIES.values())
+
+
+def test_every_rung_is_in_it():
+    """Both ladders whole, and ragged wherever a rung takes ragged rows; the copy; other sizes."""
+    inside = [case.kernel for case in FAMILIES["package"]]
+    for rung in (*transposes.LADDER, *products.LADDER):
+        assert inside.count(rung.kernel) == 1 + (rung in transposes.LADDER or rung.aligned == 1)
+    assert transposes.COPY.kernel in inside
+    sizes = {case.arguments()[0].dtype.itemsize for case in FAMILIES["package"]}
+    assert sizes == {1, 2, 4, 8}
+
+
+def test_widths():
+    """Shared memory is touched with every width from 1 to 16 bytes."""
+    names = [name for name in BY_NAME if name.startswith(("typed", "load16", "strided_load"))]
+    widths = {row.width for name in names for row in trace_of(name).lines if row.space == "shared"}
+    assert widths == {1, 2, 4, 8, 16}
+
+
+@pytest.mark.parametrize("name", ["sort_bitonic 1 x 128", "load16_at scattered", "parted"])
+def test_arguments_are_seeded(name):
+    """Equal numbers in new arrays each time; other numbers in other cases."""
+    one, two = BY_NAME[name].arguments(), BY_NAME[name].arguments()
+    assert all(np.array_equal(a, b) and a is not b for a, b in zip(one, two, strict=True))
+    assert not np.array_equal(one[1][:32], BY_NAME["trips"].arguments()[1][:32])
+
+
+@pytest.mark.parametrize("name", each(BY_NAME))
+def test_no_finding(name):
+    """No error, and no warning but the price of an access that is meant to be dear."""
+    assert [found for found in trace_of(name).findings if not found.price] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        # one warp fills 1056 words in 33 rounds, then reads once by 32 words: 33 + 32 passes
+        ("strided_load stride 32", {"shared_store_requests": 33, "shared_load_requests": 1,
+                                    "shared_load_wavefronts": 32, "global_store_sectors": 4}),
+        # 32 lanes on one counter: 32 passes of an add, one of an increment by a constant
+        ("atomic_add_value one address", {"shared_atomic_requests": 1,
+                                          "shared_atomic_wavefronts": 32}),
+        ("atomic_add_one one address", {"shared_atomic_wavefronts": 1}),
+        ("atomic_cas_shared 2 addresses", {"shared_atomic_wavefronts": 32}),
+        # 52 bytes further on, a warp's 128 bytes lie in 5 sectors; the last 13 elements are left
+        # out: 7 whole warps, and 19 lanes that load bytes 896 to 971 and store 948 to 1023
+        ("shifted by 13, 256 of float32", {"global_load_requests": 8, "global_load_sectors": 31,
+                                "global_store_requests": 8, "global_store_sectors": 38}),
+        # lane pairs share 16 bytes: 256 distinct bytes, two passes
+        ("load16_at pairs (i, i ^ 1)", {"shared_load_requests": 1, "shared_load_wavefronts": 2}),
+        ("load16_at neighbours", {"shared_load_wavefronts": 4}),
+    ],
+)  # fmt: skip
+def test_counts(name, expected):
+    """Counts of a launch, worked out by hand."""
+    found = counts(trace_of(name))
+    assert {count: found[count] for count in expected} == expected
+
+
+@pytest.mark.slow
+def test_lines_add_up():
+    """Lines of the kernel hold all counts, a device function's at the line that calls it."""
+    name = "transpose_wide 128 x 64"
+    per_line = lines(trace_of(name), BY_NAME[name].kernel)
+    whole = counts(trace_of(name))
+    for count in COUNTS:
+        assert sum(found.get(count, 0) for found in per_line.values()) == whole[count]
+    calls = calling_lines(BY_NAME[name].kernel)
+    (load,), (store,) = calls["load"], calls["store"]
+    assert set(per_line) == {load, store}
+    assert set(per_line[load]) == {"global_load_requests", "global_load_sectors",
+                                   "shared_store_requests", "shared_store_wavefronts"}  # fmt: skip
+    assert calls["several"] == {store}
+
+
+@needs_recording
+def test_recording_holds_the_set():
+    """Every case was read, with where and when."""
+    assert set(RECORDING.cases) == set(BY_NAME)
+    assert RECORDING.missing == {}
+    for field in ("gpu", "driver", "compute_capability", "date", "command"):
+        assert RECORDING.origin[field]
+
+
+@needs_recording
+@pytest.mark.parametrize("name", each(BY_NAME))
+def test_agreement(name):
+    """Counter for counter: as compiled everywhere, and the source where accesses are one to one."""
+    found = compared(BY_NAME[name], RECORDING.cases[name], counts(trace_of(name)))
+    assert found.rows
+    assert found.compiled_differs == ()
+    assert all(row.compiled is not None for row in found.rows), RECORDING.cases[name].stopped
+    if found.one_to_one:
+        assert found.source_differs == ()

@@ -1,4 +1,4 @@
-"""The command `smemnb`: lab, doctor, check, progress, trace, bench.
+"""The command `smemnb`: lab, doctor, check, progress, trace, sass, bench.
 
 Each subcommand imports what it needs when it is called, so that `smemnb --help` answers at once.
 Exit codes: 0 all is well, 1 the answer is no (a refused exercise, an error in a trace, something
@@ -59,6 +59,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_check(commands)
     _add_progress(commands)
     _add_trace(commands)
+    _add_sass(commands)
     _add_bench(commands)
     _add_tools(commands)
     return parser
@@ -131,6 +132,24 @@ def _add_trace(commands: Commands) -> None:
     parser.set_defaults(run=_trace, passes_on=False)
 
 
+def _add_sass(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "sass",
+        help="machine code per source line, compiled without a GPU",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=GRAMMAR[GRAMMAR.index("ARG is") :],
+    )
+    parser.add_argument("kernel", metavar="FILE.py:KERNEL")
+    parser.add_argument("--args", metavar="ARG", nargs="*", default=None, help="see below")
+    parser.add_argument("--cc", default="9.0", help="compute capability (default: %(default)s)")
+    parser.add_argument("--all", action="store_true", help="list every instruction")
+    parser.add_argument("--grid", metavar="X[,Y[,Z]]", help="with --block: counts of a launch too")
+    parser.add_argument("--block", metavar="X[,Y[,Z]]", help="threads of a block")
+    parser.add_argument("--shared", metavar="BYTES", type=int, default=0, help="dynamic shared")
+    parser.add_argument("--json", metavar="FILE", help="as JSON; - is the screen")
+    parser.set_defaults(run=_sass, passes_on=False)
+
+
 def _add_bench(commands: Commands) -> None:
     parser = commands.add_parser(
         "bench",
@@ -196,6 +215,14 @@ def _trace(options: argparse.Namespace, rest: list[str]) -> int:
     )
     write(found, json_file=options.json, html_file=options.html, sarif_file=options.sarif)
     return int(not all(trace.ok for trace in found))
+
+
+def _sass(options: argparse.Namespace, rest: list[str]) -> int:
+    from .kernel_file import load
+    from .traces import machine_code
+
+    print(machine_code(load(options.kernel), options))
+    return 0
 
 
 def _bench(options: argparse.Namespace, rest: list[str]) -> int:

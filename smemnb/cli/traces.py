@@ -1,11 +1,13 @@
-"""What `smemnb trace` does: launch under trace, print or store what came of it."""
+"""What `smemnb trace` and `smemnb sass` do: launch or compile, print or store what came of it."""
 
 from __future__ import annotations
 
+import argparse
 import inspect
+import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import LaunchRefused, SmemnbError
 from ..tracing import Trace, trace
@@ -13,6 +15,9 @@ from ..tracing.report.places import told
 from ..tracing.report.sarif import sarif
 from .arguments import argument, extent
 from .kernel_file import KernelFile, functions, where
+
+if TYPE_CHECKING:
+    from ..compiled.lines import Build
 
 PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><title>{title}</title></head>
@@ -77,6 +82,62 @@ def write(
     if sarif_file is not None:
         said = [one for trace in found for one in told(trace)]
         Path(sarif_file).write_text(sarif(said, Path.cwd()), encoding="utf-8")
+
+
+def machine_code(source: KernelFile, options: argparse.Namespace) -> str:
+    """The machine code of a kernel per source line; of a launch, its counts as well.
+
+    With `--json FILE` it is stored there and the text is empty.
+
+    Raises:
+        SmemnbError: the compiler libraries or the disassembler are not installed.
+        LaunchRefused: the command does not say what the kernel is compiled for.
+    """
+    from ..compiled.lines import sass_of, table
+
+    values = _values(source, options.args)
+    built, cc = _built(source.kernel, values, options.cc)
+    found = sass_of(built, source.name)
+    whole = {"sass": found.to_dict()}
+    parts = [table(found, whole=options.all)]
+    if (options.grid, options.block) != (None, None):
+        (launched,) = traces(
+            source,
+            grid=options.grid,
+            block=options.block,
+            shared_bytes=options.shared,
+            texts=options.args or [],
+            checks=False,
+        )
+        view = launched.as_compiled(cc, built.elf)
+        whole["as_compiled"] = view.to_dict()
+        parts.append(repr(view))
+    if options.json is None:
+        return "\n\n".join(parts)
+    if options.json == "-":
+        return json.dumps(whole)
+    Path(options.json).write_text(json.dumps(whole) + "\n", encoding="utf-8")
+    return f"{options.json}: machine code of {source.name} for cc {options.cc}"
+
+
+def _built(kernel: Any, values: Any, text: str) -> tuple[Build, tuple[int, int]]:
+    from ..compiled.lines import built
+
+    major, dot, minor = text.partition(".")
+    if not (dot and major.isdecimal() and minor.isdecimal()):
+        raise LaunchRefused(f"--cc {text}: write a compute capability such as 9.0")
+    cc = int(major), int(minor)
+    return built(kernel, values, cc), cc
+
+
+def _values(source: KernelFile, texts: Sequence[str] | None) -> Any:
+    """What the kernel is compiled for: the arguments, or the types that it declares."""
+    declared = getattr(source.kernel, "signatures", None)
+    if texts is None and declared:
+        return tuple(declared[0])
+    values = tuple(argument(text) for text in texts or ())
+    _count(source, len(values))
+    return values
 
 
 def _count(source: KernelFile, given: int) -> None:

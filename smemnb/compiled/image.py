@@ -12,6 +12,7 @@ from .usage import _headers, _sections
 _PARAMETER, _PARAMETERS_AT, _FRAME, _LEAST_STACK = 0x17, 0x0A, 0x11, 0x12
 _RESERVED_BYTES = 1024
 _DEEP = 1 << 16
+_RELOCATION_BYTES, _SYMBOL_BYTES, _ADDRESS_64 = 24, 24, 2
 
 
 @dataclass(frozen=True)
@@ -34,6 +35,8 @@ class Image:
         shared_bytes: static ones of a block, with what the system reserves in front of them.
         shared_from: first byte of the block's own.
         constants: bytes of the constant banks that the compiler filled, by number.
+        variables: bytes of global variables, such as frozen arrays and tables of functions.
+        addresses: places in constant bank 4 that hold the address of a byte of `variables`.
     """
 
     name: str
@@ -43,13 +46,22 @@ class Image:
     shared_bytes: int
     shared_from: int
     constants: dict[int, bytes]
+    variables: bytes = b""
+    addresses: tuple[tuple[int, int], ...] = ()
+
+    def bank4(self, start: int) -> bytes:
+        """Constant bank 4, for variables that begin at an address."""
+        bank = bytearray(self.constants.get(4, b""))
+        for place, offset in self.addresses:
+            bank[place : place + 8] = (start + offset).to_bytes(8, "little")
+        return bytes(bank)
 
 
 def read_image(elf: bytes) -> Image:
     """What the one kernel of a cubin needs.
 
     Raises:
-        SmemnbError: the cubin holds more than one function, or global variables.
+        SmemnbError: the cubin holds more than one function, or variables of an unknown kind.
     """
     headers = {name: (kind, size) for name, kind, _, size in _headers(elf)}
     sections = dict(_sections(elf))
@@ -57,9 +69,6 @@ def read_image(elf: bytes) -> Image:
     if len(code) != 1:
         raise SmemnbError(f"the machine code holds {len(code)} functions, not one kernel")
     name = code[0].removeprefix(".text.")
-    odd = [n for n in sections if n.startswith((".nv.global", ".nv.constant4", ".nv.constant2"))]
-    if odd:
-        raise SmemnbError(f"the kernel uses global variables ({', '.join(odd)})")
     parameters: list[tuple[int, Parameter]] = []
     start = 0
     for attribute, value in _attributes(sections.get(f".nv.info.{name}", b"")):
@@ -76,6 +85,8 @@ def read_image(elf: bytes) -> Image:
     reserved = _RESERVED_BYTES if ".nv.shared.reserved.0" in headers else 0
     named = [one for one in (".nv.constant3", f".nv.constant3.{name}") if one in sections]
     constants = {3: sections[named[-1]]} if named else {}
+    if ".nv.constant4" in sections:
+        constants[4] = sections[".nv.constant4"]
     return Image(
         name,
         tuple(one for _, one in sorted(parameters, key=lambda pair: pair[0])),
@@ -84,7 +95,37 @@ def read_image(elf: bytes) -> Image:
         max(headers.get(f".nv.shared.{name}", (0, 0))[1], reserved),
         reserved,
         constants,
+        *_variables(elf, headers, sections),
     )
+
+
+def _variables(
+    elf: bytes, headers: dict[str, tuple[int, int]], sections: dict[str, bytes]
+) -> tuple[bytes, tuple[tuple[int, int], ...]]:
+    """Bytes of the global variables, and which places of constant bank 4 point into them.
+
+    Raises:
+        SmemnbError: a relocation of another kind.
+    """
+    order = [name for name, *_ in _headers(elf)]
+    starts: dict[int, int] = {}
+    whole = b""
+    for name in (".nv.global.init", ".nv.global"):
+        if name in headers:
+            starts[order.index(name)] = len(whole)
+            size = headers[name][1]
+            whole += sections[name].ljust(size, b"\0") + bytes(-size % 256)
+    symbols, entries = sections.get(".symtab", b""), sections.get(".rela.nv.constant4", b"")
+    found: list[tuple[int, int]] = []
+    for at in range(0, len(entries), _RELOCATION_BYTES):
+        place, kind, addend = struct.unpack_from("<QQq", entries, at)
+        _, _, _, section, value, _ = struct.unpack_from(
+            "<IBBHQQ", symbols, (kind >> 32) * _SYMBOL_BYTES
+        )
+        if kind & 0xFFFFFFFF != _ADDRESS_64 or section not in starts:
+            raise SmemnbError(f"a relocation of kind {kind & 0xFFFFFFFF} in constant bank 4")
+        found.append((place, starts[section] + value + addend))
+    return whole, tuple(found)
 
 
 def _attributes(info: bytes) -> Iterator[tuple[int, bytes]]:

@@ -207,6 +207,7 @@ def compiled_view(
     source: Trace | None,
 ) -> AsCompiled:
     """Run machine code for a launch and put the counts into rows."""
+    from ..compiled.retries import retry_loops
     from ..compiled.warps.run import Launch, NotDetermined, run
 
     needs = build.resources
@@ -225,13 +226,14 @@ def compiled_view(
         ran = run(machine, build.code)
     except NotDetermined as error:
         return replace(view, undetermined=(str(error),))
-    rows = [_row(site, space) for site in ran.sites for space in site.counts]
+    loops = retry_loops(build.code)
+    rows = [_row(site, space, loops) for site in ran.sites for space in site.counts]
     rows.sort(key=lambda row: (row.line, row.address))
     said = [f"line {row.line}, {row.instruction}: {row.unknown}" for row in rows if row.unknown]
     return replace(view, lines=tuple(rows), undetermined=tuple(said), arrays=tuple(ran.arrays))
 
 
-def _row(site: Site, space: str) -> MachineRow:
+def _row(site: Site, space: str, loops: list[tuple[int, int]]) -> MachineRow:
     places = site.located.places
     last = places[-1] if places else None
     counts = site.counts[space]
@@ -252,13 +254,13 @@ def _row(site: Site, space: str) -> MachineRow:
         ways=counts.get("ways", 0),
         sectors=counts.get("sectors", 0),
         ideal_sectors=counts.get("ideal_sectors", 0),
-        unknown=_unknown(site, space),
+        unknown=_unknown(site, space, loops),
     )
 
 
-def _unknown(site: Site, space: str) -> str:
+def _unknown(site: Site, space: str, loops: list[tuple[int, int]]) -> str:
     """Why the counts of an instruction are not determined."""
-    if site.kind == "atomic_retry":
+    if any(first <= site.located.address <= last for first, last in loops):
         return "a loop that tries again until it succeeds has no fixed count"
     if site.located.name.startswith(("LD.", "ST.")) and space != "local":
         return f"a generic access, which reaches {space} memory, counts under another name"

@@ -54,7 +54,7 @@ class Snapshot:
         self._owners: dict[int, tuple[int, Array]] = {}
         self._arrays: list[_Placed] = []
         self._values = [self._kept(value) for value in values]
-        self.memory = np.full(-(-self._top // 16) * 16, POISON, np.uint8)
+        self.memory = np.full(self._top, POISON, np.uint8)
         for start, octets in self._owners.values():
             self.memory[start : start + octets.size] = octets
         self._owners.clear()

@@ -16,7 +16,7 @@ from .arguments import Snapshot
 from .flow import STEP, Flow, Stuck
 from .instructions.control import CONTROLS, Control, Votes
 from .meaning import MAKERS, Bench, Instruction, Step
-from .memory import LOCAL_WINDOW, SHARED_WINDOW, BadAddress, Memory
+from .memory import GLOBAL, LOCAL_WINDOW, SHARED_WINDOW, BadAddress, Memory
 from .operands import Array, Reader, Readers, Unknown
 from .state import LANES, Group, State, Writers
 from .tally import Site, Tally
@@ -64,7 +64,8 @@ def run(launch: Launch, code: Sequence[Located] | None = None) -> Ran:
         parameters = launch.args.parameters(image, launch.types)
     except Unknown as error:
         raise NotDetermined(f"not determined: {error}") from None
-    tally, memory = Tally(), launch.args.memory.copy()
+    tally, own = Tally(), launch.args.memory
+    memory = np.concatenate([own, np.frombuffer(image.variables, np.uint8), np.zeros(16, np.uint8)])
     warps = -(-math.prod(launch.block) // LANES)
     blocks = math.prod(launch.grid)
     step = max(1, LANES_PER_BATCH // (warps * LANES))
@@ -111,6 +112,7 @@ class _Batch:
         alive = np.tile(thread < threads, (blocks.number, 1))
         stack = -(-image.stack_bytes // 16) * 16 + (512 if image.stack_bytes else 0)
         banks = {**image.constants, 0: _bank0(launch, image, parameters, stack)}
+        banks[4] = image.bank4(GLOBAL + len(launch.args.memory))
         self.state = State(len(alive), _registers(code), alive, banks)
         self.flow = Flow(self.state, warps)
         shared = image.shared_bytes + launch.shared_bytes

@@ -56,7 +56,7 @@ def atomic(one: Instruction, bench: Bench) -> Step:
     write = None
     if out is not None and out.number != ZERO:
         write = bench.write.pair(out) if long else bench.write.word(out)
-    change = _change(one, given)
+    change, tells = _change(one, given), "CAST" in given  # CAST says whether it has swapped
     memory = bench.tools["memory"]
     counted = bench.tools["tally"].site(one.located, _counted_as(one, given), 8 if long else 4)
 
@@ -68,10 +68,13 @@ def atomic(one: Instruction, bench: Bench) -> Step:
         flat, place = memory.cells(space, group, where, kind)
         lanes = group.mask
         taken = [np.broadcast_to(value(group), lanes.shape)[lanes] for value in values]
+        if write is None and isinstance(change, np.ufunc):
+            change.at(flat, place[lanes], taken[0])
+            return
         old = in_turn(flat, place[lanes], taken, change)
         if write is not None:
             whole = np.zeros(lanes.shape, kind)
-            whole[lanes] = old
+            whole[lanes] = old == taken[0] if tells else old
             write(group, whole.view(np.uint64 if long else U32))
 
     return step

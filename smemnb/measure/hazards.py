@@ -180,12 +180,12 @@ def table(
                 mine.append(said)
     if not rows:
         return f"no finding: {', '.join(found)}, and none of ours"
-    lines = [f"{'lines':<12}{'compute-sanitizer':<44}smemnb"]
+    lines = [f"{'lines':<12}{'compute-sanitizer':<56}smemnb"]
     for (first, last), (theirs, mine) in sorted(rows.items()):
         where = f"{first}" if first == last else f"{first}, {last}"
         beside = zip_longest(theirs or ["nothing"], mine or ["nothing"], fillvalue="")
         for their, my in beside:
-            lines.append(f"{where:<12}{their:<44}{my}".rstrip())
+            lines.append(f"{where:<12}{their:<56}{my}".rstrip())
             where = ""
     return "\n".join(lines)
 

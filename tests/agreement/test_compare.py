@@ -1,0 +1,142 @@
+"""Counters beside both views: what is compared, what differs, and the cause that is told."""
+
+import dataclasses
+
+import pytest
+
+from smemnb.measure.verify.compare import causes, compared
+from smemnb.measure.verify.corpus import CASES
+from smemnb.measure.verify.ncu.counters import COUNTS, METRICS
+from smemnb.measure.verify.ncu.pages import Instruction, listings
+from smemnb.measure.verify.recording import Measured, Recorded, Recording, read_text, summed, text
+from smemnb.measure.verify.report import launch, whole
+from tests.agreement import samples
+
+BY_NAME = {case.name: case for case in CASES}
+TWO_WARPS = BY_NAME["product_tiled 32 x 32 x 32"]
+NOTHING = dict.fromkeys(COUNTS, 0)
+
+
+def read(**counters):
+    """What a profiler read: zeros but for these."""
+    return Recorded(dict.fromkeys(METRICS, 0) | counters, compiled=dict(NOTHING))
+
+
+def test_equal():
+    """Counts that are equal in both views; nothing differs."""
+    found = read(shared_load_requests=4, shared_load_wavefronts_patched=8)
+    found.compiled.update(shared_load_requests=4, shared_load_wavefronts=8)
+    one = compared(TWO_WARPS, found, NOTHING | {"shared_load_requests": 4,
+                                                "shared_load_wavefronts": 8})  # fmt: skip
+    assert one.one_to_one
+    assert (one.source_differs, one.compiled_differs) == ((), ())
+    assert [row.count for row in one.rows] == list(COUNTS)
+
+
+def test_one_too_many_is_a_difference():
+    """No tolerance: 32769 is not 32768, in either view."""
+    found = read(shared_load_wavefronts_patched=32769)
+    found.compiled.update(shared_load_wavefronts=32768)
+    one = compared(TWO_WARPS, found, NOTHING | {"shared_load_wavefronts": 32768})
+    assert one.one_to_one
+    (row,) = one.source_differs
+    assert (row.count, row.measured, row.source) == ("shared_load_wavefronts", 32769, 32768)
+    assert row.metric == "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"
+    assert one.compiled_differs == (row,)
+
+
+def test_merged_by_the_compiler():
+    """32 loads that became 16 LDS and 4 LDS.128: the source differs, the machine code does not."""
+    found = read(shared_load_requests=20, shared_load_wavefronts_patched=24)
+    found.compiled.update(shared_load_requests=20, shared_load_wavefronts=24)
+    source = NOTHING | {"shared_load_requests": 32, "shared_load_wavefronts": 32}
+    found = dataclasses.replace(
+        found,
+        lines=(
+            Measured("a.py", 50, "LDS", 16, 16, 512, 16, 0, 0),
+            Measured("a.py", 50, "LDS.128", 4, 4, 128, 8, 0, 0),
+        ),
+    )
+    one = compared(TWO_WARPS, found, source, {("a.py", 50): {"shared_load_requests": 32}})
+    assert not one.one_to_one
+    assert one.compiled_differs == ()
+    assert one.causes == (
+        "a.py:50: 32 shared loads in the source, executed as 16 LDS, 4 LDS.128: merged",
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "done", "said"),
+    [
+        (7, [], "nothing: kept in registers or moved to another line"),
+        (8, [("LDS", 1, 2)], "2 LDS: kept in registers or moved to another line"),
+        (2, [("LDS", 2, 4)], "4 LDS: split, or lanes of a warp came apart"),
+        (
+            2,
+            [("LDS", 1, 6)],
+            "6 LDS: warps with no lane switched on, or lanes of a warp came apart",
+        ),
+    ],
+)
+def test_causes(asked, done, said):
+    """What became of the loads of a line, by how many instructions there are and were executed."""
+    rows = tuple(Measured("a.py", 3, name, n, ran, 0, 0, 0, 0) for name, n, ran in done)
+    (one,) = causes({("a.py", 3): {"shared_load_requests": asked}}, rows)
+    assert one == f"a.py:3: {asked} shared loads in the source, executed as {said}"
+
+
+def test_retry_loops_are_left_out():
+    """Of a float atomic nothing in shared memory is compared; its global accesses are."""
+    case = BY_NAME["atomic_add_float 8 addresses"]
+    one = compared(case, read(shared_atomic_requests=99, global_load_requests=2), NOTHING)
+    assert one.excluded.startswith("float atomic")
+    assert {row.count.split("_")[0] for row in one.rows} == {"global"}
+    assert [row.count for row in one.source_differs] == ["global_load_requests"]
+
+
+def test_excluded_by_name():
+    """The cases with retries are these and no others."""
+    assert [case.name for case in CASES if case.retries] == ["atomic_add_float 8 addresses"]
+
+
+def test_summed_by_line_and_name():
+    """Instructions that touch no memory are left out, guards are not names."""
+    (first, second) = listings(samples.SOURCE)
+    places = [("a.py", 1), ("a.py", 7), ("a.py", 8)]
+    assert summed(first.instructions, places) == (
+        Measured("a.py", 7, "LDG.E", 1, 256, 8000, 0, 250, 1000),
+        Measured("a.py", 8, "LDS", 1, 256, 8192, 8192, 0, 0),
+    )
+    twice = (*second.instructions, Instruction(1, "ATOMS.ADD RZ, [R6], R5", 2, 40, 6, 0, 0))
+    assert summed(twice) == (Measured("", 0, "ATOMS.ADD", 2, 3, 72, 10, 0, 0),)
+
+
+def test_file_goes_there_and_back():
+    """What is written is what is read."""
+    lines = (Measured("a.py", 3, "LDS", 1, 2, 64, 4, 0, 0),)
+    cases = {"x": dataclasses.replace(read(), lines=lines, code="ab"), "y": Recorded({"a": 1})}
+    found = Recording({"gpu": "NVIDIA H200"}, cases, {"z": "failed"})
+    again = read_text(text(found))
+    assert again.cases == cases
+    assert (again.missing, again.origin["gpu"]) == ({"z": "failed"}, "NVIDIA H200")
+    assert read_text(text(Recording({}, cases, {}))).missing == {}
+
+
+def test_report():
+    """Summary, differences with causes, exclusions, what is missing, and the counters used."""
+    wrong = read(shared_load_requests=5)
+    one = compared(TWO_WARPS, wrong, NOTHING, {("a.py", 2): {"shared_load_requests": 5}})
+    other = compared(BY_NAME["atomic_add_float 8 addresses"], read(), NOTHING)
+    said = whole([one, other], {"z": "the kernel failed"})
+    assert said.splitlines()[:4] == [
+        "2 launches, 18 counts compared",
+        "as compiled: 1 of 2 launches equal the counters",
+        "source, one instruction per access: 1 of 2",
+        "  product_tiled 32 x 32 x 32: shared_load_requests 5 measured, 0 as compiled",
+    ]
+    assert "not read: z: the kernel failed" in said
+    assert "not compared in shared memory: atomic_add_float 8 addresses (float atomic" in said
+    assert "shared_load_requests       smsp__inst_executed_op_shared_ld.sum" in said
+    table = launch(one)
+    assert "  shared_load_requests                 5           0            0" in table
+    assert "  * the source view differs:" in table

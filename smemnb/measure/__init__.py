@@ -4,8 +4,10 @@
     bounds/         the least times that the model allows
     results/        the file of times: tables, comparisons, charts
     readings        counters, findings and values of the teaching kernels, for `recorded/`
-    nsight          counters of Nsight Compute
+    nsight          counters of Nsight Compute, of one program
+    verify/         the set of kernels, counters beside the model, racy twins: `smemnb verify`
     sanitizer       compute-sanitizer over a program, or over every rung
+    hazards         what compute-sanitizer wrote, as data: `smemnb sanitize`
     recorded/       readings that come with the package
     engine_bench    the lockstep engine itself, on any machine
 

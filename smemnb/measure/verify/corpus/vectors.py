@@ -197,6 +197,13 @@ PATTERNS = {
     "odd lanes": (_LANES * 5, _LANES % 2),
     "lanes 0, 1 of each 4": (_LANES * 7 % 256, (_LANES % 4 < 2).astype(np.int32)),
     "scattered": (_LANES * 37 % 101, ALL),
+    # in these the patched counter and the hardware's differ
+    "half in pairs ^ 1, half ^ 2": (
+        _LANES // 8 * 2 + np.where(_LANES < 16, _LANES // 2, _LANES) % 2,
+        ALL,
+    ),
+    "lanes 15 and 16": (np.full(32, 4), np.isin(_LANES, (15, 16)).astype(np.int32)),
+    "fours": (np.repeat([0, 8, 1, 9, 4, 12, 5, 13], 4), ALL),
 }
 CASES = (
     *(

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from smemnb.measure.verify.compare import causes, compared
+from smemnb.measure.verify.compare import Patched, causes, compared
 from smemnb.measure.verify.corpus import CASES
 from smemnb.measure.verify.ncu.counters import COUNTS, METRICS
 from smemnb.measure.verify.ncu.pages import Instruction, listings
@@ -83,6 +83,18 @@ def test_causes(asked, done, said):
     rows = tuple(Measured("a.py", 3, name, n, ran, 0, 0, 0, 0) for name, n, ran in done)
     (one,) = causes({("a.py", 3): {"shared_load_requests": asked}}, rows)
     assert one == f"a.py:3: {asked} shared loads in the source, executed as {said}"
+
+
+def test_patched_counter_beside_the_hardware():
+    """Of one warp the hardware's counter is compared, and both are shown where they differ."""
+    counters = {"shared_load_wavefronts_patched": 8, "shared_load_wavefronts_hardware": 4}
+    found = read(**counters)
+    found.compiled.update(shared_load_wavefronts=4)
+    one = compared(BY_NAME["load16_at fours"], found, NOTHING | {"shared_load_wavefronts": 4})
+    assert (one.compiled_differs, one.source_differs) == ((), ())
+    assert one.patched == (Patched("shared_load_wavefronts", 8, 4, 4),)
+    assert "shared_load_wavefronts 8 patched, 4 hardware, 4 model" in whole([one], {})
+    assert compared(TWO_WARPS, read(**counters), NOTHING).patched == ()  # arbitration
 
 
 def test_retry_loops_are_left_out():

@@ -10,7 +10,7 @@ told.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .case import Case
 from .ncu.counters import COUNTS, readings
@@ -42,6 +42,16 @@ class Row:
 
 
 @dataclass(frozen=True)
+class Patched:
+    """Wavefronts of a one-warp launch of which the patched counter and the hardware's differ."""
+
+    count: str
+    patched: int
+    hardware: int
+    model: int
+
+
+@dataclass(frozen=True)
 class Compared:
     """A case: its counts, and what the compiler did where the source view differs.
 
@@ -50,12 +60,14 @@ class Compared:
         excluded: why shared memory is not compared, as in retry loops; "" if it is.
         rows: the counts that were compared.
         causes: a sentence per line whose accesses the machine code does not have one to one.
+        patched: where the counter of patched code is itself off, beside the hardware's.
     """
 
     name: str
     excluded: str
     rows: tuple[Row, ...]
     causes: tuple[str, ...] = ()
+    patched: tuple[Patched, ...] = ()
 
     @property
     def one_to_one(self) -> bool:
@@ -119,10 +131,23 @@ def compared(
         for count in COUNTS
         if count in answers and not (case.retries and count.startswith("shared"))
     ]
-    made = Compared(case.name, case.retries, tuple(rows))
+    made = Compared(
+        case.name, case.retries, tuple(rows), patched=_patched(case, found.counters, rows)
+    )
     if not made.source_differs or where is None:
         return made
-    return Compared(case.name, case.retries, tuple(rows), causes(where, found.lines))
+    return replace(made, causes=causes(where, found.lines))
+
+
+def _patched(case: Case, found: Mapping[str, int], rows: Sequence[Row]) -> tuple[Patched, ...]:
+    """Where the two counters of wavefronts differ though nothing is arbitrated: in one warp."""
+    off = []
+    for row in rows if case.warps == 1 else ():
+        patched, hardware = (found.get(f"{row.count}_{by}") for by in ("patched", "hardware"))
+        if patched is not None and hardware is not None and patched != hardware:
+            model = row.source if row.compiled is None else row.compiled
+            off.append(Patched(row.count, patched, hardware, model))
+    return tuple(off)
 
 
 def causes(

@@ -9,7 +9,7 @@ from numba import cuda, float32
 
 from ...exercise import Budget, Case, Exercise, Wrong, cover, scattered
 
-DEPTH = 8  # columns of a, and rows of b, that are staged at a time
+DEPTH = 16  # columns of a, and rows of b, that are staged at a time
 EDGE = 64  # columns of a block, and rows of one of 16 x 16 threads
 PADDED = 65
 
@@ -210,8 +210,8 @@ def _cases():
     once = Budget(
         sectors_per_request=4,
         requests={"a": 192, "b": 192, "out": 256},
-        shared_bytes=4096,
-        shared_requests=6912,  # 6 tiles in each block: 8 warps, 8 steps, 8 reads, and 64 to stage
+        shared_bytes=8192,
+        shared_requests=6912,  # 3 tiles in each block: 8 warps, 16 steps, 8 reads, and 128 to stage
     )
     yield Case(partial(_factors, 64, 48, 128), grid=(2, 1), block=(16, 16), budget=once)
     for rows, depth, cols in ((70, 20, 67), (97, 3, 33), (1, 70, 33), (65, 9, 1)):
@@ -241,10 +241,10 @@ SQUARE = Exercise(
         "products to acc. The verdict on banks depends on which rows and columns a thread takes.",
         "Of a warp's 32 lanes, 16 have one ty and neighbouring tx. For each j they should read "
         "neighbours: so the four columns of a thread lie 16 apart. And its rows? A row of the "
-        "tile has 8 cells: rows 4 apart begin in one bank.",
+        "tile has 16 cells: rows 4 apart begin in one bank.",
         "The thread's rows are ty, ty + high, ty + 2 * high, ...; its columns tx, tx + 16, ... "
         "The same rows and columns, from top and left on, are those of out; each may lie beyond "
         "the edge.",
     ),
-    budget=Budget(shared_bytes=4096),
+    budget=Budget(shared_bytes=8192),
 )

@@ -47,14 +47,14 @@ def whole(found: Sequence[Compared], missing: Mapping[str, str]) -> str:
             for row in one.source_differs
         )
         lines += [f"  {one.name}: {rows}", *(f"    {cause}" for cause in one.causes)]
-    off = [(one.name, row) for one in found for row in one.patched]
+    off = [(one.name, seen) for one in found for seen in one.patched]
     if off:
         lines.append(f"{len(off)} one-warp counts in which the patched counter is off:")
-    for name, row in off:
-        lines.append(
-            f"  {name}: {row.count} {row.patched:,} patched, {row.hardware:,} hardware,"
-            f" {row.model:,} model"
-        )
+    lines += [
+        f"  {name}: {seen.count} {seen.patched:,} patched, {seen.hardware:,} hardware,"
+        f" {seen.model:,} model"
+        for name, seen in off
+    ]
     for one in found:
         if one.excluded:
             lines.append(f"not compared in shared memory: {one.name} ({one.excluded})")

@@ -8,8 +8,11 @@ from smemnb.kernels.matmul.ladder import LADDER
 from smemnb.measure.recorded.machine_code import LISTED, compiled_loop, loop_codes, versions
 
 
-def test_every_rung_is_there():
-    assert list(loop_codes()) == [rung.name for rung in LADDER]
+def test_they_are_rungs():
+    """In the order of the ladder, to which a rung may have been added since."""
+    names = [rung.name for rung in LADDER]
+    assert len(loop_codes()) >= 19
+    assert [name for name in names if name in loop_codes()] == list(loop_codes())
     assert set(versions()) == {"numba", "numba-cuda", "nvidia-nvjitlink"}
 
 

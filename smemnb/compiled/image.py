@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ..errors import SmemnbError
-from .usage import _headers, _sections
+from .usage import headers, sections
 
 _PARAMETER, _PARAMETERS_AT, _FRAME, _LEAST_STACK = 0x17, 0x0A, 0x11, 0x12
 _RESERVED_BYTES = 1024
@@ -63,15 +63,15 @@ def read_image(elf: bytes) -> Image:
     Raises:
         SmemnbError: the cubin holds more than one function, or variables of an unknown kind.
     """
-    headers = {name: (kind, size) for name, kind, _, size in _headers(elf)}
-    sections = dict(_sections(elf))
-    code = [name for name in sections if name.startswith(".text.")]
+    sizes = {name: size for name, _, _, size in headers(elf)}
+    contents = dict(sections(elf))
+    code = [name for name in contents if name.startswith(".text.")]
     if len(code) != 1:
         raise SmemnbError(f"the machine code holds {len(code)} functions, not one kernel")
     name = code[0].removeprefix(".text.")
     parameters: list[tuple[int, Parameter]] = []
     start = 0
-    for attribute, value in _attributes(sections.get(f".nv.info.{name}", b"")):
+    for attribute, value in _attributes(contents.get(f".nv.info.{name}", b"")):
         if attribute == _PARAMETER:
             ordinal, offset, packed = struct.unpack_from("<HHI", value, 4)
             parameters.append((ordinal, Parameter(offset, packed >> 18)))
@@ -79,43 +79,41 @@ def read_image(elf: bytes) -> Image:
             start = struct.unpack_from("<H", value, 4)[0]
     stack = [
         struct.unpack_from("<I", value, 4)[0]
-        for attribute, value in _attributes(sections.get(".nv.info", b""))
+        for attribute, value in _attributes(contents.get(".nv.info", b""))
         if attribute in (_FRAME, _LEAST_STACK)
     ]
-    reserved = _RESERVED_BYTES if ".nv.shared.reserved.0" in headers else 0
-    named = [one for one in (".nv.constant3", f".nv.constant3.{name}") if one in sections]
-    constants = {3: sections[named[-1]]} if named else {}
-    if ".nv.constant4" in sections:
-        constants[4] = sections[".nv.constant4"]
+    reserved = _RESERVED_BYTES if ".nv.shared.reserved.0" in sizes else 0
+    named = [one for one in (".nv.constant3", f".nv.constant3.{name}") if one in contents]
+    constants = {3: contents[named[-1]]} if named else {}
+    if ".nv.constant4" in contents:
+        constants[4] = contents[".nv.constant4"]
     return Image(
         name,
         tuple(one for _, one in sorted(parameters, key=lambda pair: pair[0])),
         start,
         min(max(stack, default=0), _DEEP),  # a recursion asks for all there is
-        max(headers.get(f".nv.shared.{name}", (0, 0))[1], reserved),
+        max(sizes.get(f".nv.shared.{name}", 0), reserved),
         reserved,
         constants,
-        *_variables(elf, headers, sections),
+        *_variables(elf, contents),
     )
 
 
-def _variables(
-    elf: bytes, headers: dict[str, tuple[int, int]], sections: dict[str, bytes]
-) -> tuple[bytes, tuple[tuple[int, int], ...]]:
+def _variables(elf: bytes, contents: dict[str, bytes]) -> tuple[bytes, tuple[tuple[int, int], ...]]:
     """Bytes of the global variables, and which places of constant bank 4 point into them.
 
     Raises:
         SmemnbError: a relocation of another kind.
     """
-    order = [name for name, *_ in _headers(elf)]
+    order = [name for name, *_ in headers(elf)]
+    sizes = {name: size for name, _, _, size in headers(elf)}
     starts: dict[int, int] = {}
     whole = b""
     for name in (".nv.global.init", ".nv.global"):
-        if name in headers:
+        if name in sizes:
             starts[order.index(name)] = len(whole)
-            size = headers[name][1]
-            whole += sections[name].ljust(size, b"\0") + bytes(-size % 256)
-    symbols, entries = sections.get(".symtab", b""), sections.get(".rela.nv.constant4", b"")
+            whole += contents[name].ljust(sizes[name], b"\0") + bytes(-sizes[name] % 256)
+    symbols, entries = contents.get(".symtab", b""), contents.get(".rela.nv.constant4", b"")
     found: list[tuple[int, int]] = []
     for at in range(0, len(entries), _RELOCATION_BYTES):
         place, kind, addend = struct.unpack_from("<QQq", entries, at)

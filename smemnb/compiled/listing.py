@@ -11,18 +11,20 @@ import re
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ..errors import SmemnbError
 from .machine import nvdisasm
+from .usage import sections
 
 NEEDS = "machine code as text needs nvdisasm: pip install nvidia-cuda-nvdisasm"
 
 _CODE = re.compile(r"/\*([0-9a-f]{4,})\*/\s+(?:(@!?U?P\w+)\s+)?([A-Z][\w.]*)\s*([^;]*);")
 _LABEL = re.compile(r"^([.$\w]+):\s*$")
-_FILE = re.compile(r'^\s*//## File "(.*)", line (\d+)(?: inlined at "(.*)", line (\d+))?')
-_SECTION = re.compile(r"^//-+ (\.text\.\S+) -+")
+_FILE = re.compile(r'^\s*//## File "([^"]*)", line (\d+)(?: inlined at "([^"]*)", line (\d+))?')
+_SECTION = re.compile(r"^//-+ (\.text\.\S+) -+", re.MULTILINE)
+_NAN = re.compile(r"^[-+]?[QS]?NAN$")
 _COMMA = re.compile(r",|(?<=\d) (?=`)")  # RET has a register and a target without a comma
 _TARGET = re.compile(r"`\(([^)]+)\)")
 
@@ -69,7 +71,22 @@ def listing(elf: bytes) -> tuple[Located, ...]:
         file.write_bytes(elf)
         command = [tool, "-c", "-ndf", "-gi", str(file)]
         done = subprocess.run(command, capture_output=True, text=True, check=True)
-    return read_listing(done.stdout)
+    return _with_bits_of_nans(read_listing(done.stdout), elf)
+
+
+def _with_bits_of_nans(code: tuple[Located, ...], elf: bytes) -> tuple[Located, ...]:
+    """The code with the bits of each NaN in its place: a listing says only that it is one.
+
+    An immediate of 32 bits is the second word of an instruction.
+    """
+    found = list(code)
+    for at, one in enumerate(code):
+        if any(_NAN.match(part) for part in one.operands):
+            octets = next(data for name, data in sections(elf) if name.startswith(".text."))
+            bits = int.from_bytes(octets[one.address + 4 : one.address + 8], "little")
+            operands = tuple(hex(bits) if _NAN.match(part) else part for part in one.operands)
+            found[at] = replace(one, operands=operands)
+    return tuple(found)
 
 
 def read_listing(text: str) -> tuple[Located, ...]:
@@ -84,7 +101,7 @@ def read_listing(text: str) -> tuple[Located, ...]:
     code: list[Located] = []
     labels: dict[str, int] = {}
     waiting: list[str] = []
-    sections = _SECTION.findall("\n".join(line for line in text.splitlines() if "//-" in line))
+    sections = _SECTION.findall(text)
     if len(sections) > 1:
         raise SmemnbError("the machine code holds functions that were not inlined into the kernel")
     for address, guard, name, operands, places, label in _entries(text):

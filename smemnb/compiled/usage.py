@@ -46,16 +46,16 @@ def resources(kernel: Any, args: Any, cc: CC = (9, 0)) -> Resources:
 
 def read_resources(elf: bytes, cc: CC) -> Resources:
     """The same, from an ELF file (a cubin)."""
-    sections = dict(_sections(elf))
-    info = _attributes(sections.get(".nv.info", b""))
-    shared = [name for name in sections if name.startswith(".nv.shared._")]
+    contents = dict(sections(elf))
+    info = _attributes(contents.get(".nv.info", b""))
+    shared = [name for name in contents if name.startswith(".nv.shared._")]
     size = max((_size(elf, name) for name in shared), default=0)
-    if size and ".nv.shared.reserved.0" in sections:
+    if size and ".nv.shared.reserved.0" in contents:
         size -= _RESERVED_BYTES
     return Resources(cc, info.get(_REGCOUNT, 0), info.get(_FRAME_SIZE, 0), size)
 
 
-def _headers(elf: bytes) -> Iterator[tuple[str, int, int, int]]:
+def headers(elf: bytes) -> Iterator[tuple[str, int, int, int]]:
     """(name, type, offset, size) of every section of a 64-bit ELF file."""
     (table,) = struct.unpack_from("<Q", elf, 0x28)
     entry, count, names_at = struct.unpack_from("<HHH", elf, 0x3A)
@@ -66,14 +66,14 @@ def _headers(elf: bytes) -> Iterator[tuple[str, int, int, int]]:
         yield elf[names + name : end].decode(), kind, offset, size
 
 
-def _sections(elf: bytes) -> Iterator[tuple[str, bytes]]:
+def sections(elf: bytes) -> Iterator[tuple[str, bytes]]:
     """Name and bytes of every section (none for those without bytes, such as .nv.shared)."""
-    for name, kind, offset, size in _headers(elf):
+    for name, kind, offset, size in headers(elf):
         yield name, b"" if kind == 8 else elf[offset : offset + size]
 
 
 def _size(elf: bytes, wanted: str) -> int:
-    return next(size for name, _, _, size in _headers(elf) if name == wanted)
+    return next(size for name, _, _, size in headers(elf) if name == wanted)
 
 
 def _attributes(info: bytes) -> dict[int, int]:

@@ -87,8 +87,6 @@ def operand(text: str) -> Operand:
 
 def _immediate(rest: str, sign: str, absolute: bool, text: str) -> Operand:
     rest = rest.replace(" ", "").removesuffix(".reuse")
-    if rest.lstrip("+-") in ("QNAN", "SNAN", "NAN"):
-        return Operand("float", np.nan, sign, absolute, text=text)
     if rest in _FLOATS:
         return Operand("float", _FLOATS[rest], sign, absolute, text=text)
     try:

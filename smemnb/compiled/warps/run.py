@@ -52,13 +52,18 @@ class Ran:
     code: tuple[Located, ...]
 
 
-def run(launch: Launch, code: Sequence[Located] | None = None) -> Ran:
+def run(launch: Launch, code: Sequence[Located] | None = None, image: Image | None = None) -> Ran:
     """Run a kernel's machine code over all blocks; the arguments themselves stay as they are.
+
+    Args:
+        launch: what is launched, and how.
+        code: the listing of `launch.elf`, if there is one already.
+        image: what that cubin says besides, likewise.
 
     Raises:
         NotDetermined: an instruction, address or wait that has no meaning here, with its place.
     """
-    image = read_image(launch.elf)
+    image = image or read_image(launch.elf)
     known = tuple(code) if code is not None else listing(launch.elf)
     try:
         parameters = launch.args.parameters(image, launch.types)
@@ -113,7 +118,8 @@ class _Batch:
         stack = -(-image.stack_bytes // 16) * 16 + (512 if image.stack_bytes else 0)
         banks = {**image.constants, 0: _bank0(launch, image, parameters, stack)}
         banks[4] = image.bank4(GLOBAL + len(launch.args.memory))
-        self.state = State(len(alive), _registers(code), alive, banks)
+        start = image.parameters_at or _LAUNCH_BYTES
+        self.state = State(len(alive), _registers(code), alive, banks, start)
         self.flow = Flow(self.state, warps)
         shared = image.shared_bytes + launch.shared_bytes
         tools = {

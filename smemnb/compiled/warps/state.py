@@ -14,6 +14,10 @@ import numpy as np
 from .operands import ZERO, Array, Operand, Reader, Unknown, constantly
 
 LANES = 32
+LAUNCH_CONSTANTS = (range(0x18), range(0x20, 0x30), range(0x118, 0x120), range(0x208, 0x210))
+"""Bytes of constant bank 0, before the parameters, whose meaning is known: extents of block and
+grid, window of local memory, stack, dynamic shared bytes, descriptor of global memory."""
+
 BITS = (np.uint32(1) << np.arange(LANES, dtype=np.uint32)).astype(np.uint32)
 
 
@@ -25,9 +29,18 @@ class State:
         registers: registers of a thread.
         alive: lanes that are threads, bool (warps, 32).
         banks: constant banks, by number, as bytes.
+        parameters_at: where in bank 0 the kernel's parameters begin.
     """
 
-    def __init__(self, warps: int, registers: int, alive: Array, banks: dict[int, bytes]) -> None:
+    def __init__(
+        self,
+        warps: int,
+        registers: int,
+        alive: Array,
+        banks: dict[int, bytes],
+        parameters_at: int = 0x210,
+    ) -> None:
+        self.parameters_at = parameters_at
         self.warps = warps
         self.registers = np.zeros((max(registers, 8) + 8, warps, LANES), np.uint32)
         self.uniform = np.zeros((64, warps, 1), np.uint32)
@@ -37,6 +50,10 @@ class State:
         self.alive = alive.copy()
         self.banks = banks
 
+    def _known(self, offset: int) -> bool:
+        """Whether a place of constant bank 0 is a parameter, or one of `LAUNCH_CONSTANTS`."""
+        return offset >= self.parameters_at or any(offset in place for place in LAUNCH_CONSTANTS)
+
     def constant(self, one: Operand, width: int) -> Reader:
         """A reader of a constant of 1 to 8 bytes; an indexed one is looked up per lane."""
         bank = self.banks.get(one.bank)
@@ -45,6 +62,8 @@ class State:
         dtype = np.dtype(f"u{width}")
         octets = np.frombuffer(bank, np.uint8)
         offset = int(one.number)
+        if one.bank == 0 and not one.index.strip("URZ") and not self._known(offset):
+            raise Unknown(f"constant {one.text}, which the launch sets to nobody knows what")
         if one.index in ("", "RZ", "URZ"):
             if offset + width > len(bank):
                 raise Unknown(f"constant {one.text} past the end of its bank")

@@ -59,7 +59,8 @@ def to_float(one: Instruction, bench: Bench) -> Step:
     kind = next((_INTEGERS[name] for name in one.modifiers if name in _INTEGERS), np.int32)
     read = _integer(bench, a, kind)
     if "F16" in given:
-        raise Unknown("modifier .F16")
+        word = bench.write.word(out)
+        return lambda group: word(group, _bits16(read(group)))
     if "F64" in given:
         if given & {"RP", "RM", "RZ"}:
             raise Unknown("rounding of I2F.F64")
@@ -124,6 +125,11 @@ def between_floats(one: Instruction, bench: Bench) -> Step:
     if sizes == ["F32", "F64"]:
         read64, write32 = bench.read.float64(a), bench.write.float32(out)
         return lambda group: write32(group, rounded(read64(group), given))
+    if sizes in (["F64", "F16"], ["F32", "F16"]):
+        half = _integer(bench, a, np.uint16)
+        store = bench.write.pair(out) if sizes[0] == "F64" else bench.write.float32(out)
+        kind = _FLOATS[sizes[0]]
+        return lambda group: store(group, half(group).view(np.float16).astype(kind))
     if sizes == ["F16", "F32"]:
         read, word = bench.read.float32(a), bench.write.word(out)
         return lambda group: word(group, _bits16(read(group)))

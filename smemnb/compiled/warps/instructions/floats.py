@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from ..meaning import Bench, Instruction, Step, means
-from ..operands import Array, Operand, Reader, Unknown, flushed
+from ..operands import Array, Operand, Reader, Unknown, constantly, flushed
 from ..state import Group
-from .integers import COMBINE
+from .integers import COMBINE, WORD
 
 F32, F64, U32 = np.float32, np.float64, np.uint32
 ROUNDING = {"RM", "RP", "RZ", "RN"}
@@ -147,28 +147,45 @@ _ORDERED: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+_EXTREMES: dict[str, Callable[[Any, Any], Any]] = {"MIN": np.less, "MAX": np.greater}
+
+
 def _unordered(a: Array, b: Array) -> Array:
     return np.isnan(a) | np.isnan(b)
 
 
 @means("FSETP", "DSETP")
 def compare(one: Instruction, bench: Bench) -> Step:
-    """p = (a < b) and q; a U says that it holds for NaN too."""
-    given = one.only({*_ORDERED, *COMBINE, "FTZ"})
+    """p = (a < b) and q; a U says that it holds for NaN too. MIN and MAX say whether a is that."""
+    given = one.only({*_ORDERED, *COMBINE, "FTZ", *_EXTREMES})
     first, second, a, b, *last = one.operands
     if one.name == "FSETP":
         left, right = (bench.read.float32(source, "FTZ" in given) for source in (a, b))
     else:
         left, right = bench.read.float64(a), bench.read.float64(b)
     flags = bench.write.predicate(first), bench.write.predicate(second)
-    how = next(_ORDERED[name] for name in one.modifiers if name in _ORDERED)
     with_other = next(COMBINE[name] for name in one.modifiers if name in COMBINE)
     other = bench.read.predicate(last[0])
+    extreme = next((_EXTREMES[name] for name in one.modifiers if name in _EXTREMES), None)
+    if extreme is not None:
+        return _which_is(extreme, left, right, flags)
+    how = next(_ORDERED[name] for name in one.modifiers if name in _ORDERED)
 
     def step(group: Group) -> None:
         found, also = how(left(group), right(group)), other(group)
         flags[0](group, with_other(found, also))
         flags[1](group, with_other(~found, also))
+
+    return step
+
+
+def _which_is(how: Callable[[Any, Any], Any], left: Reader, right: Reader, flags: Any) -> Step:
+    """Whether the first is the one, a number before a NaN; and whether both are NaN."""
+
+    def step(group: Group) -> None:
+        a, b = left(group), right(group)
+        flags[0](group, how(a, b) | (np.isnan(b) & ~np.isnan(a)))
+        flags[1](group, np.isnan(a) & np.isnan(b))
 
     return step
 
@@ -244,6 +261,8 @@ def function(one: Instruction, bench: Bench) -> Step:
 def _upper_half(one: Instruction, bench: Bench, name: str) -> Step:
     out, a = one.operands
     read, write, apply = bench.read.word(a), bench.write.word(out), _FUNCTIONS[name]
+    if a.kind == "float":  # it stands for a float64, whose upper half is meant
+        read = constantly((np.array([[a.number]], F64).view(np.uint64) >> WORD).astype(U32))
     if a.sign == "-":
         raise Unknown(f"operand {a.text}")
 

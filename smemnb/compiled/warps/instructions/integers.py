@@ -35,6 +35,14 @@ COMBINE: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+_KINDS = {
+    "U32": np.dtype(np.uint32),
+    "S32": np.dtype(np.int32),
+    "U16x2": np.dtype(np.uint16),
+    "S16x2": np.dtype(np.int16),
+}
+
+
 def wide(value: Array) -> Array:
     """The value with room for carries."""
     return value.astype(U64)
@@ -300,15 +308,16 @@ def select(one: Instruction, bench: Bench) -> Step:
 @means("VIMNMX", "IMNMX", "VIADDMNMX", "UIMNMX")
 def smaller_or_larger(one: Instruction, bench: Bench) -> Step:
     """d = the smaller of a and b if p, else the larger; VIADDMNMX adds two numbers first."""
-    kind = U32 if "U32" in one.only({"U32", "S32"}) else np.int32
+    given = one.only({"U32", "S32", "U16x2", "S16x2"})
+    kind = next((_KINDS[name] for name in given), np.dtype(np.int32))
     out, sources, (p,) = one.split()
     readers, which, write = bench.words(sources), bench.read.predicate(p), bench.write.word(out[0])
 
     def step(group: Group) -> None:
-        *terms, last = (read(group) for read in readers)
-        x, y = reduce(np.add, terms).view(kind), last.view(kind)
-        found = np.where(which(group), np.minimum(x, y), np.maximum(x, y))
-        write(group, found.view(U32))
+        *terms, last = (read(group)[..., None].view(kind) for read in readers)
+        x = reduce(np.add, terms)
+        found = np.where(which(group)[..., None], np.minimum(x, last), np.maximum(x, last))
+        write(group, np.ascontiguousarray(found).view(U32)[..., 0])
 
     return step
 

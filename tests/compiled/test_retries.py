@@ -1,0 +1,31 @@
+"""Loops around a compare-and-swap that go on until it succeeds."""
+
+from smemnb.compiled.listing import read_listing
+from smemnb.compiled.retries import retry_loops
+
+AGAIN = """
+        /*0000*/                   LDC R1, c[0x0][0x28] ;
+.L_x_0:
+        /*0010*/                   LDS R6, [R9] ;
+        /*0020*/                   FADD R7, R11, R6 ;
+        /*0030*/                   ATOMS.CAST.SPIN R7, [R9], R6, R7 ;
+        /*0040*/                   ISETP.EQ.U32.AND P1, PT, R7, 0x1, PT ;
+        /*0050*/              @!P1 BRA `(.L_x_0) ;
+        /*0060*/                   EXIT ;
+"""
+
+
+def test_loop_that_tries_again():
+    """The branch back follows from what the swap found: the loop from its load to the branch."""
+    assert retry_loops(read_listing(AGAIN)) == [(0x10, 0x50)]
+
+
+def test_loop_that_counts():
+    """A swap in a loop whose end depends on a counter alone is executed a fixed number of times."""
+    counts = AGAIN.replace("ISETP.EQ.U32.AND P1, PT, R7", "ISETP.EQ.U32.AND P1, PT, R5")
+    assert retry_loops(read_listing(counts)) == []
+
+
+def test_no_loop():
+    """Without a branch back nothing is tried again."""
+    assert retry_loops(read_listing(AGAIN.replace("@!P1 BRA `(.L_x_0)", "     NOP"))) == []

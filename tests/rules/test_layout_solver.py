@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 
+import numba
 import numpy as np
 import pytest
 
@@ -165,6 +166,12 @@ def test_float4_in_scalar_out():
     assert slow_ways(found.layout, walks[1]) == 1
 
 
+@pytest.mark.parametrize("dtype", [np.int16, "int16", np.dtype("<u2"), numba.float16])
+def test_names_of_a_type(dtype):
+    """NumPy's types, their names, and Numba's, which a kernel's shared array has."""
+    assert solve([STORE, LOAD], shape=(32, 32), dtype=dtype).pad == Padded(32, 32, 2, 2)
+
+
 def test_diagonals():
     """Rows, columns and the diagonal of one tile: no layout here serves all three."""
     diagonal = pattern("load tile[tx, tx]", block=(32, 1))
@@ -225,6 +232,7 @@ def test_proof_of_any_layout():
             lambda: solve([pattern("load t[ty, tx]", vector_elems=2)], shape=(32, 32)),
         ),
         ("no cells", lambda: solve([STORE], shape=(0, 32))),
+        ("align_bytes is 0", lambda: solve([STORE], shape=(32, 32), align_bytes=0)),
     ],
 )
 def test_refused(message, make):

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from ...hardware import BANKS, WAVEFRONT_BYTES
 from .. import bank
@@ -91,7 +91,7 @@ def solve(
     patterns: Sequence[Pattern],
     *,
     shape: tuple[int, int],
-    dtype: npt.DTypeLike = np.float32,
+    dtype: Any = np.float32,
     align_bytes: int = 1,
     budget_bytes: int | None = None,
 ) -> Solution:
@@ -110,14 +110,16 @@ def solve(
     Args:
         patterns: every load and store of the tile, from `pattern`.
         shape: rows and columns of the tile.
-        dtype: of its elements, 1, 2, 4, 8 or 16 bytes.
+        dtype: of its elements, 1, 2, 4, 8 or 16 bytes; NumPy's or Numba's, or its name.
         align_bytes: each row must begin at a multiple of this (16 for cp.async and 16-byte loads).
         budget_bytes: the tile may take no more; None for any size.
 
     Raises:
         ValueError: no pattern, a cell outside the tile, or a shape or size that no tile has.
     """
-    plain = RowMajor(*shape, np.dtype(dtype).itemsize)
+    plain = RowMajor(*shape, _itemsize(dtype))
+    if align_bytes < 1:
+        raise ValueError(f"align_bytes is {align_bytes}; rows begin at multiples of 1 byte or more")
     asked = _Asked(tuple(patterns), align_bytes, budget_bytes)
     asked.refuse_outside(plain)
     tried = [asked.judged(plain)]
@@ -140,6 +142,12 @@ def prove(layout: Layout, patterns: Sequence[Pattern]) -> tuple[Proof, ...]:
         ValueError: a cell outside the tile, or vectors torn apart or off their grid.
     """
     return tuple(_proof(layout, one) for one in patterns)
+
+
+def _itemsize(dtype: Any) -> int:
+    """Bytes of an element; Numba's types say their bits."""
+    bits = getattr(dtype, "bitwidth", None)
+    return int(bits) // 8 if bits else np.dtype(dtype).itemsize
 
 
 def _proof(layout: Layout, one: Pattern) -> Proof:

@@ -166,7 +166,7 @@ def test_float4_in_scalar_out():
     assert slow_ways(found.layout, walks[1]) == 1
 
 
-@pytest.mark.parametrize("dtype", [np.int16, "int16", np.dtype("<u2"), numba.float16])
+@pytest.mark.parametrize("dtype", [np.int16, "int16", np.dtype("<u2"), numba.int16])
 def test_names_of_a_type(dtype):
     """NumPy's types, their names, and Numba's, which a kernel's shared array has."""
     assert solve([STORE, LOAD], shape=(32, 32), dtype=dtype).pad == Padded(32, 32, 2, 2)

@@ -62,7 +62,10 @@ def built(kernel: Any, args: Any, cc: CC = (9, 0)) -> Build:
     code = listing(elf)
     if any(one.places for one in code):
         return Build(elf, cc, code, True)
-    lined = listing(cubin(kernel, args, cc, lineinfo=True))
+    try:
+        lined = listing(cubin(kernel, args, cc, lineinfo=True))
+    except Exception:  # the linker's own: a device function brings other debug information along
+        return Build(elf, cc, code, False)
     if [(a.name, a.operands, a.guard) for a in code] == [
         (b.name, b.operands, b.guard) for b in lined
     ]:
@@ -226,7 +229,7 @@ def table(found: Sass, *, whole: bool = False, width: Callable[[], int] | None =
     head = (
         f"{found.kernel}, compiled for cc {found.cc[0]}.{found.cc[1]}: {found.instructions}"
         f" instructions, {found.registers} registers, {found.shared_bytes:,} bytes of shared"
-        f" memory, {found.spills} spills, {found.barriers} barriers, {found.ffma_percent:g} % FFMA"
+        f" memory, {found.spills} spills, barriers: {found.barriers}, {found.ffma_percent:g} % FFMA"
     )
     rows = [head]
     if not found.lined:

@@ -32,6 +32,7 @@ from .model import LaunchInfo
 
 if TYPE_CHECKING:
     from ..compiled.lines import Build
+    from ..compiled.listing import Located
     from ..compiled.warps.arguments import Snapshot
     from ..compiled.warps.tally import Site
     from .trace import Trace
@@ -224,16 +225,46 @@ def compiled_view(
     machine = Launch(build.elf, again.grid, again.block, again.shared_bytes, again.arguments, types)
     try:
         ran = run(machine, build.code)
+        other = run(replace(machine, backwards=True), build.code) if _asks(build.code) else ran
     except NotDetermined as error:
         return replace(view, undetermined=(str(error),))
     loops = retry_loops(build.code)
-    rows = [_row(site, space, loops) for site in ran.sites for space in site.counts]
+    alike = {site.located.address: site.counts for site in other.sites}
+    rows = [
+        _row(site, space, _unknown(site, space, loops, alike.get(site.located.address)))
+        for site in ran.sites
+        for space in site.counts
+    ]
+    rows = _with_lines(rows, source) if not build.lined else rows
     rows.sort(key=lambda row: (row.line, row.address))
     said = [f"line {row.line}, {row.instruction}: {row.unknown}" for row in rows if row.unknown]
     return replace(view, lines=tuple(rows), undetermined=tuple(said), arrays=tuple(ran.arrays))
 
 
-def _row(site: Site, space: str, loops: list[tuple[int, int]]) -> MachineRow:
+def _asks(code: Sequence[Located]) -> bool:
+    """Whether an atomic's result is used, which may depend on which thread comes first."""
+    return any(
+        one.name.startswith("ATOM") and not {"RZ", "URZ"} & set(one.operands[:2]) for one in code
+    )
+
+
+def _with_lines(rows: list[MachineRow], source: Trace | None) -> list[MachineRow]:
+    """Rows without a line get it where all accesses of their kind stand in one line."""
+    places: dict[str, set[tuple[int, str]]] = {}
+    for access in source.lines if source is not None else ():
+        kind = KINDS.get(access.kind, "atomic")
+        places.setdefault(f"{access.space}_{kind}", set()).add((access.line, access.source))
+    found = []
+    for row in rows:
+        here = places.get(row.counted_as.replace("reduction", "atomic"), set())
+        if not row.line and len(here) == 1:
+            ((line, text),) = here
+            row = replace(row, line=line, source=text)
+        found.append(row)
+    return found
+
+
+def _row(site: Site, space: str, unknown: str) -> MachineRow:
     places = site.located.places
     last = places[-1] if places else None
     counts = site.counts[space]
@@ -254,14 +285,18 @@ def _row(site: Site, space: str, loops: list[tuple[int, int]]) -> MachineRow:
         ways=counts.get("ways", 0),
         sectors=counts.get("sectors", 0),
         ideal_sectors=counts.get("ideal_sectors", 0),
-        unknown=_unknown(site, space, loops),
+        unknown=unknown,
     )
 
 
-def _unknown(site: Site, space: str, loops: list[tuple[int, int]]) -> str:
+def _unknown(
+    site: Site, space: str, loops: list[tuple[int, int]], alike: dict[str, Any] | None
+) -> str:
     """Why the counts of an instruction are not determined."""
     if any(first <= site.located.address <= last for first, last in loops):
         return "a loop that tries again until it succeeds has no fixed count"
+    if alike != site.counts:
+        return "it follows from which thread an atomic serves first"
     if site.located.name.startswith(("LD.", "ST.")) and space != "local":
         return f"a generic access, which reaches {space} memory, counts under another name"
     return ""

@@ -33,7 +33,10 @@ class NotDetermined(SmemnbError):
 
 @dataclass(frozen=True)
 class Launch:
-    """What is launched: machine code, extents, dynamic shared bytes, arguments and their types."""
+    """What is launched: machine code, extents, dynamic shared bytes, arguments and their types.
+
+    `backwards` runs blocks, and the lanes of an atomic, from last to first.
+    """
 
     elf: bytes
     grid: Dim3
@@ -41,6 +44,7 @@ class Launch:
     shared_bytes: int
     args: Snapshot
     types: tuple[Any, ...]
+    backwards: bool = False
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,7 @@ def run(launch: Launch, code: Sequence[Located] | None = None, image: Image | No
     blocks = math.prod(launch.grid)
     step = max(1, LANES_PER_BATCH // (warps * LANES))
     with np.errstate(all="ignore"):
-        for first in range(0, blocks, step):
+        for first in range(0, blocks, step)[:: -1 if launch.backwards else 1]:
             some = _Blocks(first, min(step, blocks - first), warps)
             _Batch(launch, image, known, parameters, memory, tally, some).run()
     return Ran(tally.sites(), launch.args.arrays(memory), known)
@@ -126,6 +130,7 @@ class _Batch:
             "flow": self.flow,
             "memory": Memory(octets, blocks.number, warps, shared, stack),
             "tally": tally,
+            "backwards": launch.backwards,
             "votes": Votes(alive.shape, warps),
             "special": _special(launch, blocks.first, blocks.number, thread),
         }

@@ -2,48 +2,81 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ..as_compiled import AsCompiled, MachineRow
 
+UNITS = {"shared": "wavefronts", "global": "sectors", "local": "requests"}
+
 
 def text(view: AsCompiled) -> str:
-    """The view: launch, totals, then a row per line and kind of access."""
+    """The view: the launch, a line per source line and kind of access, then the totals."""
+    rows = [
+        f"{view.launch} as compiled for cc {view.cc[0]}.{view.cc[1]} (model):"
+        f" {view.registers} registers, {view.shared_bytes:,} bytes of shared memory,"
+        f" {view.local_bytes} of stack"
+    ]
+    groups: dict[tuple[int, str], list[MachineRow]] = {}
+    for row in view.lines:
+        groups.setdefault((row.line, row.counted_as), []).append(row)
+    last = -1
+    for (line, _), some in groups.items():
+        if line != last:
+            rows.append(f"{line:5}  {some[0].source}" if line else "    -  line not determined")
+        last = line
+        rows.append(f"         {_became(view, some)}")
+    rows += ["totals", *(f"  {_total(view, name)}" for name in view.counters)]
+    said = [one.removeprefix("not determined: ") for one in view.undetermined]
+    rows += [f"not determined: {one}" for one in said]
+    return "\n".join(row for row in rows if row.strip())
+
+
+def _became(view: AsCompiled, rows: list[MachineRow]) -> str:
+    """What became of the accesses of one kind in one line, each time that it is executed."""
     from ...compiled.lines import short_name
 
-    rows = [f"{view.launch} as compiled for cc {view.cc[0]}.{view.cc[1]} (model)"]
-    rows += [f"  {name}: {_number(value)}" for name, value in view.counters.items() if value != 0]
-    by_line: dict[tuple[int, str], list[MachineRow]] = defaultdict(list)
-    for row in view.lines:
-        by_line[row.line, row.counted_as].append(row)
-    for (line, what), some in by_line.items():
-        names: dict[str, int] = defaultdict(int)
-        for row in some:
-            names[short_name(row.instruction)] += 1
-        became = " and ".join(f"{count} {name}" for name, count in names.items())
-        rows.append(f"  line {line or '-'}: {some[0].source}")
-        rows.append(f"    {_words(what)}: {became}: {_unit(some)}")
-    rows += [
-        f"  not determined: {said.removeprefix('not determined: ')}" for said in view.undetermined
-    ]
-    return "\n".join(rows)
-
-
-def _number(value: int | None) -> str:
-    return "not determined" if value is None else f"{value:,}"
-
-
-def _words(what: str) -> str:
-    return what.replace("_", " ")
-
-
-def _unit(rows: list[MachineRow]) -> str:
+    first = rows[0]
+    names = Counter(short_name(row.instruction) for row in rows)
+    became = _listed([f"{count} {name}" for name, count in names.items()])
+    asked, unit = _asked(view, first), UNITS[first.space]
+    spent = sum(getattr(row, unit) for row in rows)
+    times = {row.requests for row in rows}
+    if any(row.unknown for row in rows):
+        return f"{became}: not determined"
+    if asked and len(times) == 1 and (each := times.pop()) and not asked % each | spent % each:
+        what = _plural(asked // each, first.counted_as.replace("_", " "))
+        verb = "is" if asked == each else "became"
+        return f"{what} {verb} {became}: {spent // each:,} {unit}, {each:,} times"
+    of = f" ({asked:,} in the source)" if asked else ""
     requests = sum(row.requests for row in rows)
-    said = f"{requests:,} requests"
-    if rows[0].space == "shared":
-        return f"{said}, {sum(row.wavefronts for row in rows):,} wavefronts"
-    if rows[0].space == "global":
-        return f"{said}, {sum(row.sectors for row in rows):,} sectors"
-    return said
+    return f"{became}: {requests:,} requests{of}, {spent:,} {unit}"
+
+
+def _asked(view: AsCompiled, first: MachineRow) -> int:
+    """Requests of this kind that the source line makes; 0 where the trace has none for it."""
+    if view.source is None or not first.line:
+        return 0
+    kinds = {"shared_atomic": "atomic", "global_atomic": "atomic", "global_reduction": "atomic"}
+    kind = kinds.get(first.counted_as, first.kind)
+    return sum(
+        row.requests
+        for row in view.source.line(first.line, view.launch.kernel)
+        if row.space == first.space and row.kind.split("_")[0] == kind
+    )
+
+
+def _total(view: AsCompiled, name: str) -> str:
+    value = view.counters[name]
+    if value == 0:
+        return ""
+    return f"{name.replace('_', ' ')}: " + ("not determined" if value is None else f"{value:,}")
+
+
+def _plural(count: int, what: str) -> str:
+    return f"{count:,} {what}" + ("" if count == 1 else "s")
+
+
+def _listed(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

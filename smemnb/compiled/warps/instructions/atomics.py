@@ -1,4 +1,4 @@
-"""Atomics: lanes of one instruction take effect one after the other, in order of number.
+"""Atomics: lanes of one instruction take effect one after the other, in order of number, or back.
 
 Which thread comes first is the hardware's choice; results that depend on it are one possibility.
 """
@@ -57,7 +57,7 @@ def atomic(one: Instruction, bench: Bench) -> Step:
     if out is not None and out.number != ZERO:
         write = bench.write.pair(out) if long else bench.write.word(out)
     change, tells = _change(one, given), "CAST" in given  # CAST says whether it has swapped
-    memory = bench.tools["memory"]
+    memory, backwards = bench.tools["memory"], bench.tools["backwards"]
     counted = bench.tools["tally"].site(one.located, _counted_as(one, given), 8 if long else 4)
 
     def step(group: Group) -> None:
@@ -71,7 +71,8 @@ def atomic(one: Instruction, bench: Bench) -> Step:
         if write is None and isinstance(change, np.ufunc):
             change.at(flat, place[lanes], taken[0])
             return
-        old = in_turn(flat, place[lanes], taken, change)
+        turn = slice(None, None, -1 if backwards else 1)
+        old = in_turn(flat, place[lanes][turn], [value[turn] for value in taken], change)[turn]
         if write is not None:
             whole = np.zeros(lanes.shape, kind)
             whole[lanes] = old == taken[0] if tells else old

@@ -130,6 +130,9 @@ def between_floats(one: Instruction, bench: Bench) -> Step:
         store = bench.write.pair(out) if sizes[0] == "F64" else bench.write.float32(out)
         kind = _FLOATS[sizes[0]]
         return lambda group: store(group, half(group).view(np.float16).astype(kind))
+    if sizes == ["F16", "F64"]:
+        read64, word = bench.read.float64(a), bench.write.word(out)
+        return lambda group: word(group, _bits16(read64(group)))
     if sizes == ["F16", "F32"]:
         read, word = bench.read.float32(a), bench.write.word(out)
         return lambda group: word(group, _bits16(read(group)))

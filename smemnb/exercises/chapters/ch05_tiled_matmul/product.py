@@ -216,7 +216,7 @@ def _cases():
         sectors_per_request=4, requests={"a": 480, "b": 480, "out": 160}, shared_bytes=2048
     )
     yield Case(partial(_factors, 64, 48, 80), grid=(5, 4), block=(16, 16), budget=staged)
-    shapes = ((70, 70, 70), (97, 3, 50), (1, 70, 33), (33, 70, 1), (40, 1, 35))
+    shapes = ((70, 70, 35), (97, 3, 50), (1, 70, 33), (33, 40, 1), (40, 1, 35))
     for rows, depth, cols in shapes:
         yield Case(partial(_factors, rows, depth, cols), cover((cols, rows), (16, 16)), (16, 16))
     yield Case(partial(_factors, 20, 37, 12), grid=(2, 3), block=(8, 8))
@@ -233,7 +233,7 @@ PRODUCT = Exercise(
         Wrong(product_no_first, "findings", "race"),
         Wrong(product_no_second, "findings", "race"),
         Wrong(product_first_tile, "output", "wrong"),
-        Wrong(product_by_grid, "output", "grid (3, 1)"),
+        Wrong(product_by_grid, "output", "grid (3, 5)"),
         Wrong(product_no_zeros, "output", "no thread has stored"),
         Wrong(product_no_guard, "findings", "out of range"),
         Wrong(product_swapped, "output", "wrong"),

@@ -185,13 +185,13 @@ def _cases():
     """Two full tiles with their budget; ragged, flat and deep ones; blocks of 32 x 4."""
     once = Budget(
         sectors_per_request=4,
-        requests={"a": 192, "b": 96, "out": 128},
+        requests={"a": 128, "b": 64, "out": 128},
         shared_bytes=6144,
         # 8 warps, 16 steps, 9 reads; 96 to stage the tiles
-        shared_requests=7488,
+        shared_requests=4992,
     )
-    yield Case(partial(_factors, 64, 48, 64), grid=(2, 1), block=(32, 8), budget=once)
-    for rows, depth, cols in ((70, 40, 35), (97, 3, 33), (1, 70, 33), (65, 17, 1)):
+    yield Case(partial(_factors, 64, 32, 64), grid=(2, 1), block=(32, 8), budget=once)
+    for rows, depth, cols in ((70, 20, 35), (97, 3, 33), (1, 40, 33), (65, 17, 1)):
         yield Case(partial(_factors, rows, depth, cols), cover((cols, rows), (32, 64)), (32, 8))
     yield Case(partial(_factors, 45, 20, 40), grid=(2, 2), block=(32, 4))
 
@@ -208,7 +208,7 @@ COLUMN = Exercise(
         Wrong(column_overlapping, "output", "not written"),
         Wrong(column_first_tile, "output", "wrong"),
         Wrong(column_no_second, "findings", "race"),
-        Wrong(column_read_again, "wavefronts", "requests go to shared memory; budget 7488"),
+        Wrong(column_read_again, "wavefronts", "requests go to shared memory; budget 4992"),
         Wrong(column_one_sum, "output", "wrong"),
     ),
     cases=tuple(_cases()),

@@ -209,12 +209,12 @@ def _cases():
     """Two full tiles with their budget; ragged, flat and deep ones; blocks of 16 x 8."""
     once = Budget(
         sectors_per_request=4,
-        requests={"a": 192, "b": 192, "out": 256},
+        requests={"a": 128, "b": 128, "out": 256},
         shared_bytes=8192,
-        shared_requests=6912,  # 3 tiles in each block: 8 warps, 16 steps, 8 reads, and 128 to stage
+        shared_requests=4608,  # 2 tiles in each block: 8 warps, 16 steps, 8 reads, and 128 to stage
     )
-    yield Case(partial(_factors, 64, 48, 128), grid=(2, 1), block=(16, 16), budget=once)
-    for rows, depth, cols in ((70, 20, 67), (97, 3, 33), (1, 70, 33), (65, 9, 1)):
+    yield Case(partial(_factors, 64, 32, 128), grid=(2, 1), block=(16, 16), budget=once)
+    for rows, depth, cols in ((70, 20, 67), (97, 3, 33), (1, 40, 33), (65, 9, 1)):
         yield Case(partial(_factors, rows, depth, cols), cover((cols, rows), (64, 64)), (16, 16))
     yield Case(partial(_factors, 45, 12, 70), grid=(2, 2), block=(16, 8))
 
@@ -232,7 +232,7 @@ SQUARE = Exercise(
         Wrong(square_rows_together, "wavefronts", "2-way"),
         Wrong(square_no_second, "findings", "race"),
         Wrong(square_rows_of_16, "output", "block (16, 8)"),
-        Wrong(square_read_again, "wavefronts", "requests go to shared memory; budget 6912"),
+        Wrong(square_read_again, "wavefronts", "requests go to shared memory; budget 4608"),
         Wrong(square_swapped, "output", "wrong"),
     ),
     cases=tuple(_cases()),

@@ -187,9 +187,9 @@ def _factors(rows, depth, cols):
 
 def _cases():
     """Two full tiles with their budget; ragged, flat and deep ones; blocks of 16 x 8."""
-    clean = Budget(sectors_per_request=4, requests={"a": 192, "b": 192}, shared_bytes=8320)
-    yield Case(partial(_factors, 64, 48, 128), grid=(2, 1), block=(16, 16), budget=clean)
-    for rows, depth, cols in ((70, 20, 67), (97, 3, 33), (1, 70, 33), (65, 9, 1)):
+    clean = Budget(sectors_per_request=4, requests={"a": 128, "b": 128}, shared_bytes=8320)
+    yield Case(partial(_factors, 64, 32, 128), grid=(2, 1), block=(16, 16), budget=clean)
+    for rows, depth, cols in ((70, 20, 67), (97, 3, 33), (1, 40, 33), (65, 9, 1)):
         yield Case(partial(_factors, rows, depth, cols), cover((cols, rows), (64, 64)), (16, 16))
     yield Case(partial(_factors, 45, 20, 70), grid=(2, 2), block=(16, 8))
 

@@ -180,8 +180,9 @@ def _paint_points(axes: _Axes, line: Roofline, points: Sequence[Point], sheet: S
     taken = [
         (x - 6, min(y - 6, end), x + 6, max(y + 6, end))
         for (x, y), end in zip(marks, ends, strict=True)
-    ]
-    for point, (x, y), end in zip(points, marks, ends, strict=True):
+    ] + _along(axes, line)
+    highest_first = sorted(zip(points, marks, ends, strict=True), key=lambda one: one[1][1])
+    for point, (x, y), end in highest_first:
         sheet.lines([(x, y, x, end)], colour=FAINT)
         sheet.box(x - 4, y - 4, 8, 8, fill=RUNG)
         room = _free(x, y, 6.3 * len(point.label), taken)
@@ -191,13 +192,22 @@ def _paint_points(axes: _Axes, line: Roofline, points: Sequence[Point], sheet: S
         )
 
 
+def _along(axes: _Axes, line: Roofline) -> list[tuple[float, float, float, float]]:
+    """Where the line itself lies, in small boxes."""
+    steps = range(0, WIDTH - LEFT - RIGHT, 6)
+    span = axes.right / axes.left
+    values = [axes.left * span ** (step / (WIDTH - LEFT - RIGHT)) for step in steps]
+    spots = [(axes.x(value), axes.y(line.allowed(value))) for value in values]
+    return [(x - 3, y - 4, x + 3, y + 4) for x, y in spots]
+
+
 def _free(
     x: float, y: float, wide: float, taken: Sequence[tuple[float, float, float, float]]
 ) -> tuple[float, float, float, float]:
     """A place for a label near a mark that covers nothing: right of it, left, then up and down."""
     tried = [
         (at, y + down)
-        for down in (0, -14, 14, -28, 28, -42, 42)
+        for down in (0, -13, 13, -26, 26, -39, 39)
         for at in (x + 9, x - 9 - wide)
         if LEFT <= at and at + wide <= WIDTH
     ]

@@ -229,7 +229,7 @@ def compiled_view(
     except NotDetermined as error:
         return replace(view, undetermined=(str(error),))
     loops = retry_loops(build.code)
-    alike = {site.located.address: site.counts for site in other.sites}
+    alike = {site.located.address: (site.counts, site.asked) for site in other.sites}
     rows = [
         _row(site, space, _unknown(site, space, loops, alike.get(site.located.address)))
         for site in ran.sites
@@ -290,12 +290,12 @@ def _row(site: Site, space: str, unknown: str) -> MachineRow:
 
 
 def _unknown(
-    site: Site, space: str, loops: list[tuple[int, int]], alike: dict[str, Any] | None
+    site: Site, space: str, loops: list[tuple[int, int]], alike: tuple[dict[str, Any], int] | None
 ) -> str:
     """Why the counts of an instruction are not determined."""
     if any(first <= site.located.address <= last for first, last in loops):
         return "a loop that tries again until it succeeds has no fixed count"
-    if alike != site.counts:
+    if alike != (site.counts, site.asked):
         return "it follows from which thread an atomic serves first"
     if site.located.name.startswith(("LD.", "ST.")) and space != "local":
         return f"a generic access, which reaches {space} memory, counts under another name"

@@ -183,8 +183,9 @@ class Readers:
             raise Unknown(f"operand {one.text}")
         if one.kind == "float":
             return _float(constantly(np.array([[one.number]], np.float64)), one, False)
-        if one.kind == "number":
-            return _float(constantly(np.array([[float(one.number)]], np.float64)), one, False)
+        if one.kind == "number":  # written in bits, as a NaN is: the upper half
+            bits = np.array([[int(one.number) << 32]], np.uint64)
+            return _float(constantly(bits.view(np.float64)), one, False)
         pair = self.double_word(one)
         return _float(lambda group: pair(group).view(np.float64), one, False)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ...hardware import WORD_BYTES
 from ...rules import bank, sector
 from ..listing import Located
 from .operands import Array
@@ -21,12 +22,17 @@ _ROWS = 4096
 
 @dataclass
 class Site:
-    """One memory instruction of the machine code: what it is, and its counts in one memory."""
+    """One memory instruction of the machine code: what it is, and its counts in each memory.
+
+    `asked` stands for all of its requests, whatever their order, and of lanes that swap addresses
+    where that changes no count: two runs in which it is equal have asked for the same.
+    """
 
     located: Located
     kind: str
     width: int
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
+    asked: int = 0
     _waiting: dict[str, list[tuple[Array, Array]]] = field(default_factory=dict)
 
     def add(self, group: Group, space: str, address: Array) -> None:
@@ -60,6 +66,7 @@ class Site:
         address = np.concatenate([np.asarray(rows) for rows, _ in waiting])
         mask = np.concatenate([rows for _, rows in waiting])
         counts = self.counts[space]
+        self.asked = (self.asked + _digest(address, mask, self.width)) % 2**64
         if space == "global":
             found = sector.measure(address, width=self.width, active=mask)
             _plus(counts, "sectors", int(found.sectors.sum()))
@@ -69,6 +76,22 @@ class Site:
             _plus(counts, "wavefronts", int(passes.wavefronts.sum()))
             _plus(counts, "ideal", int(passes.ideal.sum()))
             counts["ways"] = max(counts.get("ways", 0), int(passes.ways.max(initial=0)))
+
+
+def _digest(address: Array, mask: Array, width: int) -> int:
+    """A number for a set of requests."""
+    lanes = np.arange(mask.shape[1], dtype=np.uint64) if width > WORD_BYTES else np.uint64(0)
+    cells = _mixed(address.astype(np.uint64) * np.uint64(64) + lanes)
+    rows = np.where(mask, cells, np.uint64(0)).sum(axis=1, dtype=np.uint64)
+    return int(_mixed(rows).sum(dtype=np.uint64))
+
+
+def _mixed(value: Array) -> Array:
+    """Each number scattered over 64 bits (the finishing steps of splitmix64)."""
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+        value = (value ^ (value >> np.uint64(shift))) * np.uint64(factor)
+    found: Array = value ^ (value >> np.uint64(31))
+    return found
 
 
 def _plus(counts: dict[str, int], name: str, value: int) -> None:

@@ -47,8 +47,9 @@ def _became(view: AsCompiled, rows: list[MachineRow]) -> str:
         return f"{became}: not determined"
     if asked and len(times) == 1 and (each := times.pop()) and not asked % each | spent % each:
         what = _plural(asked // each, first.counted_as.replace("_", " "))
+        often = "once" if each == 1 else f"{each:,} times"
         verb = "is" if asked == each else "became"
-        return f"{what} {verb} {became}: {spent // each:,} {unit}, {each:,} times"
+        return f"{what} {verb} {became}: {spent // each:,} {unit}, {often}"
     of = f" ({asked:,} in the source)" if asked else ""
     requests = sum(row.requests for row in rows)
     return f"{became}: {requests:,} requests{of}, {spent:,} {unit}"

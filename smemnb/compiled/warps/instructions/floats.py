@@ -263,13 +263,13 @@ def _upper_half(one: Instruction, bench: Bench, name: str) -> Step:
     read, write, apply = bench.read.word(a), bench.write.word(out), _FUNCTIONS[name]
     if a.kind == "float":  # it stands for a float64, whose upper half is meant
         read = constantly((np.array([[a.number]], F64).view(np.uint64) >> WORD).astype(U32))
-    if a.sign == "-":
-        raise Unknown(f"operand {a.text}")
 
     def step(group: Group) -> None:
         whole = (read(group).astype(np.uint64) << np.uint64(32)).view(F64)
         if a.absolute:
             whole = np.abs(whole)
+        if a.sign == "-":
+            whole = -whole
         found = apply(whole).view(np.uint64)
         write(group, (found >> np.uint64(32)).astype(U32))
 

@@ -128,16 +128,17 @@ def test_arguments_as_they_were():
     assert found.as_compiled().arrays[0].tolist() == [9] * 32
 
 
-def slots(warps):
-    place = np.array([1, 9] * 16 * warps, np.int32)
-    results = np.zeros(1000, np.int32), place, np.zeros(1, np.int32)
-    return trace(in_turns, checks=False)[warps, 32](*results).as_compiled()
+def slots(*steps):
+    """The view of as many warps as there are steps, whose lanes take slots of these sizes."""
+    place = np.repeat(np.array(steps, np.int32), 32)
+    arrays = np.zeros(1000, np.int32), place, np.zeros(1, np.int32)
+    return trace(in_turns, checks=False)[len(steps), 32](*arrays).as_compiled()
 
 
 @pytest.mark.toolchain
 def test_who_comes_first():
     """Where two warps ask one counter for an index, the first of them decides: not determined."""
-    view = slots(2)
+    view = slots(3, 5)
     assert view.counters["global_store_sectors"] is None
     assert view.counters["global_load_sectors"] == 8
     (said,) = view.undetermined
@@ -146,9 +147,10 @@ def test_who_comes_first():
 
 @pytest.mark.toolchain
 def test_a_warp_asks_once():
-    """The compiler sums over the warp and asks once: slots 0, 1, 10, 11, ... 151 are determined."""
-    slot = np.cumsum([0, *[1, 9] * 15, 1])
-    assert slots(1).counters["global_store_sectors"] == len(set(slot // 8))
+    """The compiler sums over a warp and asks once: slots 0, 3, ... 93 of one warp are 12 sectors."""
+    view = slots(3)
+    assert view.counters["global_store_sectors"] == 12
+    assert view.counters["global_atomic_requests"] == 1
 
 
 @pytest.mark.toolchain

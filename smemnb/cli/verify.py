@@ -163,7 +163,7 @@ def _verify_set(out: Path | None) -> int:
                 from ..measure.verify.recording import live
 
                 return _told(live(CASES, say=_say))
-            return _told(build(record(out, say=_say), out, say=_say))
+            return _told(build([record(out, say=_say)], out, say=_say))
         except SmemnbError as error:
             print(f"{error}\n\nby time instead:", file=sys.stderr)
             _by_time()

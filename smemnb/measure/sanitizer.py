@@ -49,8 +49,15 @@ PRODUCTS = (
     Case("matmul", (136, 132, 12), spare=4),
     Case("matmul", (67, 129, 9), spare=3),
 )
-LARGE = (Case("matmul", (1536, 1536, 24)), Case("matmul", (1537, 1539, 9)))
-"""Results with more tiles than multiprocessors: the choice takes its large tiles."""
+LARGE = (
+    Case("matmul", (1536, 1536, 24)),
+    Case("matmul", (1537, 1539, 9)),
+    Case("matmul", (1536, 1536, 136)),
+    Case("matmul", (2310, 2190, 131)),
+    Case("matmul", (64, 128, 64)),
+)
+"""Results with more tiles than multiprocessors, so that the choice takes its large tiles; depths at
+which blocks share some, in one round and beside whole ones; a depth that is cut within a block."""
 
 
 @dataclass(frozen=True)

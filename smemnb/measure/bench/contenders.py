@@ -141,12 +141,25 @@ def _product(case: Case, name: str, arrays: tuple[Any, ...]) -> Launch:
         out, a, b = arrays
         fit = products.fastest(out, a, b, cuda.get_current_device().MULTIPROCESSOR_COUNT)
         _reaches(fit.rung, name, arrays, case.shape)
-        return Launch(fit.kernel, fit.grid, fit.block, scaled)
+        return Launch(fit.kernel, fit.grid, fit.block, (*scaled, *_own(fit, out)))
     rung = _named(name, case, products.LADDER)
     _fits(rung, name, arrays)
     _reaches(rung, name, arrays, case.shape)
     rows, cols, _ = case.shape
     return Launch(rung.kernel, rung.grid(rows, cols), rung.block, scaled if rung.scaled else arrays)
+
+
+def _own(fit: products.Fit, out: Any) -> tuple[Any, ...]:
+    """Arrays of the kernel's own, of the same sort as `out`: on the device, or stand-ins."""
+    if not fit.sums:
+        return ()
+    if isinstance(out, np.ndarray):
+        return tuple(
+            np.lib.stride_tricks.as_strided(np.empty(1, kind), (size,), (4,))
+            for kind, size in ((np.float32, fit.sums), (np.uint32, fit.flags))
+        )
+    flags = cuda.to_device(np.zeros(fit.flags, np.uint32))
+    return cuda.device_array(fit.sums, np.float32), flags
 
 
 def _fits(rung: Any, name: str, arrays: tuple[Any, ...]) -> None:

@@ -100,12 +100,16 @@ def work_of_rung(
 
 @dataclass(frozen=True)
 class _Case:
-    """A rung on matrices of a shape: `arrays` are `out` and the inputs, without memory."""
+    """A rung on matrices of a shape: `arrays` are `out` and the inputs, without memory.
+
+    `shared` says that blocks share what is left over from whole rounds of tiles.
+    """
 
     rung: Rung
     shape: tuple[int, ...]
     itemsize: int
     arrays: tuple[Any, ...]
+    shared: bool = False
 
     @property
     def name(self) -> str:
@@ -140,7 +144,7 @@ def _case(name: str, shape: tuple[int, ...], itemsize: int, spare: int, chip: Ch
         )
     arrays = tuple(_stand_in(*extents, itemsize, spare) for extents in _extents(name, shape))
     if name == CHOICE:
-        return _Case(_choice(arrays, chip), shape, itemsize, arrays)
+        return _Case(*_choice(arrays, shape, itemsize, chip))
     every = (transposes.COPY, *transposes.LADDER) if len(shape) == 2 else products.LADDER
     rung = next((one for one in every if one.name == name), None)
     if rung is None:
@@ -162,17 +166,19 @@ def _extents(name: str, shape: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
     return (rows, cols) if name == transposes.COPY.name else (cols, rows), (rows, cols)
 
 
-def _choice(arrays: tuple[Any, ...], chip: Chip) -> Rung:
-    """The kernel that fits arrays and chip, with the tile that its grid tells of."""
+def _choice(
+    arrays: tuple[Any, ...], shape: tuple[int, ...], itemsize: int, chip: Chip
+) -> tuple[Any, ...]:
+    """The case of the kernel that fits arrays and chip."""
     if len(arrays) == 2:
-        return transposes.fastest(*arrays)
+        return transposes.fastest(*arrays), shape, itemsize, arrays
     out, a, b = arrays
     fit = products.fastest(out, a, b, chip.sms)
-    tile = tuple(
-        next(edge for edge in (16, 32, 64, 128, 256) if -(-extent // edge) <= count)
-        for extent, count in zip(out.shape, fit.grid[::-1], strict=True)
-    )
-    return Rung(fit.kernel, "", fit.block, (tile[0], tile[1]), scaled=True)
+    shared = fit.sums > 0
+    if shared:  # the same products, shared out: those of the kernel whose tiles are whole
+        fit = products.fit_of(products.FASTEST, out, a, b)
+    tile = fit.rung.tile if fit.rung else (0, 0)
+    return Rung(fit.kernel, "", fit.block, tile, scaled=True), shape, itemsize, arrays, shared
 
 
 def _stand_in(rows: int, cols: int, itemsize: int, spare: int) -> Any:
@@ -265,4 +271,4 @@ def _work(case: _Case, chip: Chip, block: Counts, fma: int, compiled: bool) -> W
     total = replace(block, blocks=case.inner or 1, watched=case.inner or 1, **sums)
     code = case.machine_code(chip) if compiled else None
     work = work_of(case.name, total, case.rung.block, chip, fma * case.inner, code)
-    return replace(work, blocks=case.blocks, alike=case.whole)
+    return replace(work, blocks=case.blocks, alike=case.whole and not case.shared)

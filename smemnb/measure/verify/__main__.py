@@ -1,7 +1,7 @@
 """The set under a profiler, from the command line.
 
     python -m smemnb.measure.verify record --out FILE.json     on a GPU: read all
-    python -m smemnb.measure.verify build --raw RAW.zip --out FILE.json
+    python -m smemnb.measure.verify build --raw RAW.zip ... --out FILE.json
     python -m smemnb.measure.verify launch --cases 0:45 --into FOLDER      what the profiler runs
     python -m smemnb.measure.verify timing                     by time, where counters are forbidden
 
@@ -26,12 +26,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     record = what.add_parser("record")
     record.add_argument("--out", type=Path, required=True)
     record.add_argument("--seconds", type=float, default=600.0)
+    record.add_argument("--cases", help="FIRST:LAST of the set, or numbers with commas")
     record.add_argument("--raw-only", action="store_true", help="keep the zip, build it elsewhere")
     build = what.add_parser("build")
-    build.add_argument("--raw", type=Path, required=True)
+    build.add_argument("--raw", type=Path, required=True, nargs="+", help="later ones count")
     build.add_argument("--out", type=Path, required=True)
     launch = what.add_parser("launch")
-    launch.add_argument("--cases", required=True, help="FIRST:LAST, of the set")
+    launch.add_argument("--cases", required=True, help="FIRST:LAST, or numbers with commas")
     launch.add_argument("--into", type=Path, required=True)
     what.add_parser("timing")
     options = parser.parse_args(argv)
@@ -47,25 +48,39 @@ def _run(options: argparse.Namespace) -> int:
         from .corpus import CASES
         from .ncu.launching import launch_all
 
-        first, last = map(int, options.cases.split(":"))
+        cases = [CASES[number] for number in _numbers(options.cases, len(CASES))]
         cubins = options.into / "cubins"
         cubins.mkdir(parents=True, exist_ok=True)
         journal = options.into / "journal.jsonl"
-        return int(launch_all(CASES[first:last], journal, cubins) > 0)
+        return int(launch_all(cases, journal, cubins) > 0)
     if options.what == "timing":
         from .timing import table, times
 
         print(table(times()))
         return 0
+    from .corpus import CASES
     from .recording import build, record
 
     if options.what == "build":
         build(options.raw, options.out, say=_say)
         return 0
-    raw = record(options.out, seconds=options.seconds, say=_say)
+    numbers = _numbers(options.cases, len(CASES)) if options.cases else []
+    raw = record(options.out, seconds=options.seconds, numbers=numbers, say=_say)
     if not options.raw_only:
-        build(raw, options.out, say=_say)
+        build([raw], options.out, say=_say)
     return 0
+
+
+def _numbers(text: str, size: int) -> list[int]:
+    """Numbers of the set.
+
+    >>> _numbers("3:6", 9), _numbers("7:", 9), _numbers("7,2", 9)
+    ([3, 4, 5], [7, 8], [7, 2])
+    """
+    first, colon, last = text.partition(":")
+    if colon:
+        return list(range(size))[int(first or 0) : int(last or size)]
+    return [int(word) for word in text.split(",")]
 
 
 def _say(line: str) -> None:

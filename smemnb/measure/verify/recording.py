@@ -24,13 +24,15 @@ from pathlib import Path, PurePath
 from typing import Any
 
 from ...compiled.listing import Located, listing
+from ...compiled.toolchain import available, cubin
 from ...errors import SmemnbError
+from ...tracing import Trace
 from ..bench import provenance
 from .case import Case
 from .machine_code import totals
 from .ncu.counters import METRICS
 from .ncu.pages import Instruction
-from .ncu.profiling import Read, collected, command, profile
+from .ncu.profiling import Read, collected, command, only, profile
 from .predicted import traced
 
 SCHEMA = "smemnb.agreement/1"
@@ -89,11 +91,16 @@ class Recording:
 
 
 def record(
-    out: Path, *, seconds: float = 600, say: Callable[[str], None] = lambda line: None
+    out: Path,
+    *,
+    seconds: float = 600,
+    numbers: Sequence[int] = (),
+    say: Callable[[str], None] = lambda line: None,
 ) -> Path:
     """Profile the set on this machine's GPU; the zip beside `out` that `build` makes the file of.
 
-    The zip is written after each batch, so that what was read is not lost.
+    The zip is written after each batch, so that what was read is not lost. `numbers` are those of
+    the set, all of it if there are none.
 
     Raises:
         SmemnbError: ncu is missing or may not read counters.
@@ -101,6 +108,7 @@ def record(
     from .corpus import CASES
 
     raw = Path(out).with_suffix(".zip")
+    wanted = numbers or range(len(CASES))
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
         origin = {**machine(), "command": COMMAND}
@@ -110,7 +118,8 @@ def record(
             _zip(work, raw)
             say(line)
 
-        profile(CASES, work, seconds=seconds, say=keep)
+        cases = [CASES[number] for number in wanted]
+        profile(cases, work, seconds=seconds, say=keep, launcher=only(wanted))
         _zip(work, raw)
     return raw
 
@@ -137,37 +146,66 @@ def live(
     return Recording({**machine(), "command": "smemnb verify"}, made, missing)
 
 
-def build(raw: Path, out: Path, *, say: Callable[[str], None] = lambda line: None) -> Recording:
-    """Read what was kept and write the file."""
+def build(
+    raw: Sequence[Path], out: Path, *, say: Callable[[str], None] = lambda line: None
+) -> Recording:
+    """Read what was kept in these zips and write the file; of a case read twice the last counts."""
     from .corpus import CASES
 
-    with tempfile.TemporaryDirectory() as folder, zipfile.ZipFile(raw) as kept:
-        kept.extractall(folder)
-        origin = json.loads((Path(folder) / "origin.json").read_text(encoding="utf-8"))
-        read, missing = collected(Path(folder))
-        known = {case.name: case for case in CASES}
-        made = {name: recorded(known[name], found) for name, found in read.items() if name in known}
+    with tempfile.TemporaryDirectory() as folder:
+        origin, read, missing = _unpacked(raw, Path(folder))
+        made = {case.name: recorded(case, read[case.name]) for case in CASES if case.name in read}
     found = Recording(origin, made, missing)
     out.write_text(text(found), encoding="utf-8")
-    say(f"{len(made)} cases recorded, {len(missing)} missing: {', '.join(missing) or 'none'}")
+    ran = sum(one.compiled is not None for one in made.values())
+    say(f"{len(made)} cases recorded, {ran} with the machine code that ran, {len(missing)} missing")
     return found
+
+
+def _unpacked(
+    raw: Sequence[Path], folder: Path
+) -> tuple[dict[str, Any], dict[str, Read], dict[str, str]]:
+    """Where and when, what was read and what was not, of several zips, unpacked into a folder."""
+    read: dict[str, Read] = {}
+    missing: dict[str, str] = {}
+    for number, file in enumerate(raw):
+        into = folder / str(number)
+        with zipfile.ZipFile(file) as kept:
+            kept.extractall(into)
+        origin = json.loads((into / "origin.json").read_text(encoding="utf-8"))
+        more, lacking = collected(into)
+        read |= more
+        missing |= lacking
+    return origin, read, {name: why for name, why in missing.items() if name not in read}
 
 
 def recorded(case: Case, read: Read) -> Recorded:
     """One case as it is kept; what needs a disassembler is left out where there is none."""
-    elf = read.cubin.read_bytes() if read.cubin and read.cubin.is_file() else b""
+    trace = traced(case)
+    elf = _machine_code(case, trace, read)
     code: tuple[Located, ...] = ()
-    places: list[tuple[str, int]] = []
+    compiled, stopped = None, "the machine code that ran was not kept, and other code is made here"
     try:
         code = listing(elf) if elf else ()
-        places = [_place(one.places) for one in code]
-        compiled = totals(traced(case), elf) if elf else None
-        stopped = "" if elf else "the machine code was not kept"
+        if elf:
+            compiled, stopped = totals(trace, elf), ""
     except SmemnbError as error:
-        compiled, stopped = None, str(error)
+        stopped = str(error)
+    places = [_place(one.places) for one in code]
     return Recorded(
         read.counters, summed(read.instructions, places), digest(code), compiled, stopped
     )
+
+
+def _machine_code(case: Case, trace: Trace, read: Read) -> bytes:
+    """The cubin that ran: as it was kept, or compiled here if every instruction is the same."""
+    if read.cubin is not None and read.cubin.is_file():
+        return read.cubin.read_bytes()
+    if trace.relaunch is None or not read.instructions or not available():
+        return b""
+    elf = cubin(case.kernel, trace.relaunch.types(), lineinfo=True)
+    made = [one.name for one in listing(elf)]
+    return elf if made == [_name(one.text) for one in read.instructions] else b""
 
 
 def digest(code: Sequence[Located]) -> str:

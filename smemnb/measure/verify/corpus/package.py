@@ -1,4 +1,7 @@
-"""The finished kernels of the package: every rung of both ladders, whole and ragged."""
+"""The finished kernels of the package: every rung of both ladders, whole and ragged.
+
+`matmul_shared` is left out: its blocks ask again and again whether another one's sums are there.
+"""
 
 from __future__ import annotations
 
@@ -7,8 +10,10 @@ from typing import Any
 import numpy as np
 
 from ....kernels.matmul import ladder as products
+from ....kernels.matmul.sliced import matmul_sliced_of
 from ....kernels.rung import Rung
 from ....kernels.transpose import ladder as transposes
+from ....kernels.transpose import shifted
 from ..case import Case, empty, numbers
 
 DEPTH = 24
@@ -67,11 +72,30 @@ def _shape(rung: Rung) -> tuple[int, int]:
     return (100, 68) if rung.aligned > 1 else (70, 37)
 
 
+def _shifted(dtype: Any) -> Case:
+    """Rows that begin anywhere: a tile inside, and those at the edges."""
+    size = np.dtype(dtype).itemsize
+    kernel = shifted.transpose_shifted_of(transposes.TYPES[size])
+    rung = Rung(kernel, "", (shifted.THREADS[size], 1), shifted.tile_of(size))
+    high, wide = rung.tile
+    return _transpose(rung, 2 * high + 67, wide + 131 * 4 // size, dtype)
+
+
+_SLICED = Rung(
+    matmul_sliced_of(products.SLICED),
+    "",
+    (products.SLICED.threads, 1),
+    (products.SLICED.rows, products.SLICED.cols),
+    scaled=True,
+)
+
 CASES = (
     *(_transpose(rung, 128, 64) for rung in transposes.LADDER),
     *(_transpose(rung, *_shape(rung)) for rung in transposes.LADDER),
     *(_chosen(size) for size in (1, 2, 8, 16)),
+    *(_shifted(dtype) for dtype in (np.float32, np.uint16)),
     _copy(16, 512),
+    _product(_SLICED, 64, 128, 64),
     *(_product(rung, 128, 128, DEPTH) for rung in products.LADDER),
     *(_product(rung, 37, 70, 19) for rung in products.LADDER if rung.aligned == 1),
 )

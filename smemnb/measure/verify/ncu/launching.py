@@ -77,7 +77,8 @@ def _keep(kernel: Any, file: Path) -> str | None:
     """Write the machine code that was launched; its file's name, None where there is none."""
     try:
         (made,) = kernel.overloads.values()
-        file.write_bytes(made._codelibrary.get_cubin())
+        code = made._codelibrary.get_cubin()
+        file.write_bytes(bytes(getattr(code, "code", code)))  # newer ones wrap the bytes
     except Exception:  # the engine compiles nothing; what Numba keeps is its own affair
         return None
     return file.name

@@ -80,6 +80,17 @@ def command(first: int, last: int, folder: Path) -> list[str]:
     return [*module, "--cases", f"{first}:{last}", "--into", str(folder)]
 
 
+def only(numbers: Sequence[int]) -> Callable[[int, int, Path], list[str]]:
+    """As `command`, for some cases of the set: the first of them is number 0."""
+
+    def some(first: int, last: int, folder: Path) -> list[str]:
+        words = ",".join(map(str, numbers[first:last]))
+        module = [sys.executable, "-m", "smemnb.measure.verify", "launch"]
+        return [*module, "--cases", words, "--into", str(folder)]
+
+    return some
+
+
 def profile(
     cases: Sequence[Case],
     folder: Path,

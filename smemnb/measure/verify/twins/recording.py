@@ -17,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache
@@ -41,7 +41,7 @@ OPTIONS = ("--tool", "racecheck", "--racecheck-detect-level", "info", "--print-l
 LEFT_OUT = frozenset(
     f"matmul_{name}"
     for name in (
-        "8x8 turned prefetched warped interleaved tall banded early overlapped snaking".split()
+        "8x8 turned prefetched pinned warped tall snaking overlapped interleaved banded".split()
     )
 )
 """Rungs whose barriers are those of a rung that is in."""
@@ -173,18 +173,25 @@ def _read(into: Path, rows: dict[str, list[Any]], missing: dict[str, str]) -> No
             continue
         code = _code(into / "cubins" / str(one.get("cubin")))
         mine = [report for report in said if _is_of(report, one["kernel"])]
-        rows[name] = sorted(_row(_with_lines(report, code)) for report in mine)
+        rows[name] = _summed(_with_lines(report, code) for report in mine)
+
+
+def _summed(found: Iterable[Report]) -> list[list[Any]]:
+    """A row per severity, accesses and pair of lines; hazards of unrolled copies are added up."""
+    sums: dict[tuple[Any, ...], int] = {}
+    for report in found:
+        key = report.severity, report.said, *pair_of(report)
+        sums[key] = sums.get(key, 0) + report.count
+    return [
+        [severity, said, list(first), list(second), count]
+        for (severity, said, first, second), count in sorted(sums.items())
+    ]
 
 
 def _is_of(report: Report, kernel: str) -> bool:
     """Whether a report is of this kernel; names differ by what follows them."""
     _, found, after = report.spots[0].kernel.partition(kernel)
     return bool(found) and not after[:1].isalnum() and after[:1] != "_"
-
-
-def _row(report: Report) -> list[Any]:
-    first, second = pair_of(report)
-    return [report.severity, report.said, list(first), list(second), report.count]
 
 
 def _code(cubin: Path) -> dict[int, Located]:

@@ -83,10 +83,12 @@ def read_image(elf: bytes) -> Image:
         if attribute in (_FRAME, _LEAST_STACK)
     ]
     reserved = _RESERVED_BYTES if ".nv.shared.reserved.0" in sizes else 0
-    named = [one for one in (".nv.constant3", f".nv.constant3.{name}") if one in contents]
-    constants = {3: contents[named[-1]]} if named else {}
-    if ".nv.constant4" in contents:
-        constants[4] = contents[".nv.constant4"]
+    constants = {
+        bank: contents[section]
+        for bank in (2, 3, 4)
+        for section in (f".nv.constant{bank}", f".nv.constant{bank}.{name}")
+        if section in contents
+    }
     return Image(
         name,
         tuple(one for _, one in sorted(parameters, key=lambda pair: pair[0])),

@@ -147,7 +147,7 @@ def test_who_comes_first():
 
 @pytest.mark.toolchain
 def test_a_warp_asks_once():
-    """The compiler sums over a warp and asks once: slots 0, 3, ... 93 of one warp are 12 sectors."""
+    """The compiler sums over a warp and asks once: slots 0, 3, ... 93 are in 12 sectors."""
     view = slots(3)
     assert view.counters["global_store_sectors"] == 12
     assert view.counters["global_atomic_requests"] == 1

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import json
 import linecache
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +42,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 SCHEMA = "smemnb.as_compiled/1"
 KEPT_BYTES = 1 << 28
 """Most bytes of arguments that a trace keeps a copy of, for `as_compiled`."""
+
+LEAST_CC, MOST_CC = (7, 0), (9, 0)
 
 KINDS = {"load": "load", "store": "store", "reduction": "reduction"}
 """Kind of an instruction -> its name in `counters`; all that is none of these is an atomic."""
@@ -179,33 +181,34 @@ class AsCompiled:
 
 @dataclass(frozen=True)
 class Relaunch:
-    """A launch that can be made again: the kernel, and its arguments as they were."""
+    """What is needed to run a launch's machine code: the kernel, types, arguments as they were."""
 
     kernel: Any
-    grid: Any
-    block: Any
-    shared_bytes: int
-    types: Callable[[], tuple[Any, ...]]
+    signature: tuple[Any, ...]
     arguments: Snapshot
+
+    def types(self) -> tuple[Any, ...]:
+        """The types that Numba compiles the kernel for."""
+        return self.signature
 
     def as_compiled(
         self, cc: CC, launch: LaunchInfo, source: Trace | None, elf: bytes | None = None
     ) -> AsCompiled:
-        """The machine code's view of it, compiled for `cc`, or of a cubin that is given."""
+        """The machine code's view of a launch, compiled for `cc`, or of a cubin that is given.
+
+        Raises:
+            SmemnbError: a compute capability whose launches are not known here.
+        """
         from ..compiled.lines import Build, built
 
-        types = self.types()
-        again = replace(self, grid=launch.grid, block=launch.block)
-        build = built(self.kernel, types, cc) if elf is None else Build.of(elf, cc)
-        return compiled_view(build, again, types, launch, source)
+        if not LEAST_CC <= tuple(cc) <= MOST_CC:
+            raise SmemnbError(f"cc {cc}: machine code is run for compute capabilities 7.0 to 9.0")
+        build = built(self.kernel, self.signature, cc) if elf is None else Build.of(elf, cc)
+        return compiled_view(build, self, launch, source)
 
 
 def compiled_view(
-    build: Build,
-    again: Relaunch,
-    types: tuple[Any, ...],
-    launch: LaunchInfo,
-    source: Trace | None,
+    build: Build, again: Relaunch, launch: LaunchInfo, source: Trace | None
 ) -> AsCompiled:
     """Run machine code for a launch and put the counts into rows."""
     from ..compiled.retries import retry_loops
@@ -222,7 +225,14 @@ def compiled_view(
         shared_bytes=needs.shared_bytes,
         barriers=build.barriers,
     )
-    machine = Launch(build.elf, again.grid, again.block, again.shared_bytes, again.arguments, types)
+    machine = Launch(
+        build.elf,
+        launch.grid,
+        launch.block,
+        launch.dynamic_shared_bytes,
+        again.arguments,
+        again.signature,
+    )
     try:
         ran = run(machine, build.code)
         other = run(replace(machine, backwards=True), build.code) if _asks(build.code) else ran
@@ -230,13 +240,12 @@ def compiled_view(
         return replace(view, undetermined=(str(error),))
     loops = retry_loops(build.code)
     alike = {site.located.address: (site.counts, site.asked) for site in other.sites}
-    rows = [
+    found = [
         _row(site, space, _unknown(site, space, loops, alike.get(site.located.address)))
         for site in ran.sites
         for space in site.counts
     ]
-    rows = _with_lines(rows, source) if not build.lined else rows
-    rows.sort(key=lambda row: (row.line, row.address))
+    rows = sorted(_with_lines(found, source), key=lambda row: (row.line, row.address))
     said = [f"line {row.line}, {row.instruction}: {row.unknown}" for row in rows if row.unknown]
     return replace(view, lines=tuple(rows), undetermined=tuple(said), arrays=tuple(ran.arrays))
 
@@ -302,38 +311,39 @@ def _unknown(
     return ""
 
 
-def keep(
-    kernel: Any, grid: Any, block: Any, shared_bytes: int, args: Sequence[Any]
-) -> Relaunch | None:
-    """What `as_compiled` needs of a launch, before it runs; None where it cannot be kept."""
+def keep(args: Sequence[Any]) -> Snapshot | None:
+    """The arguments of a launch before it runs; None where they cannot be kept."""
     from ..compiled.warps.arguments import Snapshot
     from ..compiled.warps.operands import Unknown
 
-    if sum(getattr(value, "nbytes", 0) for value in args) > KEPT_BYTES:
+    values = [_plain(value) for value in args]
+    if sum(getattr(value, "nbytes", 0) for value in values) > KEPT_BYTES:
         return None
     try:
-        kept = Snapshot(args)
+        return Snapshot(values)
     except Unknown:
         return None
-    values = [_like(value) for value in args]
-    return Relaunch(kernel, grid, block, shared_bytes, lambda: _types(kernel, values), kept)
 
 
-def _like(value: Any) -> Any:
-    """A stand-in with the value's type and layout that does not hold its memory."""
-    value = getattr(value, "_ary", value)
-    return value
-
-
-def _types(kernel: Any, values: Sequence[Any]) -> tuple[Any, ...]:
-    """The types that Numba compiles the kernel for."""
+def relaunch(kernel: Any, args: Sequence[Any], kept: Snapshot | None) -> Relaunch | None:
+    """A launch that has run, with what was kept of it."""
+    from ..simulator import devices
     from ..simulator.inference import argument_type
     from ..simulator.launch import kernel_of
     from ..simulator.signatures import fit
 
+    if kept is None or devices.simulated_by_numba():
+        return None
     known = kernel_of(kernel)
-    types = tuple(argument_type(value) for value in values)
-    return fit(known.function, known.signatures, types) if known.signatures else types
+    types = tuple(argument_type(_plain(value)) for value in args)
+    if known.signatures:
+        types = fit(known.function, known.signatures, types)
+    return Relaunch(kernel, types, kept)
+
+
+def _plain(value: Any) -> Any:
+    """The array in `cuda.In`, `cuda.Out`, `cuda.InOut`; all else as it is."""
+    return value.value if type(value).__name__ in ("In", "Out", "InOut") else value
 
 
 def needs(again: Relaunch | None, kernel: str) -> Relaunch:

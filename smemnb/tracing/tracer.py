@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ..errors import KernelStopped, LaunchRefused, SmemnbError, shortened
 from ..lockstep.strands.plan import Order, check_order
 from ..lockstep.watch import Site
-from .as_compiled import keep
+from .as_compiled import keep, relaunch
 from .findings import findings_of
 from .model import AccessRow, Dim3, LaunchInfo, Observation, SiteCounts
 from .sample import Blocks, Others, check_choice, check_watching, segments
@@ -138,7 +138,7 @@ class Tracer:
 
         how = self._watching
         seen = Watched(how.counts, how.checks)
-        again = keep(self._kernel, grid, block, shared_bytes, args)
+        kept = keep(args)
         try:
             launch.run(
                 self._kernel,
@@ -157,7 +157,7 @@ class Tracer:
             seen.stopped()
             error.tell(self._traced(seen))
             raise
-        return replace(self._traced(seen), relaunch=again)
+        return replace(self._traced(seen), relaunch=relaunch(self._kernel, args, kept))
 
     def _traced(self, seen: Watched) -> Trace:
         """The trace of what the watchers have seen."""

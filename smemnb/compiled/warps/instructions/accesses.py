@@ -30,7 +30,11 @@ def address_reader(one: Operand, bench: Bench, long: bool) -> Reader:
         if found is None:
             constant += _offset(text, one)
             continue
-        terms.append(_term(found[1], found[2], found[3] or "", bench, long and len(terms) == 0))
+        terms.append(
+            _term(
+                found[1], found[2], found[3] or "", bench, long and (found[1] == "UR" or not terms)
+            )
+        )
     offset = np.array([[constant]], np.int64)
     cut = -1 if long else 0xFFFFFFFF
 

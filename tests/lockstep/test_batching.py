@@ -242,3 +242,25 @@ def test_memory_of_a_large_launch(tmp_path, kernel, blocks):
     assert done.returncode == 0, done.stderr
     unit = 1 if sys.platform == "darwin" else 1024  # bytes there, kilobytes elsewhere
     assert int(done.stdout) * unit < 1 << 31
+
+
+@cuda.jit
+def local_of_lanes(out):
+    """Cells that are the same in all blocks, then a store whose index differs between lanes."""
+    cells = cuda.local.array(2, float32)
+    tx = cuda.threadIdx.x
+    cells[0] = tx
+    cells[1] = 100 + tx
+    cells[tx % 2] = 200 + tx
+    for i in range(2):
+        out[cuda.blockIdx.x, i, tx] = cells[i]
+
+
+def test_local_cells_alike_in_all_blocks():
+    """What only differs along the threads is stored for every block."""
+    out = np.zeros((3, 2, 32), np.float32)
+    local_of_lanes[3, 32](out)
+    lane = np.arange(32)
+    even = np.where(lane % 2 == 0, 200 + lane, lane)
+    odd = np.where(lane % 2 == 1, 200 + lane, 100 + lane)
+    np.testing.assert_array_equal(out, [[even, odd]] * 3)

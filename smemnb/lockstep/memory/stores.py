@@ -167,7 +167,10 @@ class LocalStore:
 
     def _as_dense(self, batch: Batch) -> Flat:
         if self.dense is None:
-            self.dense = np.stack([spread(item, batch.shape) for item in self.items])
+            # np.stack would keep the order of spread arrays, and a flat view of that is a copy
+            self.dense = np.empty((self.size, *batch.shape), self.dtype)
+            for at, item in enumerate(self.items):
+                self.dense[at] = item
         return self.dense
 
     def as_rows(self, batch: Batch) -> Flat:

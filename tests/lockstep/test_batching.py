@@ -5,7 +5,7 @@ import sys
 
 import numpy as np
 import pytest
-from numba import cuda, int32, int64
+from numba import cuda, float32, int32, int64
 
 from smemnb import lockstep
 from smemnb.kernels.matmul import matmul_tiled

@@ -23,6 +23,7 @@ import json
 import linecache
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -55,7 +56,8 @@ class MachineRow:
 
     Attributes:
         line: the kernel's source line it came from, 0 where the compiler did not say.
-        function: where the innermost line stands, "" for the kernel itself.
+        inner: the line of a device function that was inlined there, as "file.py:12"; mostly "",
+            because Numba's device functions have line numbers only with `lineinfo=True`.
         source: the text of the line.
         address: of the instruction, bytes from the kernel's first.
         instruction: its name with modifiers, such as "LDS.128".
@@ -72,7 +74,7 @@ class MachineRow:
     """
 
     line: int
-    function: str
+    inner: str
     source: str
     address: int
     instruction: str
@@ -259,16 +261,19 @@ def _asks(code: Sequence[Located]) -> bool:
 
 def _with_lines(rows: list[MachineRow], source: Trace | None) -> list[MachineRow]:
     """Rows without a line get it where all accesses of their kind stand in one line."""
-    places: dict[str, set[tuple[int, str]]] = {}
+    places: dict[str, set[tuple[str, int, str]]] = {}
     for access in source.lines if source is not None else ():
         kind = KINDS.get(access.kind, "atomic")
-        places.setdefault(f"{access.space}_{kind}", set()).add((access.line, access.source))
+        places.setdefault(f"{access.space}_{kind}", set()).add(
+            (access.function, access.line, access.source)
+        )
     found = []
     for row in rows:
         here = places.get(row.counted_as.replace("reduction", "atomic"), set())
         if not row.line and len(here) == 1:
-            ((line, text),) = here
-            row = replace(row, line=line, source=text)
+            ((function, line, text),) = here
+            if source is not None and function == source.launch.kernel:
+                row = replace(row, line=line, source=text)
         found.append(row)
     return found
 
@@ -279,7 +284,7 @@ def _row(site: Site, space: str, unknown: str) -> MachineRow:
     counts = site.counts[space]
     return MachineRow(
         line=last.line if last else 0,
-        function="" if len(places) < 2 else f"line {places[0].line}",
+        inner="" if len(places) < 2 else f"{PurePath(places[0].file).name}:{places[0].line}",
         source=linecache.getline(last.file, last.line).strip() if last else "",
         address=site.located.address,
         instruction=site.located.name,

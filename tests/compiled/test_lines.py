@@ -104,3 +104,29 @@ def test_without_disassembler(monkeypatch):
     monkeypatch.setattr(listing, "nvdisasm", lambda: None)
     with pytest.raises(SmemnbError, match="pip install nvidia-cuda-nvdisasm"):
         listing.listing(b"")
+
+
+@cuda.jit(device=True, lineinfo=True)
+def twice_the_sum(tile, i):
+    return 2 * (tile[i] + tile[i ^ 1])
+
+
+@cuda.jit(lineinfo=True)
+def calls(out, inp):
+    tile = cuda.shared.array(64, float32)
+    i = cuda.threadIdx.x
+    tile[i] = inp[i]
+    cuda.syncthreads()
+    out[i] = twice_the_sum(tile, i)
+
+
+@pytest.mark.toolchain
+def test_lines_of_a_device_function():
+    """Code of an inlined function counts for the line that calls it; its own line stands first."""
+    found = sass(calls, (A[0], A[0]))
+    call = calls.py_func.__code__.co_firstlineno + 6
+    line = found.line(call)
+    assert (line.memory, line.source) == ({"LDS": 2, "STG": 1}, "out[i] = twice_the_sum(tile, i)")
+    inner = twice_the_sum.py_func.__code__.co_firstlineno + 2
+    loads = [one for one in line.instructions if one.name == "LDS"]
+    assert {tuple(place.line for place in one.places) for one in loads} == {(inner, call)}

@@ -6,7 +6,7 @@ import pytest
 
 from smemnb.measure.verify.compare import Patched, causes, compared
 from smemnb.measure.verify.corpus import CASES
-from smemnb.measure.verify.ncu.counters import COUNTS, METRICS
+from smemnb.measure.verify.ncu.counters import COUNTS, METRICS, TABLED
 from smemnb.measure.verify.ncu.pages import Instruction, listings
 from smemnb.measure.verify.recording import Measured, Recorded, Recording, read_text, summed, text
 from smemnb.measure.verify.report import launch, whole
@@ -19,7 +19,7 @@ NOTHING = dict.fromkeys(COUNTS, 0)
 
 def read(**counters):
     """What a profiler read: zeros but for these."""
-    return Recorded(dict.fromkeys(METRICS, 0) | counters, compiled=dict(NOTHING))
+    return Recorded(dict.fromkeys(METRICS | TABLED, 0) | counters, compiled=dict(NOTHING))
 
 
 def test_equal():
@@ -70,19 +70,17 @@ def test_merged_by_the_compiler():
     [
         (7, [], "nothing: kept in registers or moved to another line"),
         (8, [("LDS", 1, 2)], "2 LDS: kept in registers or moved to another line"),
-        (2, [("LDS", 2, 4)], "4 LDS: split, or lanes of a warp came apart"),
-        (
-            2,
-            [("LDS", 1, 6)],
-            "6 LDS: warps with no lane switched on, or lanes of a warp came apart",
-        ),
+        (2, [("LDS", 2, 4)], "4 LDS: in parts"),
+        (1, [("LDS", 1, 6)], "6 LDS: by warps with all lanes off, or lanes of a warp apart"),
     ],
 )
 def test_causes(asked, done, said):
     """What became of the loads of a line, by how many instructions there are and were executed."""
-    rows = tuple(Measured("a.py", 3, name, n, ran, 0, 0, 0, 0) for name, n, ran in done)
-    (one,) = causes({("a.py", 3): {"shared_load_requests": asked}}, rows)
-    assert one == f"a.py:3: {asked} shared loads in the source, executed as {said}"
+    rows = tuple(Measured("a.py", 3, name, n, ran, 32, 0, 0, 0) for name, n, ran in done)
+    wanted = {"shared_load_requests": asked, "shared_load_lanes": 32 if asked == 1 else 64}
+    (one,) = causes({("a.py", 3): wanted}, rows)
+    plural = "s" if asked > 1 else ""
+    assert one == f"a.py:3: {asked} shared load{plural} in the source, executed as {said}"
 
 
 def test_patched_counter_beside_the_hardware():

@@ -44,6 +44,7 @@ def test_which_counter_answers():
         "shared_atomic_wavefronts_hardware": 3,
         "global_atomic_requests": 10,
         "global_reduction_requests": 20,
+        "global_atomic_sectors_touched": 8,
     }
     alone, many = readings(found, warps=1), readings(found, warps=2)
     assert set(alone) == set(many) == set(COUNTS)
@@ -51,6 +52,7 @@ def test_which_counter_answers():
     assert many["shared_load_wavefronts"].value == 7
     assert alone["shared_atomic_wavefronts"].value == many["shared_atomic_wavefronts"].value == 3
     assert many["global_atomic_requests"].value == 30
+    assert many["global_atomic_sectors"].value == 8
     assert many["global_atomic_requests"].metric == (
         "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum + "
         "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum"

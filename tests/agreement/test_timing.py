@@ -9,7 +9,7 @@ from smemnb.tracing import trace
 
 @pytest.mark.parametrize(("stride", "wavefronts"), [(1, 1), (4, 4), (32, 32), (33, 1)])
 def test_each_load_is_n_way(stride, wavefronts):
-    """4 loads a round by each of 32 warps, all of the stride's n-way; every chain stays in place."""
+    """4 loads a round by each of 32 warps, all n-way; every chain stays in place."""
     out = np.zeros(timing.THREADS, np.uint32)
     found = trace(timing.looped_loads)[1, timing.THREADS](out, stride, 3)
     loads = [row for row in found.lines if row.kind == "load"]

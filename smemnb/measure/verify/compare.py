@@ -170,16 +170,16 @@ def causes(
                 continue
             parts = ", ".join(f"{row.executed:,} {row.name}" for row in done) or "nothing"
             asked_for = f"{asked:,} {space} {kind}{'' if asked == 1 else 's'}"
-            why = _why(asked, executed, done)
+            why = _why(asked, executed, done, wanted.get(f"{space}_{kind}_lanes", 0))
             said.append(f"{file}:{line}: {asked_for} in the source, executed as {parts}: {why}")
     return tuple(said)
 
 
-def _why(asked: int, executed: int, done: list[Measured]) -> str:
-    """What the compiler or the hardware did, in a word or two."""
+def _why(asked: int, executed: int, done: list[Measured], lanes: int) -> str:
+    """What the compiler or the hardware did, in a few words; `lanes` are those of the source."""
     if executed < asked:
         wide = any(part in ("64", "128") for row in done for part in row.name.split("."))
         return "merged" if wide else "kept in registers or moved to another line"
-    if any(row.instructions > 1 for row in done):
-        return "split, or lanes of a warp came apart"
-    return "warps with no lane switched on, or lanes of a warp came apart"
+    if sum(row.threads for row in done) == lanes:  # each lane once, and warps more often
+        return "by warps with all lanes off, or lanes of a warp apart"
+    return "in parts"

@@ -40,12 +40,13 @@ def counts(found: Trace) -> dict[str, int]:
     totals = dict.fromkeys(COUNTS, 0)
     for row in found.lines:
         for name, value in _of(row).items():
-            totals[name] += value
+            if name in totals:
+                totals[name] += value
     return totals
 
 
 def lines(found: Trace, kernel: Any) -> dict[Line, dict[str, int]]:
-    """The counts of each line of the kernel that touches memory."""
+    """The counts of each line of the kernel that touches memory, and the lanes ("..._lanes")."""
     totals: dict[Line, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     calls = calling_lines(kernel)
     for row in found.lines:
@@ -94,4 +95,5 @@ def _of(row: AccessRow) -> dict[str, int]:
     unit, value = ("wavefronts", row.wavefronts)
     if row.space == "global":
         unit, value = ("sectors", row.sectors)
-    return {f"{row.space}_{kind}_requests": row.requests, f"{row.space}_{kind}_{unit}": value}
+    what = f"{row.space}_{kind}"
+    return {f"{what}_requests": row.requests, f"{what}_{unit}": value, f"{what}_lanes": row.lanes}

@@ -30,7 +30,7 @@ from ...tracing import Trace
 from ..bench import provenance
 from .case import Case
 from .machine_code import totals
-from .ncu.counters import METRICS
+from .ncu.counters import METRICS, TABLED
 from .ncu.pages import Instruction
 from .ncu.profiling import Read, collected, command, only, profile
 from .predicted import traced
@@ -38,6 +38,8 @@ from .predicted import traced
 SCHEMA = "smemnb.agreement/1"
 SHIPPED = "h200_agreement.json"
 COMMAND = "python -m smemnb.measure.verify record --out FILE"
+(TOUCHED,) = TABLED
+_ATOMICS = ("ATOMG", "RED", "REDG", "ATOM")
 _MEMORY = ("LDS", "STS", "ATOMS", "LDSM", "LDG", "STG", "ATOMG", "RED", "REDG", "LD", "ST", "ATOM")
 
 
@@ -192,9 +194,14 @@ def recorded(case: Case, read: Read) -> Recorded:
     except SmemnbError as error:
         stopped = str(error)
     places = [_place(one.places) for one in code]
-    return Recorded(
-        read.counters, summed(read.instructions, places), digest(code), compiled, stopped
-    )
+    lines = summed(read.instructions, places)
+    counters = read.counters | ({TOUCHED: _touched(lines)} if read.instructions else {})
+    return Recorded(counters, lines, digest(code), compiled, stopped)
+
+
+def _touched(lines: Iterable[Measured]) -> int:
+    """Sectors that atomics of global memory touched, by the table per instruction."""
+    return sum(row.sectors for row in lines if row.name.split(".")[0] in _ATOMICS)
 
 
 def _machine_code(case: Case, trace: Trace, read: Read) -> bytes:
@@ -244,7 +251,7 @@ def _place(places: Sequence[Any]) -> tuple[str, int]:
 
 def text(found: Recording) -> str:
     """The file's text: a line per case."""
-    head = {"schema": SCHEMA, **found.origin, "metrics": METRICS, "missing": found.missing}
+    head = {"schema": SCHEMA, **found.origin, "metrics": METRICS | TABLED, "missing": found.missing}
     made = []
     for name, one in found.cases.items():
         kept = {**asdict(one), "lines": [list(asdict(row).values()) for row in one.lines]}

@@ -6,8 +6,12 @@ twice: by code that is patched into the kernel (`smsp__sass_...`), which no arbi
 and by the hardware itself (`l1tex__data_pipe_...`). The patched counter is exact but for pairs of
 lanes in accesses of 8 and 16 bytes, where its rule is simpler than the hardware's; the hardware's
 is exact in launches of one warp, and up to 1.5 % too high in others. So of a one-warp launch the
-hardware's is compared, of others the patched one. Of atomics only the hardware's exists; in larger
-launches the table per instruction has a patched one.
+hardware's is compared, of others the patched one. Of atomics only the hardware's exists.
+
+Of atomics on global memory, `l1tex__t_sectors` counts passes: lanes that update one word go one
+after the other, and each sector counts as often as the word in it with the most lanes. The sectors
+that they touch stand in the table per instruction (`memory_l2_theoretical_sectors_global`), which
+is compared.
 """
 
 from __future__ import annotations
@@ -63,6 +67,9 @@ FURTHER = {
 
 METRICS = {**ESSENTIAL, **FURTHER}
 
+TABLED = {"global_atomic_sectors_touched": "memory_l2_theoretical_sectors_global"}
+"""Read from the table per instruction, summed over the atomics of global memory."""
+
 COUNTS = (
     *(f"shared_{kind}_{unit}" for kind in _SHARED for unit in ("requests", "wavefronts")),
     *(f"global_{kind}_{unit}" for kind in _GLOBAL for unit in ("requests", "sectors")),
@@ -85,7 +92,7 @@ def readings(found: Mapping[str, int], *, warps: int) -> dict[str, Reading]:
     """The counter that answers each count of `COUNTS`; counts that no counter answers are absent.
 
     Args:
-        found: values by the names of `METRICS`, as one launch has them.
+        found: values by the names of `METRICS` and `TABLED`, as one launch has them.
         warps: of the launch; of one warp the hardware's wavefronts are exact.
 
     >>> found = {"shared_load_wavefronts_patched": 4, "shared_load_wavefronts_hardware": 2}
@@ -100,10 +107,13 @@ def readings(found: Mapping[str, int], *, warps: int) -> dict[str, Reading]:
         if count.endswith("_wavefronts"):
             by = "hardware" if warps == 1 or count == "shared_atomic_wavefronts" else "patched"
             answers[count] = (f"{count}_{by}",)
-        elif count.startswith("global_atomic_"):
-            answers[count] = (count, count.replace("atomic", "reduction"))
+        elif count == "global_atomic_sectors":
+            answers[count] = ("global_atomic_sectors_touched",)
+        elif count == "global_atomic_requests":
+            answers[count] = (count, "global_reduction_requests")
+    named = METRICS | TABLED
     return {
-        count: Reading(" + ".join(METRICS[name] for name in names), sum(found[n] for n in names))
+        count: Reading(" + ".join(named[name] for name in names), sum(found[n] for n in names))
         for count, names in answers.items()
         if all(name in found for name in names)
     }

@@ -1,58 +1,10 @@
-"""What machine instructions do: hand-written code, values worked out by hand or by Python's ints.
-
-Each program puts its result into R0 of every lane and stores it at out[thread], so that nothing
-but the interpreter is needed.
-"""
+"""What machine instructions do: hand-written code, values by hand or by Python's own ints."""
 
 import numpy as np
 import pytest
 
-from smemnb.compiled.image import Image, Parameter
-from smemnb.compiled.listing import read_listing
-from smemnb.compiled.warps.arguments import Snapshot
-from smemnb.compiled.warps.run import Launch, NotDetermined, run
-
-IMAGE = Image("k", tuple(Parameter(8 * n, 8) for n in range(7)), 0x210, 0, 1024 + 512, 1024, {})
-STORE = """
-    S2R R20, SR_TID.X
-    LDC.64 R22, c[0x0][0x230]
-    IMAD.WIDE R22, R20, 0x4, R22
-    STG.E desc[UR4][R22.64], R0
-    EXIT
-"""
-
-
-def code_of(text):
-    """Instructions, one per line, numbered; `name:` on a line of its own is a label."""
-    lines, address = ["//--------------------- .text.k ----"], 0
-    for line in filter(None, (line.strip() for line in text.splitlines())):
-        if line.endswith(":"):
-            lines.append(line)
-            continue
-        guard, _, rest = (
-            line.rpartition("@")[2].partition(" ") if line[0] == "@" else ("", "", line)
-        )
-        lines.append(f"  /*{address:04x}*/  {'@' + guard + ' ' if guard else ''}{rest} ;")
-        address += 16
-    return read_listing("\n".join(lines))
-
-
-def launch(text, threads=32, blocks=1, store=STORE):
-    """The program run by so many threads; what came of it, and out."""
-    out = np.full(threads * blocks, 0xDEAD, np.uint32)
-    what = Launch(b"", (blocks, 1, 1), (threads, 1, 1), 0, Snapshot((out,)), (None,))
-    found = run(what, code_of(text + store), IMAGE)
-    return found, found.arrays[0].tolist()
-
-
-def value(text, lane=0):
-    """R0 of a lane after the program."""
-    return launch(text)[1][lane]
-
-
-def registers(**values):
-    """Instructions that fill registers."""
-    return "\n".join(f"MOV {name}, {number:#x}" for name, number in values.items())
+from smemnb.compiled.warps.run import NotDetermined
+from tests.compiled.programs import launch, registers, value
 
 
 @pytest.mark.parametrize(
@@ -147,6 +99,19 @@ def test_product_with_carries():
     assert value(program + "\nMOV R0, R5") == upper >> 32
 
 
+def test_carry_out_of_a_wide_product():
+    """(2**32 - 1)**2 + (2**33 - 2) + 1 is 2**64: nothing is left but the carry."""
+    program = (
+        registers(R2=0xFFFFFFFF, R6=0xFFFFFFFE, R7=1)
+        + """
+        ISETP.EQ.AND P0, PT, RZ, RZ, PT
+        IMAD.WIDE.U32.X R4, P1, R2, R2, R6, P0
+        SEL R0, R4, 0x7, !P1"""
+    )
+    assert value(program) == 7
+    assert value(program.replace("RZ, RZ, PT", "RZ, R2, PT")) == 0xFFFFFFFF
+
+
 def test_fused_double():
     """A fused product of doubles is rounded once: (1 + 2**-30)**2 - 1 - 2**-29 is 2**-60."""
     one_and = np.float64(1 + 2.0**-30).view(np.uint64)
@@ -231,7 +196,7 @@ def test_loop_with_different_lengths():
 
 
 def test_break_out_of_a_join():
-    """Lane 5 leaves for good: the others do not wait for it at BSYNC."""
+    """Lane 5 leaves for good and waits at the block's barrier: the others do not wait at BSYNC."""
     _, out = launch("""
         S2R R20, SR_LANEID
         MOV R0, 0x3
@@ -243,8 +208,27 @@ def test_break_out_of_a_join():
         after:
         MOV R0, 0x4
         end:
-        NOP""")
+        BAR.SYNC.DEFER_BLOCKING 0x0""")
     assert out == [4] * 5 + [3] + [4] * 26
+
+
+def test_exit_before_a_join():
+    """Lanes that end do not come to BSYNC, nor to the block's barrier; nobody waits for them."""
+    _, out = launch(
+        """
+        S2R R20, SR_LANEID
+        ISETP.GE.AND P0, PT, R20, 0x8, PT
+        BSSY B0, `(after)
+        @!P0 BRA `(join)
+        EXIT
+        join:
+        BSYNC B0
+        after:
+        BAR.SYNC.DEFER_BLOCKING 0x0
+        MOV R0, 0x9""",
+        threads=64,
+    )
+    assert out == ([9] * 8 + [0xDEAD] * 24) * 2
 
 
 def test_call_and_return():
@@ -295,6 +279,16 @@ def test_barrier_with_predicates(form):
         BAR.RED.{form}.DEFER_BLOCKING 0x0, P0
         {result}""", threads=48)  # fmt: skip
     assert out == [{"AND": 0, "OR": 1, "POPC": 32}[form]] * 48
+
+
+def test_barrier_counts_living_threads():
+    """All 48 threads say yes: the 16 lanes that are no threads do not spoil it."""
+    _, out = launch("""
+        ISETP.EQ.AND P0, PT, RZ, RZ, PT
+        BAR.RED.AND.DEFER_BLOCKING 0x0, P0
+        B2R.RESULT RZ, P1
+        SEL R0, RZ, 0x1, !P1""", threads=48)  # fmt: skip
+    assert out == [1] * 48
 
 
 def test_counts_of_accesses():

@@ -86,15 +86,23 @@ def read_listing(text: str) -> list[Instruction]:
 
 def main_loop(code: Sequence[Instruction]) -> list[Instruction]:
     """The loop with the most FFMA among those that hold no other loop with any."""
-    loops = []
+    spans = []
     for jump in code:
         if jump.name.split(".")[0] != "BRA":
             continue
         target = re.findall(r"0x([0-9a-f]+)", jump.operands)
         if target and int(target[-1], 16) < jump.address:
-            first = int(target[-1], 16)
-            loops.append([one for one in code if first <= one.address <= jump.address])
-    return max(loops, key=lambda loop: (count(loop, "FFMA"), -len(loop)), default=[])
+            spans.append((int(target[-1], 16), jump.address))
+    loops = {
+        span: [one for one in code if span[0] <= one.address <= span[1]] for span in set(spans)
+    }
+    worked = {span: loop for span, loop in loops.items() if count(loop, "FFMA")}
+    inner = [
+        loop
+        for span, loop in worked.items()
+        if not any(span != other and span[0] <= other[0] and other[1] <= span[1] for other in worked)
+    ]
+    return max(inner or loops.values(), key=lambda loop: (count(loop, "FFMA"), -len(loop)), default=[])
 
 
 def count(code: Sequence[Instruction], name: str) -> int:

@@ -6,6 +6,7 @@ import sys
 import pytest
 
 from smemnb.cli import main
+from tests.compiled.programs import needs_machine_code
 
 SAMPLE = """
 import numpy as np
@@ -35,7 +36,7 @@ def sample(tmp_path):
     sys.path.remove(str(tmp_path)) if str(tmp_path) in sys.path else None
 
 
-@pytest.mark.toolchain
+@needs_machine_code
 def test_table(sample, capsys):
     """A line per source line that touches memory, with its instructions."""
     assert main(["sass", f"{sample}:mirrored", *ARGS]) == 0
@@ -45,7 +46,7 @@ def test_table(sample, capsys):
     assert "1 LDG, 1 STS" in lines[0] and "1 LDS, 1 STG" in lines[1]
 
 
-@pytest.mark.toolchain
+@needs_machine_code
 def test_listing(sample, capsys):
     """--all lists every instruction, for another compute capability too."""
     assert main(["sass", f"{sample}:mirrored", *ARGS, "--all", "--cc", "8.0"]) == 0
@@ -53,7 +54,7 @@ def test_listing(sample, capsys):
     assert "compiled for cc 8.0" in said and said.count("BAR.SYNC") == 1
 
 
-@pytest.mark.toolchain
+@needs_machine_code
 def test_with_a_launch(sample, capsys):
     """--grid and --block add what the machine code does: 2 warps, a wavefront each."""
     words = ["sass", f"{sample}:mirrored", *ARGS, "--grid", "1", "--block", "64", "--json", "-"]
@@ -63,7 +64,7 @@ def test_with_a_launch(sample, capsys):
     assert whole["sass"]["shared_bytes"] == 256
 
 
-@pytest.mark.toolchain
+@needs_machine_code
 def test_declared_types(sample, tmp_path, capsys):
     """A kernel that declares its types needs no arguments; --json FILE says where it went."""
     assert main(["sass", f"{sample}:filled", "--json", str(tmp_path / "sass.json")]) == 0

@@ -6,11 +6,22 @@ Each program puts its result into R0 of every lane; what is added stores it at o
 from dataclasses import replace
 
 import numpy as np
+import pytest
 
 from smemnb.compiled.image import Image, Parameter
 from smemnb.compiled.listing import read_listing
+from smemnb.compiled.machine import nvdisasm
 from smemnb.compiled.warps.arguments import Snapshot
 from smemnb.compiled.warps.run import Launch, run
+from smemnb.simulator.seam import OUT_OF_TREE
+
+
+def needs_machine_code(test):
+    """Marks a test that compiles a kernel to machine code and lists it."""
+    there = OUT_OF_TREE and nvdisasm() is not None
+    skipped = pytest.mark.skipif(not there, reason="needs numba-cuda with nvJitLink, and nvdisasm")
+    return pytest.mark.toolchain(skipped(test))
+
 
 IMAGE = Image("k", tuple(Parameter(8 * n, 8) for n in range(7)), 0x210, 0, 1024 + 512, 1024, {})
 STORE = """

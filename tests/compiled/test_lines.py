@@ -10,6 +10,7 @@ from smemnb.compiled import sass
 from smemnb.compiled.lines import Build, memory_of, sass_of, short_name, table
 from smemnb.compiled.listing import read_listing
 from smemnb.errors import SmemnbError
+from tests.compiled.programs import needs_machine_code
 
 A = np.zeros((64, 64), np.float32)
 
@@ -58,7 +59,7 @@ def test_memory_of():
     assert memory_of(read_listing(LISTING)) == {"LDS.128": 2, "STL": 1}
 
 
-@pytest.mark.toolchain
+@needs_machine_code
 def test_merged_loads():
     """32 loads of a line become 16 of 4 bytes and 4 of 16, its own products alone are FFMA."""
     found = sass(row_times_column, (A, A, A))
@@ -69,7 +70,7 @@ def test_merged_loads():
     assert found.ffma_percent == round(100 * 16 / found.instructions, 1)
 
 
-@pytest.mark.toolchain
+@needs_machine_code
 def test_types_as_text():
     """A signature does as well as arguments; the dict holds plain data and each instruction."""
     text = "void(float32[:, ::1], float32[:, ::1], float32[:, ::1])"
@@ -78,7 +79,7 @@ def test_types_as_text():
     assert sum(len(line["instructions"]) for line in found["lines"]) == found["instructions"]
 
 
-@pytest.mark.toolchain
+@needs_machine_code
 def test_table():
     """Lines that touch memory stand in the table; all of the code only where asked for."""
     found = sass(row_times_column, (A, A, A))
@@ -87,7 +88,7 @@ def test_table():
     assert "BAR.SYNC" not in short and whole.count("FFMA R") == 16
 
 
-@pytest.mark.toolchain
+@needs_machine_code
 def test_of_a_cubin():
     """A cubin that was compiled elsewhere gives the same table."""
     from smemnb.compiled import cubin
@@ -120,7 +121,7 @@ def calls(out, inp):
     out[i] = twice_the_sum(tile, i)
 
 
-@pytest.mark.toolchain
+@needs_machine_code
 def test_lines_of_a_device_function():
     """Code of an inlined function counts for the line that calls it; its own line stands first."""
     found = sass(calls, (A[0], A[0]))

@@ -11,6 +11,7 @@ from smemnb import trace
 from smemnb.errors import SmemnbError
 from smemnb.measure import readings
 from smemnb.tracing import Trace
+from tests.compiled.programs import needs_machine_code
 
 RECORDED = Path(readings.__file__).parent / "recorded" / "h200_kernels.json"
 MEASURED = {
@@ -71,7 +72,7 @@ def matrices():
 
 
 @pytest.mark.slow
-@pytest.mark.toolchain
+@needs_machine_code
 @pytest.mark.parametrize("name", sorted(MEASURED))
 def test_counters_of_a_gpu(name):
     """What the machine code of a finished kernel does equals the H200's counters, all eight."""
@@ -83,7 +84,7 @@ def test_counters_of_a_gpu(name):
     assert np.array_equal(view.arrays[0], expected)
 
 
-@pytest.mark.toolchain
+@needs_machine_code
 def test_merged_loads():
     """8 warps: 32 source loads of one wavefront each are 16 and 4 of two: 24 instead of 32."""
     out, a, b = matrices()
@@ -97,7 +98,7 @@ def test_merged_loads():
     assert np.array_equal(view.arrays[0], a @ b) and np.array_equal(out, a @ b)
 
 
-@pytest.mark.toolchain
+@needs_machine_code
 def test_halves_of_complex_numbers():
     """A complex64 load is two of 4 bytes at a stride of 8: 8 sectors each, for 8 of the source."""
     inp = np.arange(64, dtype=np.complex64)
@@ -108,7 +109,7 @@ def test_halves_of_complex_numbers():
     assert view.determined
 
 
-@pytest.mark.toolchain
+@needs_machine_code
 def test_loads_of_data_dependent_loops():
     """Lane n goes round n times: the view follows the data; the value stays in a register."""
     inp = np.arange(32, dtype=np.int32)
@@ -118,7 +119,7 @@ def test_loads_of_data_dependent_loops():
     assert view.arrays[0].tolist() == list(range(32))
 
 
-@pytest.mark.toolchain
+@needs_machine_code
 def test_arguments_as_they_were():
     """The view runs on the arguments before the launch, though the launch has changed them."""
     out = np.full(32, 7, np.int32)
@@ -135,7 +136,7 @@ def slots(*steps):
     return trace(in_turns, checks=False)[len(steps), 32](*arrays).as_compiled()
 
 
-@pytest.mark.toolchain
+@needs_machine_code
 def test_who_comes_first():
     """Where two warps ask one counter for an index, the first of them decides: not determined."""
     view = slots(3, 5)
@@ -145,7 +146,7 @@ def test_who_comes_first():
     assert "which thread" in said and said.startswith("line ")
 
 
-@pytest.mark.toolchain
+@needs_machine_code
 def test_a_warp_asks_once():
     """The compiler sums over a warp and asks once: slots 0, 3, ... 93 are in 12 sectors."""
     view = slots(3)
@@ -153,7 +154,7 @@ def test_a_warp_asks_once():
     assert view.counters["global_atomic_requests"] == 1
 
 
-@pytest.mark.toolchain
+@needs_machine_code
 def test_loops_that_try_again():
     """A float atomic in shared memory tries until it succeeds: its counts are not determined."""
     found = trace(lowest)[1, 32](np.zeros(1, np.float32), np.ones(32, np.float32))
@@ -163,7 +164,7 @@ def test_loops_that_try_again():
     assert "tries again" in repr(view)
 
 
-@pytest.mark.toolchain
+@needs_machine_code
 def test_json():
     """Plain data, the same each time."""
     out, a, b = matrices()

@@ -23,7 +23,7 @@ from .tally import Site, Tally
 
 Dim3 = tuple[int, int, int]
 LANES_PER_BATCH = 1 << 16
-MOST_STEPS = 3_000_000
+MOST_STEPS = 1_000_000
 _LAUNCH_BYTES = 0x210
 
 

@@ -92,7 +92,7 @@ def _with_bits_of_nans(code: tuple[Located, ...], elf: bytes) -> tuple[Located, 
 def read_listing(text: str) -> tuple[Located, ...]:
     r"""The instructions of a listing of nvdisasm.
 
-    >>> [one.text for one in read_listing(".L_1:\\n  /*0010*/  @P0 BRA `(.L_1) ;")]
+    >>> [one.text for one in read_listing(".L_1:\n  /*0010*/  @P0 BRA `(.L_1) ;")]
     ['@P0 BRA 0x10']
 
     Raises:

@@ -100,9 +100,13 @@ def main_loop(code: Sequence[Instruction]) -> list[Instruction]:
     inner = [
         loop
         for span, loop in worked.items()
-        if not any(span != other and span[0] <= other[0] and other[1] <= span[1] for other in worked)
+        if not any(
+            span != other and span[0] <= other[0] and other[1] <= span[1] for other in worked
+        )
     ]
-    return max(inner or loops.values(), key=lambda loop: (count(loop, "FFMA"), -len(loop)), default=[])
+    return max(
+        inner or loops.values(), key=lambda loop: (count(loop, "FFMA"), -len(loop)), default=[]
+    )
 
 
 def count(code: Sequence[Instruction], name: str) -> int:

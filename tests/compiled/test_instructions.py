@@ -161,6 +161,22 @@ def test_branch_and_join():
     assert [c["shared"]["executed"] for name, c in executed if name == "LDS"] == [1, 1]
 
 
+@pytest.mark.parametrize(("limit", "lanes"), [(0x8, [32]), (0x20, [32]), (0x0, [])])
+def test_branch_of_all_or_none(limit, lanes):
+    """BRA.U past a load: taken where all lanes ask for it, else by none, so the warp stays whole."""
+    found, _ = launch(f"""
+        S2R R20, SR_LANEID
+        ISETP.GE.AND P0, PT, R20, {limit:#x}, PT
+        MOV R1, 0x400
+        @P0 BRA.U `(after)
+        LDS R3, [R1]
+        after:
+        NOP""")
+    loads = [site.counts for site in found.sites if site.located.name == "LDS"]
+    assert [count["shared"]["lanes"] for count in loads] == lanes
+    assert [count["shared"]["executed"] for count in loads] == [1] * len(lanes)
+
+
 def test_without_a_join_lanes_stay_apart():
     """Two ways that meet by chance, without BSYNC: each part of the warp loads for itself."""
     found, _ = launch("""

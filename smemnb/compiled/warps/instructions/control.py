@@ -44,7 +44,7 @@ def _target(one: Operand) -> int:
 
 @moves("BRA", "CALL", "JMP")
 def branch(one: Instruction, bench: Bench) -> Control:
-    """Go elsewhere; .DIV only if lanes that are named have parted."""
+    """Go elsewhere; .U only if all lanes do, .DIV only if lanes that are named have parted."""
     given = one.only({"U", "DIV", "REL", "NOINC"})
     *conditions, to = one.operands
     target, flow = _target(to), _flow(bench)
@@ -55,6 +55,9 @@ def branch(one: Instruction, bench: Bench) -> Control:
     def step(address: int, group: Group, lanes: Array) -> None:
         for read in readers:
             lanes = lanes & read(group)
+        if "U" in given:
+            everyone = np.logical_and.reduce(lanes | ~group.mask, axis=1)
+            lanes = lanes & everyone[:, None]
         if target == address and lanes.all():
             raise Unknown("a loop that never ends")
         flow.go(target, group, lanes)

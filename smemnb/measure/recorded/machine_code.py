@@ -37,7 +37,7 @@ RUNGS = (
     "matmul_turned",
     "matmul_turned_padded",
     "matmul_wide",
-    "matmul_warped",
+    "matmul_prefetched",
     "matmul_fastest",
 )
 LISTED = ("matmul_square",)

@@ -1,15 +1,17 @@
 """Racecheck over all twins on a GPU, a few processes at once, and the file of its verdicts.
 
     {"schema": "smemnb.twins/1", ... where and when ...,
-     "twins": {NAME: [[severity, accesses, [file, line], [file, line], hazards], ...]},
+     "twins": {NAME: [source, [[severity, accesses, [file, line], [file, line], hazards], ...]]},
      "missing": {NAME: why}}
 
-A twin without a race has an empty list. Where the tool names no line, the line is looked up in the
-machine code that ran.
+A twin without a race has an empty list. `source` is a digest of the twin's own source: where a
+kernel was changed since, its verdict is out of date. Where the tool names no line, the line is
+looked up in the machine code that ran.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -31,7 +33,7 @@ from ...hazards import Report, Spot, reports
 from ..case import Case
 from ..ncu.launching import launch_all, read_journal
 from .source import Twin, barriers, twins
-from .verdicts import Pair, pair_of
+from .verdicts import TWIN, Pair, pair_of
 
 SCHEMA = "smemnb.twins/1"
 SHIPPED = "h200_twins.json"
@@ -53,6 +55,7 @@ class Verdicts:
 
     origin: dict[str, Any]
     pairs: dict[str, tuple[Pair, ...]]
+    sources: dict[str, str]
     missing: dict[str, str]
 
 
@@ -158,7 +161,7 @@ def build(raw: Path, out: Path, *, say: Callable[[str], None] = lambda line: Non
     lines = ",\n".join(f"  {json.dumps(name)}: {json.dumps(rows[name])}" for name in sorted(rows))
     head = json.dumps(whole, indent=1).removesuffix("\n}")
     out.write_text(head + ',\n "twins": {\n' + lines + "\n }\n}\n", encoding="utf-8")
-    racy = sum(bool(found) for found in rows.values())
+    racy = sum(bool(found) for _, found in rows.values())
     say(f"{len(rows)} twins, {racy} with a race by racecheck, {len(missing)} missing")
     return read_text(out.read_text(encoding="utf-8"))
 
@@ -173,14 +176,26 @@ def _read(into: Path, rows: dict[str, list[Any]], missing: dict[str, str]) -> No
             continue
         code = _code(into / "cubins" / str(one.get("cubin")))
         mine = [report for report in said if _is_of(report, one["kernel"])]
-        rows[name] = _summed(_with_lines(report, code) for report in mine)
+        own = f"{one['kernel']}.py"
+        source = next((into / "sources").rglob(own))
+        rows[name] = [
+            digest(source),
+            _summed((_with_lines(report, code) for report in mine), own),
+        ]
 
 
-def _summed(found: Iterable[Report]) -> list[list[Any]]:
+def digest(file: Path) -> str:
+    """What tells whether a twin is still the same: its source, and a changed device function's."""
+    files = sorted(file.parent.glob(f"{file.stem}*.py"))
+    text = "".join(one.read_text(encoding="utf-8") for one in files)
+    return hashlib.sha256(text.replace(file.stem, TWIN).encode()).hexdigest()[:16]
+
+
+def _summed(found: Iterable[Report], own: str) -> list[list[Any]]:
     """A row per severity, accesses and pair of lines; hazards of unrolled copies are added up."""
     sums: dict[tuple[Any, ...], int] = {}
     for report in found:
-        key = report.severity, report.said, *pair_of(report)
+        key = report.severity, report.said, *pair_of(report, own)
         sums[key] = sums.get(key, 0) + report.count
     return [
         [severity, said, list(first), list(second), count]
@@ -229,9 +244,9 @@ def read_text(stored: str) -> Verdicts:
         missing, rows = whole.pop("missing"), whole.pop("twins")
         pairs = {
             name: tuple(((a, m), (b, n)) for _, _, (a, m), (b, n), _ in found)
-            for name, found in rows.items()
+            for name, (_, found) in rows.items()
         }
-        return Verdicts(whole, pairs, missing)
+        return Verdicts(whole, pairs, {name: source for name, (source, _) in rows.items()}, missing)
     except (ValueError, KeyError, TypeError, AttributeError):
         raise SmemnbError(f"this is no file of the schema {SCHEMA!r}: record it again") from None
 

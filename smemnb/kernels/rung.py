@@ -26,6 +26,7 @@ class Rung:
         tile: rows and columns that a block covers, of the input of a transpose, of the result of a
             product.
         aligned: elements to which rows must be aligned; 1 for any stride.
+        begins: elements to which the first one must be aligned, whatever the rows.
         scaled: a product that takes alpha and beta as well.
         span: elements that its offsets can count, from an array's first to its last one, gaps
             between rows included.
@@ -38,6 +39,7 @@ class Rung:
     aligned: int = 1
     scaled: bool = False
     span: int = SIGNED
+    begins: int = 1
 
     @property
     def largest(self) -> tuple[int, int]:
@@ -71,7 +73,8 @@ class Rung:
         for array in arrays:
             size = array.dtype.itemsize
             row = array.strides[0] if array.shape[0] > 1 else 0
-            if row % (size * self.aligned) or _address(array) % (size * self.aligned):
+            begins = max(self.aligned, self.begins)
+            if row % (size * self.aligned) or _address(array) % (size * begins):
                 return False
         return True
 

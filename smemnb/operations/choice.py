@@ -34,7 +34,10 @@ class Layout(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """A kernel and its launch; `tile` is what a block covers, `scaled` whether it takes alpha."""
+    """A kernel and its launch; `tile` is what a block covers, `scaled` whether it takes alpha.
+
+    With `sums` it takes so many float32 and `flags` uint32 of its own besides, the flags all 0.
+    """
 
     kernel: Any
     name: str
@@ -42,6 +45,8 @@ class Plan(NamedTuple):
     block: tuple[int, int]
     tile: tuple[int, int]
     scaled: bool = False
+    sums: int = 0
+    flags: int = 0
 
 
 class _Shown:
@@ -165,7 +170,8 @@ def matmul_plan(
         shown = [_Shown(one, _MOVED[4]) for one in (out, a, b)]
         fit = products.fastest(shown[0], shown[1], shown[2], processors)
         tile = fit.rung.tile if fit.rung else (-(-out.rows // fit.grid[1]), 1)
-        return Plan(fit.kernel, fit.kernel.__name__, fit.grid, fit.block, tile, True)
+        name, launch = fit.kernel.__name__, (fit.grid, fit.block)
+        return Plan(fit.kernel, name, *launch, tile, True, fit.sums, fit.flags)
     if rung is None:
         # The choice for a GPU is laid out for it: the engine takes 4.5 s for 512 cubed where these
         # take 0.3 and 0.5 s, and 1.0 s for 128 cubed in place of 0.01 and 0.08 s.

@@ -21,7 +21,8 @@ from .choice import ENGINE, Plan
 from .kinds.numba_arrays import array_over, on_device, stream_of
 from .kinds.seen import HOST, Seen
 
-Scalars = tuple[np.float32, ...]
+Scalars = tuple[Any, ...]
+"""What a kernel takes after its matrices."""
 
 
 def on_gpu() -> bool:
@@ -101,10 +102,28 @@ def _run_on_device(
         for seen in arrays:
             if seen.stream is not None and seen.stream != handle:
                 _order(seen.stream, stream, place)
-        start(plan, [array_over(seen, dtype) for seen in arrays], scalars, stream)
+        own = _own_arrays(plan, place, handle, stream)
+        start(plan, [array_over(seen, dtype) for seen in arrays], (*scalars, *own), stream)
         if any(seen.kind.borrowed for seen in arrays):
             _keep(arrays, stream)
     return stream
+
+
+_own: dict[tuple[int, int], tuple[Any, ...]] = {}
+
+
+def _own_arrays(plan: Plan, place: int, handle: int, stream: Any) -> tuple[Any, ...]:
+    """Arrays of the kernel's own, kept for each stream: its launches come one after the other."""
+    if not plan.sums:
+        return ()
+    from numba import cuda
+
+    kept = _own.get((place, handle))
+    if kept is None or kept[0].size < plan.sums or kept[1].size < plan.flags:
+        sums = cuda.device_array(plan.sums, np.float32, stream=stream)
+        flags = cuda.to_device(np.zeros(plan.flags, np.uint32), stream)
+        kept = _own[place, handle] = sums, flags
+    return kept
 
 
 _in_use: deque[tuple[Any, list[Any]]] = deque()
@@ -175,7 +194,8 @@ def _run_on_host(
         result = cuda.to_device(np.ascontiguousarray(views[0]), stream)
     else:
         result = cuda.device_array(views[0].shape, dtype, stream=stream)
-    start(plan, [result, *fresh], scalars, stream)
+    own = _own_arrays(plan, cuda.current_context().device.id, handle, stream)
+    start(plan, [result, *fresh], (*scalars, *own), stream)
     copied = result.copy_to_host(stream=stream)
     if stream:
         stream.synchronize()

@@ -19,11 +19,12 @@ from smemnb.compiled.machine import Instruction, count, instructions, main_loop,
 from smemnb.compiled.usage import read_resources
 from smemnb.kernels.matmul import ladder as products
 from smemnb.kernels.matmul.sliced import matmul_sliced_of
+from smemnb.kernels.matmul.streamed import matmul_streamed_of
 from smemnb.kernels.matmul.wide import matmul_of
 from smemnb.kernels.transpose import ladder as transposes
 from smemnb.kernels.transpose.pairs import transpose_pairs
 from smemnb.kernels.transpose.shaped import transpose_turned_of
-from smemnb.kernels.transpose.snapped import transpose_snapped_of
+from smemnb.kernels.transpose.shifted import THREADS, transpose_shifted_of
 from smemnb.kernels.transpose.wide import transpose_fastest_of
 
 CC = tuple[int, int]
@@ -71,6 +72,7 @@ def variant(what: str, exact: bool, wide_a: bool, wide_b: bool) -> str:
 
 FLAGS = [(True, True, True), *((False, a, b) for a in (True, False) for b in (True, False))]
 CHOICES = {"fastest": products.FASTEST, "small": products.SMALL}
+TILINGS = CHOICES | {"shared": products.SHARED}
 
 
 def _all() -> dict[str, Built]:
@@ -86,8 +88,9 @@ def _all() -> dict[str, Built]:
             transpose_turned_of(dtype), matrices(2, dtype), 512
         )
     for dtype in (uint8, uint16, float32, uint64):
-        found[f"transpose_snapped-{dtype}"] = Built(
-            transpose_snapped_of(dtype), matrices(2, dtype), 512
+        threads = THREADS[dtype.bitwidth // 8]
+        found[f"transpose_shifted-{dtype}"] = Built(
+            transpose_shifted_of(dtype), matrices(2, dtype), threads
         )
     found["transpose_pairs"] = Built(transpose_pairs, matrices(2, uint64), 512)
     for rung in products.LADDER:
@@ -100,6 +103,10 @@ def _all() -> dict[str, Built]:
             signature = matrices(3, more=", float32, float32")
             built = Built(kernel, signature, tiling.threads, tiling.resident)
             found[variant(what, *flags)] = built
+    for flags in FLAGS:
+        kernel = matmul_streamed_of(products.SHARED, *flags, "matmul_shared")
+        signature = matrices(3, more=", float32, float32, float32[::1], uint32[::1]")
+        found[variant("shared", *flags)] = Built(kernel, signature, products.SHARED.threads, 2)
     sliced, signature = products.SLICED, matrices(3, more=", float32, float32")
     found["matmul_sliced"] = Built(
         matmul_sliced_of(sliced), signature, sliced.threads, sliced.resident

@@ -6,7 +6,7 @@ from smemnb.compiled.machine import nvdisasm, one_bank_reads
 from smemnb.kernels.matmul import ladder as products
 from smemnb.kernels.transpose import ladder as transposes
 from smemnb.simulator.seam import OUT_OF_TREE
-from tests.kernels.machines import CCS, CHOICES, FLAGS, KERNELS, variant
+from tests.kernels.machines import CCS, FLAGS, KERNELS, TILINGS, variant
 
 pytestmark = [
     pytest.mark.toolchain,
@@ -62,9 +62,11 @@ SHARED = {
     "matmul_wide": (128 + 132) * 8 * 4,
     "matmul_fastest": 2 * (128 + 132) * 8 * 4,
     "small-exact-ab": 2 * (64 + 68) * 8 * 4,
-    "matmul_sliced": 2 * 2 * (64 + 68) * 8 * 4 + 64 * 64 * 4,
-    "transpose_snapped-float32": (64 + 8) * 65 * 4,
-    "transpose_snapped-uint8": (128 + 32) * 68,
+    "matmul_sliced": 4 * 2 * (64 + 68) * 8 * 4,
+    "shared-exact-ab": 2 * (128 + 132) * 8 * 4 + 5 * 4 + 6 * 4,
+    "transpose_shifted-float32": (32 + 8) * 512,
+    "transpose_shifted-uint8": (128 + 32) * 256,
+    "transpose_shifted-uint64": (32 + 4) * 512,
 }
 
 
@@ -129,24 +131,29 @@ FLOORS = {  # per cent of the main loop that are FFMA
     "matmul_turned_padded": 66,
     "matmul_wide": 87,
     "matmul_prefetched": 88,
+    "matmul_pinned": 88,
     "matmul_warped": 88,
-    "matmul_interleaved": 89,
     "matmul_tall": 91,
-    "matmul_banded": 91,
-    "matmul_early": 91,
-    "matmul_overlapped": 91,
     "matmul_snaking": 91,
+    "matmul_overlapped": 91,
+    "matmul_interleaved": 91,
+    "matmul_banded": 91,
     "matmul_fastest": 91,
+    "shared-exact-ab": 90,
+    "shared-ragged-ab": 90,
+    "shared-ragged-a": 88,
+    "shared-ragged-b": 88,
+    "shared-ragged-none": 87,
     "fastest-ragged-ab": 91,
     "fastest-ragged-a": 89,
     "fastest-ragged-b": 89,
     "fastest-ragged-none": 88,
     "small-exact-ab": 87,
-    "small-ragged-ab": 86,
+    "small-ragged-ab": 85,
     "small-ragged-a": 83,
     "small-ragged-b": 83,
     "small-ragged-none": 80,  # 512 of 633 for cc 8.0
-    "matmul_sliced": 86,
+    "matmul_sliced": 85,
 }
 
 
@@ -196,7 +203,7 @@ def test_reads_of_tiles_are_merged(machines, name, edge, cc):
 @read
 @by_cc
 @pytest.mark.parametrize(
-    "name", ["matmul_wide", "matmul_prefetched", "matmul_warped", "matmul_interleaved"]
+    "name", ["matmul_wide", "matmul_prefetched", "matmul_pinned", "matmul_warped"]
 )
 def test_main_loops_of_8x8(machines, name, cc):
     """8 steps of 8 x 8 FFMA and 4 reads of 16 bytes; one quad of each tile is loaded and stored."""
@@ -212,7 +219,7 @@ def test_main_loops_of_8x8(machines, name, cc):
 def test_main_loops_of_the_choices(machines, name, cc):
     """8 steps; four quads are loaded and stored, where rows are not aligned as 16 elements."""
     what, _, aligned = name.split("-")
-    tall, wide = CHOICES[what].thread
+    tall, wide = TILINGS[what].thread
     by_quads, by_elements = len(aligned) if aligned != "none" else 0, 2 * 4
     found = machines(name, cc).counts("FFMA", "LDS.128", "LDS", "LDG.128", "LDG", loop=True)
     assert found == {
@@ -229,7 +236,9 @@ def test_main_loops_of_the_choices(machines, name, cc):
 
 @read
 @by_cc
-@pytest.mark.parametrize("name", ["matmul_fastest", variant("fastest", *FLAGS[-1])])
+@pytest.mark.parametrize(
+    "name", ["matmul_fastest", *(variant("shared", *FLAGS[at]) for at in (0, -1))]
+)
 def test_banks_of_the_fastest(machines, name, cc):
     """Few FFMA wait for a bank of registers; on cc 9.0 none."""
     assert one_bank_reads(machines(name, cc).loop) <= (0 if cc == (9, 0) else 20)

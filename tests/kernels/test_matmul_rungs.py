@@ -7,6 +7,8 @@ import pytest
 from numba import cuda
 
 from smemnb.kernels.matmul import ladder
+from smemnb.kernels.matmul.sliced import matmul_sliced_of
+from smemnb.kernels.matmul.streamed import matmul_streamed_of
 from smemnb.kernels.matmul.tiling import Tiling
 from smemnb.kernels.matmul.wide import matmul_of
 from smemnb.tracing import trace
@@ -78,16 +80,6 @@ def test_values_beyond_whole_tiles(wide, depth):
     assert serious(found) == set()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("depth", [0, 3, 16, 21])
-@pytest.mark.parametrize("tiling", [ladder.FASTEST, ladder.SMALL], ids=["fastest", "small"])
-def test_values_of_grouped_loads(tiling, depth):
-    """A thread's elements of b 32 columns apart: the tiles are the same, and so is the result."""
-    grouped, m, n = replace(tiling, grouped=True), tiling.rows + 3, 2 * tiling.cols + 1
-    found = traced(matmul_of(grouped, False, False, False), (3, 2), grouped.threads, m, depth, n)
-    assert serious(found) == set()
-
-
 @pytest.mark.parametrize(
     "shape", [(129, 1, 131), (131, 7, 128), (128, 9, 257), (64, 8, 64), (130, 13, 64)]
 )
@@ -126,39 +118,56 @@ def test_turned_tiles():
     assert staged(padded, "tile[k, m]") == (64 + 1024, 64 + 1024)
 
 
-FRAGMENT_READS = 8 * 8 * 2  # 8 warps, 8 steps, 2 quads
-
-
 @pytest.mark.parametrize(
-    ("tiling", "per_a", "per_b"),
-    [(ladder.WARPED, 2, 4), (ladder.INTERLEAVED, 2, 2)],
-    ids=["in_rows", "interleaved"],
+    ("tiling", "a_reads", "b_reads"),
+    [
+        (ladder.WARPED, (8 * 8 * 2, 2), (8 * 8 * 2, 4)),
+        (ladder.TALL, (4 * 8 * 4, 2), (4 * 8 * 2, 4)),
+        (replace(ladder.TALL, interleaved=True), (4 * 8 * 4, 2), (4 * 8 * 2, 2)),
+    ],
+    ids=["in_rows", "tall", "interleaved"],
 )
-def test_fragment_reads(tiling, per_a, per_b):
-    """In rows of 4, neighbouring lanes share only what they read of a: 2 and 4 wavefronts.
+def test_fragment_reads(tiling, a_reads, b_reads):
+    """In rows, neighbouring lanes share only what they read of a: 2 and 4 wavefronts.
 
-    Interleaved, pairs share both: 2 and 2.
+    Interleaved, pairs share both: 2 and 2. Reads are warps x steps x quads of a thread.
     """
     found = traced(matmul_of(tiling), (1, 1), tiling.threads, 128, 8, 128)
     texts = [row.text for row in found.lines if row.space == "shared" and row.kind == "load"]
     a_text, b_text = sorted(text for text in texts if "load16" in text)
-    assert staged(found, a_text) == (FRAGMENT_READS, FRAGMENT_READS * per_a)
-    assert staged(found, b_text) == (FRAGMENT_READS, FRAGMENT_READS * per_b)
+    for text, (reads, wavefronts) in ((a_text, a_reads), (b_text, b_reads)):
+        assert staged(found, text) == (reads, reads * wavefronts)
+
+
+def chosen(m, k, n, multiprocessors):
+    """The choice for contiguous matrices, of which only the shapes count."""
+    a, b, out = (np.zeros(extents, np.float32) for extents in ((m, k), (k, n), (m, n)))
+    return ladder.fastest(out, a, b, multiprocessors)
 
 
 def test_choice():
     """Whole tiles and aligned rows get the kernel without guards; small results smaller tiles."""
-    square = np.zeros((256, 256), np.float32)
-    whole = ladder.fastest(square, square, square, multiprocessors=3)
+    whole = chosen(256, 64, 256, 3)
     assert whole.kernel is matmul_of(ladder.FASTEST, True, True, True, "matmul_fastest")
-    assert (whole.grid, whole.block) == ((2, 2), (128, 1))
-    small = ladder.fastest(square, square, square, multiprocessors=4)
+    assert (whole.grid, whole.block, whole.sums) == ((2, 2), (128, 1), 0)
+    small = chosen(256, 40, 256, 4)
     assert small.kernel is matmul_of(ladder.SMALL, True, True, True, "matmul_fastest")
-    odd = np.zeros((257, 255), np.float32)
-    ragged = ladder.fastest(np.zeros((257, 257)), odd, odd.T.copy(), multiprocessors=3)
-    assert ragged.kernel is matmul_of(ladder.FASTEST, False, False, False, "matmul_fastest")
-    tiny = ladder.fastest(np.zeros((3, 5)), odd[:3], odd.T[:, :5])
-    assert tiny.kernel.__name__ == "matmul_square"
+    sliced = chosen(256, 64, 256, 4)
+    assert sliced.kernel is matmul_sliced_of(ladder.SLICED)
+    assert (sliced.grid, sliced.block) == ((4, 4), (256, 1))
+    assert chosen(3, 255, 5, 4).kernel.__name__ == "matmul_square"
+
+
+def test_choice_of_shared_tiles():
+    """4 tiles for 6 blocks: 2 help, where the depth is worth it; rows that begin anywhere, too."""
+    shared = chosen(256, 256, 256, 3)
+    assert shared.kernel is matmul_streamed_of(ladder.SHARED, True, True, True, "matmul_shared")
+    assert (shared.grid, shared.block) == ((6, 1), (128, 1))
+    assert (shared.sums, shared.flags) == (6 * 128 * 128, 7)
+    ragged = chosen(257, 255, 255, 3)
+    wanted = matmul_streamed_of(ladder.SHARED, False, False, False, "matmul_shared")
+    assert ragged.kernel is wanted
+    assert chosen(257, 9, 255, 3).kernel.__name__ == "matmul_fastest"  # two steps: too few
 
 
 def test_tiling():

@@ -101,12 +101,15 @@ def multiplied(fit, rng, shape, scaled=True, watched=False):
         before = rng.integers(-9, 10, (m, n)).astype(np.float32)
     out = Framed(before, spares[2])
     made = fit(out.view, a.view, b.view)
+    own = np.full(made.sums, np.nan, np.float32), np.zeros(made.flags, np.uint32)
     arguments = (out.view, a.view, b.view, *((alpha, beta) if scaled else ()))
+    arguments += own if made.sums else ()
     launched(made.kernel, made.grid, made.block, arguments, watched)
     expected = a.host[a.inside].astype(np.float64) @ b.host[b.inside]
     if scaled:
         expected = alpha * expected + (beta * before if beta else 0)
     out.after(expected)
+    assert not own[1].any()
 
 
 def as_fit(rung):
@@ -145,13 +148,15 @@ def test_wide_products(name):
     [(1, False), pytest.param(12, True, marks=pytest.mark.slow)],
     ids=["few", "many"],
 )
-@pytest.mark.parametrize("multiprocessors", [0, 132], ids=["large", "small"])
+@pytest.mark.parametrize("multiprocessors", [0, 1, 132], ids=["large", "shared", "small"])
 def test_choices_of_product(multiprocessors, shapes, watched):
-    """What `fastest` takes for large results and for small ones."""
+    """What `fastest` takes for large results, for those whose tiles are shared, for small ones."""
     rng = np.random.default_rng([5, shapes, multiprocessors])
-    most = 200 if multiprocessors == 0 else 110
+    most, depth = 110 if multiprocessors == 132 else 200, 64 * (multiprocessors == 1)
     for _ in range(shapes):
-        shape = int(rng.integers(1, most)), depth_of(rng), int(rng.integers(60, most))
+        shape = int(rng.integers(1, most)), depth + depth_of(rng), int(rng.integers(60, most))
+        if depth:  # two tiles or more, for two blocks
+            shape = shape[0] + 128, *shape[1:]
         multiplied(
             lambda out, a, b: products.fastest(out, a, b, multiprocessors),
             rng,

@@ -59,6 +59,7 @@ def test_products_as_the_ladder_chooses(shape, processors):
     fit = products.fastest(*arrays, processors)
     plan = matmul_plan(None, *map(layout, arrays), False, processors)
     assert (plan.kernel, plan.grid, plan.block) == (fit.kernel, fit.grid, fit.block)
+    assert (plan.sums, plan.flags) == (fit.sums, fit.flags)
     assert plan.scaled and most_rows(plan) >= rows
 
 

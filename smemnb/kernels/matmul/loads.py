@@ -15,7 +15,7 @@ from numba import float32, uint32
 
 from ..ptx import load1, load16, store1, store16
 from ..unrolled import device
-from .tiling import QUAD, WARP, Tiling
+from .tiling import QUAD, Tiling
 
 
 class Loads(NamedTuple):
@@ -174,40 +174,3 @@ def b_by_elements(tiling: Tiling) -> Loads:
                 store1(tile, to + (line * 4 + part) * down * cols, ahead[line, part])
 
     return Loads(place, _fetch_elements(count), some, stage)
-
-
-@cache
-def b_by_groups(tiling: Tiling) -> Loads:
-    """As b_by_elements, but a thread's loads lie 32 columns apart in a row before the next row.
-
-    Those of one row have one address in common, and constants beside it.
-    """
-    count, cols, groups = tiling.quads[1], tiling.cols, tiling.cols // WARP
-    down = tiling.workers // WARP
-
-    @device
-    def place(tid, pitch):
-        k, col = uint32(tid // uint32(WARP)), uint32(tid % uint32(WARP))
-        return k, col, uint32(down * pitch), uint32(k * cols + col)
-
-    @device
-    def fetch(array, at, step, ahead):
-        for one in range(count * 4):
-            row = uint32(at + one // groups * step)
-            ahead[one // 4, one % 4] = load1(array, row + one % groups * WARP)
-
-    @device
-    def some(array, at, step, ahead, there):
-        for one in range(count * 4):
-            ahead[one // 4, one % 4] = float32(0)
-            if uint32(one // groups * down) < there:
-                row = uint32(at + one // groups * step)
-                ahead[one // 4, one % 4] = load1(array, row + one % groups * WARP)
-
-    @device
-    def stage(tile, ahead, to):
-        for one in range(count * 4):
-            place = one // groups * down * cols + one % groups * WARP
-            store1(tile, to + place, ahead[one // 4, one % 4])
-
-    return Loads(place, fetch, some, stage)

@@ -7,7 +7,7 @@ from typing import Any
 
 from numba import cuda, float32, uint32
 
-from ..ptx import load1, load16, store1, store16
+from ..ptx import load1, load16, store1
 from ..unrolled import device, smaller, unroll
 from .loads import put
 from .tiling import QUAD, Tiling
@@ -49,18 +49,17 @@ def worker_place(tiling: Tiling) -> Any:
 
 
 @cache
-def block_place(tiling: Tiling) -> Any:
-    """(row, column) of this block among the tiles of the result."""
+def tile_place(tiling: Tiling) -> Any:
+    """(row, column) of a tile among `high` x `wide` tiles of the result, by its number."""
     band = tiling.band
 
     @device
-    def in_rows():
-        return uint32(cuda.blockIdx.y), uint32(cuda.blockIdx.x)
+    def in_rows(number, high, wide):
+        return uint32(number // wide), uint32(number % wide)
 
     @device
-    def in_bands():  # `band` tiles down, then the next column of them; the last band may be lower
-        wide, high = uint32(cuda.gridDim.x), uint32(cuda.gridDim.y)
-        number = uint32(cuda.blockIdx.y * wide + cuda.blockIdx.x)
+    def in_bands(number, high, wide):
+        # `band` tiles down, then the next column of them; the last band may be lower
         per_band = uint32(wide * uint32(band))
         first = uint32(number // per_band * uint32(band))
         rest = uint32(number % per_band)
@@ -68,6 +67,21 @@ def block_place(tiling: Tiling) -> Any:
         return uint32(first + rest % height), uint32(rest // height)
 
     return in_bands if band else in_rows
+
+
+@cache
+def block_place(tiling: Tiling) -> Any:
+    """(row, column) of this block among the tiles of the result."""
+    place, bands = tile_place(tiling), tiling.band > 0
+
+    @device
+    def of_block():
+        if not bands:
+            return uint32(cuda.blockIdx.y), uint32(cuda.blockIdx.x)
+        wide, high = uint32(cuda.gridDim.x), uint32(cuda.gridDim.y)
+        return place(uint32(cuda.blockIdx.y * wide + cuda.blockIdx.x), high, wide)
+
+    return of_block
 
 
 @cache
@@ -94,8 +108,7 @@ def fragment_reads(tiling: Tiling) -> Any:
 @cache
 def outer_product(tiling: Tiling) -> Any:
     """Add the product of the two fragments of step k."""
-    tall, wide = tiling.thread
-    half, slots = wide // 2, tiling.fragments
+    (tall, wide), turn, slots = tiling.thread, tiling.turn, tiling.fragments
 
     @device
     def in_rows(k, acc, a_part, b_part):
@@ -107,27 +120,33 @@ def outer_product(tiling: Tiling) -> Any:
     def to_and_fro(k, acc, a_part, b_part):
         for i in range(tall):
             for step in range(wide):
-                across = step % 2 * half + step // 2  # 0, half, 1, half + 1, ...
-                j = across if i // 2 % 2 == 0 else wide - 1 - across
+                j = step if i // turn % 2 == 0 else wide - 1 - step
                 acc[i, j] += a_part[k % slots, i] * b_part[k % slots, j]
 
-    return to_and_fro if tiling.snake else in_rows
+    return to_and_fro if turn else in_rows
 
 
 def result_store(tiling: Tiling, exact: bool) -> Any:
-    """Store alpha * acc + beta * out; with `exact` False only what lies in the block's own tile."""
-    tall, apart = tiling.thread[0], QUAD * tiling.lanes_down
-    store_at_once, store_each = _row_by_16_bytes(tiling), _row_by_element(tiling, exact)
-    whole = tiling.wide_out and exact
+    """Store alpha * acc + beta * out; with `exact` False only what lies in the block's own tile.
+
+    Element by element: for stores of 16 bytes the compiler keeps the result in quads of registers,
+    and then multiplications wait for register banks all through the main loop.
+    """
+    (tall, wide), apart = tiling.thread, QUAD * tiling.lanes_down
+    across_apart = QUAD * tiling.lanes_across
 
     @device
     def store_row(i, out, acc, row, col, scale, keep, first_row, first_col):
         down = i // 4 * apart + i % 4
-        line = uint32(uint32(row + down) * uint32(out.strides[0] // 4) + col)
-        if whole and keep == float32(0):
-            store_at_once(i, out, acc, line, scale)
-        elif exact or row + down >= first_row:
-            store_each(i, out, acc, line, scale, keep, col, first_col)
+        if exact or row + down >= first_row:
+            line = uint32(uint32(row + down) * uint32(out.strides[0] // 4) + col)
+            for j in range(wide):
+                across = j // 4 * across_apart + j % 4
+                if exact or col + across >= first_col:
+                    value = scale * acc[i, j]
+                    if keep != float32(0):
+                        value += keep * load1(out, line + across)
+                    store1(out, line + across, value)
 
     store_rows = unroll(tall, store_row)
 
@@ -137,34 +156,3 @@ def result_store(tiling: Tiling, exact: bool) -> Any:
         store_rows((out, acc, row, col, scale, keep, first_row, first_col))
 
     return store
-
-
-@cache
-def _row_by_16_bytes(tiling: Tiling) -> Any:
-    wide, apart = tiling.thread[1], QUAD * tiling.lanes_across
-
-    @device
-    def store_row(i, out, acc, line, scale):
-        for quad in range(wide // 4):
-            x, y = scale * acc[i, quad * 4], scale * acc[i, quad * 4 + 1]
-            z, w = scale * acc[i, quad * 4 + 2], scale * acc[i, quad * 4 + 3]
-            store16(out, line + quad * apart, (x, y, z, w))
-
-    return store_row
-
-
-@cache
-def _row_by_element(tiling: Tiling, exact: bool) -> Any:
-    wide, apart = tiling.thread[1], QUAD * tiling.lanes_across
-
-    @device
-    def store_row(i, out, acc, line, scale, keep, col, first_col):
-        for j in range(wide):
-            across = j // 4 * apart + j % 4
-            if exact or col + across >= first_col:
-                value = scale * acc[i, j]
-                if keep != float32(0):
-                    value += keep * load1(out, line + across)
-                store1(out, line + across, value)
-
-    return store_row

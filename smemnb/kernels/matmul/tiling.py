@@ -22,15 +22,13 @@ class Tiling:
         interleaved: neighbouring lanes in pairs share rows or columns, so that both fragment reads
             are broadcasts in lane pairs and take two wavefronts where they could take four.
         buffers: shared tiles of each matrix; with 2 the next ones are loaded during the product.
+        pinned: loads of the next tiles stay where they are written, at the top of the main loop;
+            the compiler would move them down, close to where their values are stored.
         fragments: registers for rows and columns; with 2 those of step k + 1 are read during k.
-        snake: the outer product turns back at the end of each pair of rows, and goes over both
-            halves of the columns in turns.
+        turn: rows after which the outer product goes back along the columns; 0: never.
         stage_at: the step before which the next tiles are stored; None: after the last.
         band: rows of tiles that are walked together, 0 for row after row.
-        wide_out: whether the result is stored by 16 bytes.
         resident: blocks that a multiprocessor must hold at once.
-        grouped: where elements of b are loaded one by one, a thread's loads are 32 columns apart in
-            a row, rather than in rows of their own: fewer addresses.
         slices: groups of warps that make the same tile, each from its own part of the depth; their
             results are added at the end. Whole tiles only, a depth of whole tiles in each slice.
     """
@@ -43,13 +41,12 @@ class Tiling:
     lanes_down: int = 2
     interleaved: bool = False
     buffers: int = 1
+    pinned: bool = False
     fragments: int = 1
-    snake: bool = False
+    turn: int = 0
     stage_at: int | None = None
     band: int = 0
-    wide_out: bool = True
     resident: int = 2
-    grouped: bool = False
     slices: int = 1
 
     @property

@@ -24,7 +24,7 @@ from typing import Any
 from numba import cuda, float32, uint32
 
 from ..unrolled import device, jit, named, smaller, unroll
-from .loads import Loads, a_by_elements, a_by_quads, b_by_elements, b_by_groups, b_by_quads
+from .loads import Loads, a_by_elements, a_by_quads, b_by_elements, b_by_quads
 from .pieces import (
     block_place,
     fragment_reads,
@@ -54,9 +54,9 @@ def matmul_of(
     slots = tiling.fragments
     loads = (
         (a_by_quads if wide_a else a_by_elements)(tiling),
-        (b_by_quads if wide_b else b_by_groups if tiling.grouped else b_by_elements)(tiling),
+        (b_by_quads if wide_b else b_by_elements)(tiling),
     )
-    corners, starts = tile_corners(tiling, exact), lane_starts(tiling)
+    place, corners, starts = block_place(tiling), tile_corners(tiling, exact), lane_starts(tiling)
     begin, loop = first_tiles(tiling, exact, loads), main_loop(tiling, loads)
     store = result_store(tiling, exact)
 
@@ -69,10 +69,12 @@ def matmul_of(
         b_part = cuda.local.array((slots, wide), float32)
         a_next = cuda.local.array((a_quads, 4), float32)
         b_next = cuda.local.array((b_quads, 4), float32)
-        row, col, row0, col0 = corners(out)
+        tile_row, tile_col = place()
+        row, col, row0, col0 = corners(out, tile_row, tile_col)
         m0, n0 = starts()
 
-        at = begin(a, b, row0, col0, a_tile, b_tile, a_next, b_next)
+        ends = uint32(0), uint32(a.shape[1])
+        at = begin(a, b, row0, col0, ends, a_tile, b_tile, a_next, b_next)
         for i in range(tall):
             for j in range(wide):
                 acc[i, j] = float32(0)
@@ -84,15 +86,14 @@ def matmul_of(
 
 
 def tile_corners(tiling: Tiling, exact: bool) -> Any:
-    """Where the block's tile begins, and where it is loaded from.
+    """Where a tile of the result begins, and where it is loaded from.
 
     What a tile that was moved shares with its neighbour is computed twice and stored once.
     """
-    place, rows, cols = block_place(tiling), tiling.rows, tiling.cols
+    rows, cols = tiling.rows, tiling.cols
 
     @device
-    def corners(out):
-        tile_row, tile_col = place()
+    def corners(out, tile_row, tile_col):
         row, col = uint32(tile_row * rows), uint32(tile_col * cols)
         if exact:
             return row, col, row, col
@@ -120,23 +121,24 @@ def lane_starts(tiling: Tiling) -> Any:
 
 
 def first_tiles(tiling: Tiling, exact: bool, loads: tuple[Loads, Loads]) -> Any:
-    """Fill the first tiles; what the main loop needs to go on comes back."""
+    """Fill the first tiles of a part of the depth, `ends` = (its first k, the one behind its last).
+
+    What the main loop needs to go on comes back.
+    """
     depth, slices, worker = tiling.depth, tiling.slices, worker_place(tiling)
     a_size, b_size = (size * tiling.buffers for size in tiling.sizes)
     (place_a, fetch_a, some_a, stage_a), (place_b, fetch_b, some_b, stage_b) = loads
 
     @device
-    def begin(a, b, row0, col0, a_tile, b_tile, a_next, b_next):
-        (tid, part), k_size = worker(), uint32(a.shape[1])
+    def begin(a, b, row0, col0, ends, a_tile, b_tile, a_next, b_next):
+        (tid, part), k0, k_size = worker(), ends[0], uint32(ends[1] - ends[0])
         a_pitch, b_pitch = uint32(a.strides[0] // 4), uint32(b.strides[0] // 4)
         a_row, a_k, a_step, a_to = place_a(tid, a_pitch)
         b_k, b_col, b_step, b_to = place_b(tid, b_pitch)
-        a_at = uint32(uint32(row0 + a_row) * a_pitch + a_k)
-        b_at = uint32(b_k * b_pitch + col0 + b_col)
+        a_at = uint32(uint32(row0 + a_row) * a_pitch + k0 + a_k)
+        b_at = uint32(uint32(k0 + b_k) * b_pitch + col0 + b_col)
         first = uint32(depth)
         if slices > 1:
-            k0 = uint32(part * uint32(k_size // uint32(slices)))
-            a_at, b_at = uint32(a_at + k0), uint32(b_at + uint32(k0 * b_pitch))
             a_to, b_to = uint32(a_to + part * a_size), uint32(b_to + part * b_size)
         if exact:
             fetch_a(a, a_at, a_step, a_next)
@@ -148,7 +150,7 @@ def first_tiles(tiling: Tiling, exact: bool, loads: tuple[Loads, Loads]) -> Any:
             some_b(b, b_at, b_step, b_next, uint32(first - smaller(first, b_k)))
         stage_a(a_tile, a_next, a_to)
         stage_b(b_tile, b_next, b_to)
-        return a_at, b_at, a_step, b_step, a_to, b_to, first, b_pitch
+        return a_at, b_at, a_step, b_step, a_to, b_to, first, k_size, b_pitch
 
     return begin
 
@@ -194,14 +196,13 @@ def main_loop(tiling: Tiling, loads: tuple[Loads, Loads]) -> Any:
     steps, depth, early = _steps(tiling, stage), tiling.depth, tiling.buffers == 2
     read, multiply = fragment_reads(tiling), outer_product(tiling)
     ahead, late = tiling.fragments - 1, tiling.stage_at is None
+    pinned = tiling.pinned
     a_size, b_size = (size * (tiling.buffers - 1) for size in tiling.sizes)
-    slices = tiling.slices
 
     @device
     def loop(a, b, a_tile, b_tile, acc, a_part, b_part, a_next, b_next, m0, n0, at):
-        a_at, b_at, a_step, b_step, a_to, b_to, done, b_pitch = at
+        a_at, b_at, a_step, b_step, a_to, b_to, done, k_size, b_pitch = at
         a_now, b_now = uint32(0), uint32(0)
-        k_size = uint32(uint32(a.shape[1]) // uint32(slices))
         a_on, b_on, more = done, uint32(done * b_pitch), True
         if ahead:
             read(0, a_tile, b_tile, a_part, b_part, m0, n0)
@@ -211,6 +212,8 @@ def main_loop(tiling: Tiling, loads: tuple[Loads, Loads]) -> Any:
             if more and early:
                 a_at, b_at = uint32(a_at + a_on), uint32(b_at + b_on)
                 fetch(a, b, a_at, b_at, a_step, b_step, a_next, b_next)
+            if pinned:
+                cuda.syncwarp()  # no load moves down past it
             a_from, b_from = uint32(a_now + m0), uint32(b_now + n0)
             a_in, b_in = uint32(a_new + a_to), uint32(b_new + b_to)
             steps((a_tile, b_tile, acc, a_part, b_part, a_from, b_from, a_next, b_next, a_in, b_in))

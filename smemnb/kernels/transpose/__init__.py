@@ -3,7 +3,7 @@
 staged   transpose_naive, _tiled, _padded, _swizzled: blocks of 32x32 threads
 shaped   coalesced stores, block shapes, unsigned offsets, larger tiles, order of tiles
 wide     16 bytes per access; the limit, a copy
-snapped  rows that begin anywhere: stores begin at sectors
+shifted  16 bytes per access for rows that begin anywhere
 pairs    elements of 16 bytes, moved whole
 ladder   all rungs in order, and `fastest(out, inp)`: the one that fits
 """

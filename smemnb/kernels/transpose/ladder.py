@@ -7,7 +7,7 @@ from typing import Any
 from numba import float32, uint8, uint16, uint64
 
 from ..rung import UNSIGNED, Rung, described
-from . import pairs, shaped, staged, wide
+from . import pairs, shaped, shifted, staged, wide
 
 TYPES = {1: uint8, 2: uint16, 4: float32, 8: uint64}
 """Bytes of an element -> the type under which the fastest kernels move it."""
@@ -35,6 +35,9 @@ _RUNGS = (
     _flat(wide.transpose_fastest, "and tiles along the output's rows", (512, 1), 64, 4),
 )
 LADDER = tuple(described(rung, "out = inp.T.") for rung in _RUNGS)
+SHIFTED_BYTES = 1 << 20
+"""Of a matrix, above which edges of tiles cost less than rows that begin anywhere."""
+
 COPY = Rung(wide.copy_wide, "the limit: a copy by 16 bytes", (64, 4), (4, 256), 4, span=UNSIGNED)
 
 
@@ -52,5 +55,10 @@ def fastest(out: Any, inp: Any) -> Rung:
     chunks = wide.transpose_fastest_of(TYPES[size])
     rung = Rung(chunks, "", (wide.THREADS, 1), wide.TILES[size], per_chunk, span=UNSIGNED)
     if rung.fits(out, inp):
+        return rung
+    shifts = shifted.transpose_shifted_of(TYPES[size])
+    block, tile = (shifted.THREADS[size], 1), shifted.tile_of(size)
+    rung = Rung(shifts, "", block, tile, span=UNSIGNED, begins=per_chunk)
+    if rung.fits(out, inp) and inp.shape[0] * inp.shape[1] * size >= SHIFTED_BYTES:
         return rung
     return _flat(shaped.transpose_turned_of(TYPES[size]), "", (32, 16), 64)

@@ -25,6 +25,7 @@ from .order import tile_in_rows, tile_turned
 
 CHUNK_BYTES = 16
 THREADS = 512
+RESIDENT = 4  # blocks that a multiprocessor must hold: all its threads, 32 registers for each
 SWAPS = 7  # chunks trade places among 8: 128 bytes, all banks
 TILES = {1: (128, 128), 2: (64, 128), 4: (64, 64), 8: (32, 64)}
 """Bytes of an element -> rows and columns of a tile: 16 KB each."""
@@ -167,7 +168,10 @@ def _wide(dtype: Any, order: Any, name: str, tile: Any, threads: int, blocks: in
 
 @cache
 def transpose_fastest_of(
-    dtype: Any, tile: tuple[int, int] | None = None, threads: int = THREADS, blocks: int = 1
+    dtype: Any,
+    tile: tuple[int, int] | None = None,
+    threads: int = THREADS,
+    blocks: int = RESIDENT,
 ) -> Any:
     """`transpose_fastest` for elements of this Numba type.
 
@@ -180,5 +184,5 @@ def transpose_fastest_of(
     return _wide(dtype, tile_turned, "transpose_fastest", tile, threads, blocks)
 
 
-transpose_wide = _wide(float32, tile_in_rows, "transpose_wide", None, THREADS, 1)
+transpose_wide = _wide(float32, tile_in_rows, "transpose_wide", None, THREADS, RESIDENT)
 transpose_fastest = transpose_fastest_of(float32)

@@ -73,6 +73,48 @@ SWIZZLE: tuple[Row, ...] = (
     ("pad or swizzle: occupancy", "04_swizzle", "Padded 16,640 bytes: 3 blocks at once"),
     ("pad or swizzle: alignment, addresses", "04_swizzle", "constant from row to row"),
 )
+TILED: tuple[Row, ...] = (
+    ("one thread per cell, coalesced", "05_tiled_matmul", "show_source(matmul_naive)"),
+    ("loads: 2 N^3 -> 2 N^2 ceil(N / T)", "05_tiled_matmul", "return 2 * N**2 * -(-N // T)"),
+    ("intensity: 0.25 -> 8 FLOP/byte", "05_tiled_matmul", "loads,   8.0 FLOP/byte"),
+    ("compulsory traffic", "05_tiled_matmul", "a and b, loaded once: 262,144 sectors"),
+    ("reuse misleads: warps share", "05_tiled_matmul", "49,152 sectors / 6,144 = 8.0"),
+    ("reuse misleads: not DRAM", "05_tiled_matmul", "stands *above* the line"),
+    ("the tile loop and its two barriers", "05_tiled_matmul", "def matmul_whole(out, a, b):"),
+    ("without each barrier", "05_tiled_matmul", "right_cells(tiled(second=False))"),
+    ("guards and zero fill: 70, 97 x 3", "05_tiled_matmul", "97 x 3: 0 wrong cells, 6 errors"),
+    ("rectangles, single rows and columns", "05_tiled_matmul", 'check("ex05_product", product)'),
+    ("a fill that is not zero", "05_tiled_matmul", 'check("ex05_longest", longest)'),
+    ("padding this kernel buys nothing", "05_tiled_matmul", "[32][33]:  57024 wavefronts, 0 extra"),
+    ("a product where a pad counts", "05_tiled_matmul", 'check("ex05_rows", by_rows)'),
+    ("the roofline, rungs on it", "05_tiled_matmul", "roofline: 4.8 TB/s of DRAM"),
+    ("the wavefront bound", "05_tiled_matmul", "at most 8.4 TFLOP/s"),
+    ("merged reads, counter beside model", "05_tiled_matmul", "counter 835,584"),
+    ("float64 promotion", "05_tiled_matmul", "`acc = 0.0` in your `product`"),
+    ("equal test data hides an index", "05_tiled_matmul", "Which `b` hides it?"),
+)
+REGISTERS: tuple[Row, ...] = (
+    ("1-D register tile", "06_register_tiling", "def column(out, a, b):"),
+    ("64x64 with 4x4", "06_register_tiling", "square         (64, 64), 256 threads: 4x4"),
+    ("128x128 with 8x8", "06_register_tiling", "8x8            (128, 128), 256 threads"),
+    ("counts per multiply-add", "06_register_tiling", "per multiply-add:      requests"),
+    ("which columns a thread takes", "06_register_tiling", "pitch 65: columns 16 apart 1-way"),
+    (
+        "the turned tile of a, its store",
+        "06_register_tiling",
+        "depth 16, n-way of the store by pad",
+    ),
+    ("the clean pad", "06_register_tiling", 'check("ex06_turned", turned)'),
+    ("16-byte loads", "06_register_tiling", "show_source(fragment_reads(WIDE))"),
+    ("index arithmetic, read off the SASS", "06_register_tiling", "UIADD3.X"),
+    ("unrolling in Numba", "06_register_tiling", "show_source(unroll)"),
+    ("issue: what else is in the loop", "06_register_tiling", "FFMA, LDS, rest of the loop"),
+    (
+        "the ladder beside the library",
+        "06_register_tiling",
+        "bar_chart([every.panel], every.source)",
+    ),
+)
 CLAIMS: tuple[Row, ...] = (
     ("any lanes, any words, not all 32", "02_banks", "(One reads: only all 32 lanes may.)"),
     ("lanes per bank give the degree", "02_banks", "Lanes do not count; **different words** do."),
@@ -85,8 +127,18 @@ CLAIMS: tuple[Row, ...] = (
     ("3 TB/s of shared memory on a V100", "03_transpose", "V100: 15.7 TB/s"),
     ("col ^ (row / TileWidth)", "04_swizzle", "The claim's shift is 0 in all these rows"),
     ("[N][N+1] always", "04_swizzle", "`[N][N+1]` always works"),
+    ("the baseline is i, j = cuda.grid(2)", "05_tiled_matmul", "`matmul_scattered`: lanes take"),
+    ("bigger tiles square the reuse", "05_tiled_matmul", "bigger tiles square the reuse"),
+    ("9,800 -> 1,200 sectors", "05_tiled_matmul", "from 9,800 sectors to 1,200"),
+    ("slices of NumPy prove the guards", "05_tiled_matmul", "so no guard can be missing"),
+    ("the loop over gridDim.x", "05_tiled_matmul", "`gridDim.x` tiles are the depth"),
+    ("the pad makes it 4 -> 12 TFLOPS", "05_tiled_matmul", "4 -> 12 TFLOPS"),
+    ("3 TB/s of a V100's shared memory", "05_tiled_matmul", "V100: shared memory 15.7 TB/s"),
+    ("tx*4 + n is fine with a pad", "06_register_tiling", "is fine with row padding"),
+    ("[BK][BM + 1]", "06_register_tiling", "`[BK][BM + 1]`"),
+    ("a transposed for coalesced loads", "06_register_tiling", "transposed for coalesced loads"),
 )
-ROWS = (*SHARED_MEMORY, *BANKS, *TRANSPOSE, *SWIZZLE, *CLAIMS)
+ROWS = (*SHARED_MEMORY, *BANKS, *TRANSPOSE, *SWIZZLE, *TILED, *REGISTERS, *CLAIMS)
 
 
 def cells_with(book: NotebookNode, words: str) -> list[int]:

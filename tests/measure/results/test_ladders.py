@@ -55,6 +55,17 @@ def test_a_shape_that_was_not_measured():
         shipped_ladder("matmul", (7, 8, 9))
 
 
+def test_shipped():
+    """The products of 4096 cubed are there, with what limits them, beside a library."""
+    found = shipped_ladder("matmul", (4096, 4096, 4096), ("matmul_tiled", "matmul_fastest"))
+    assert [(row.name, row.limiter) for row in found.rows] == [
+        ("matmul_tiled", "shared"),
+        ("matmul_fastest", "issue"),
+    ]
+    library = shipped_ladder("matmul", (4096, 4096, 4096)).library
+    assert library is not None and library.name.startswith("cublas")
+
+
 @pytest.mark.skipif(simulator.device() != "lockstep", reason="there is a GPU")
 def test_without_a_gpu():
     assert ladder_here("matmul", SHAPE) == (

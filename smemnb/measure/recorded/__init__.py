@@ -11,6 +11,12 @@ model's counts, compute-sanitizer's findings, its time over that of a copy; made
 read with Nsight Compute on an H200. With one warp there is no arbitration, so the counter is the
 hardware's own count; `rules.bank` must equal it.
 
+`h200_agreement.json`: counters of the launches of `smemnb.measure.verify.corpus` on an H200, per
+launch and per source line, with what the machine code that ran predicts; `verify.recording` reads it.
+
+`h200_twins.json`: racecheck's verdicts there on kernels with one barrier removed or moved, by pairs
+of lines; `verify.twins.recording` reads it.
+
 **Limits**: one chip (cc 9.0). The atomics were read with all lanes active. `atomic_add_f32` is a
 compare-and-swap loop: its retries depend on timing, so no rule is compared with it.
 """

@@ -163,7 +163,7 @@ def test_branch_and_join():
 
 @pytest.mark.parametrize(("limit", "lanes"), [(0x8, [32]), (0x20, [32]), (0x0, [])])
 def test_branch_of_all_or_none(limit, lanes):
-    """BRA.U past a load: taken where all lanes ask for it, else by none, so the warp stays whole."""
+    """BRA.U past a load is taken where all lanes ask for it, else by none: the warp stays whole."""
     found, _ = launch(f"""
         S2R R20, SR_LANEID
         ISETP.GE.AND P0, PT, R20, {limit:#x}, PT

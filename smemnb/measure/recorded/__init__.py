@@ -12,7 +12,7 @@ read with Nsight Compute on an H200. With one warp there is no arbitration, so t
 hardware's own count; `rules.bank` must equal it.
 
 `h200_agreement.json`: counters of the launches of `smemnb.measure.verify.corpus` on an H200, per
-launch and per source line, with what the machine code that ran predicts; `verify.recording` reads it.
+launch and per line, with what the machine code that ran predicts; `verify.recording` reads it.
 
 `h200_twins.json`: racecheck's verdicts there on kernels with one barrier removed or moved, by pairs
 of lines; `verify.twins.recording` reads it.

@@ -1,6 +1,7 @@
 """`smemnb verify` and `smemnb sanitize` where there is no GPU: words, and the model's own side."""
 
 import argparse
+import re
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from smemnb.cli import main
 from smemnb.cli.launches import launches
 from smemnb.errors import LaunchRefused
 from smemnb.measure.hazards import Report, Spot, table
+from tests.agreement.shipped import RECORDING, needs_recording
 
 KERNELS = """import numpy as np
 from numba import cuda, float32
@@ -105,6 +107,21 @@ def test_verify_a_kernel_without_a_gpu(file, no_gpu, capsys):
     assert "no NVIDIA GPU" in said.err
     assert "smemnb trace" in said.err
     assert said.out == ""
+
+
+@pytest.mark.slow
+@needs_recording
+def test_verify_the_set_without_a_gpu(no_gpu, capsys):
+    """Today's model beside the counters that were recorded: all agree, and which ones they are."""
+    assert main(["verify"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "today's model beside the counters that were recorded" in lines[0]
+    assert lines[1].startswith(RECORDING.origin["gpu"])
+    equal, all_of_them = re.match(r"as compiled: (\d+) of (\d+) launches", lines[3]).groups()
+    assert equal == all_of_them == str(len(RECORDING.cases))
+    for by in ("smsp__sass_l1tex_data_pipe", "l1tex__data_pipe"):
+        name = f"  shared_load_wavefronts     {by}_lsu_wavefronts_mem_shared_op_ld.sum"
+        assert name in lines
 
 
 def test_verify_by_time_without_a_gpu(no_gpu, capsys):

@@ -59,9 +59,9 @@ def whole(found: Sequence[Compared], missing: Mapping[str, str]) -> str:
         if one.excluded:
             lines.append(f"not compared in shared memory: {one.name} ({one.excluded})")
     lines += [f"not read: {name}: {why}" for name, why in missing.items()]
-    metrics = {row.count: row.metric for one in found for row in one.rows}
+    metrics = {(row.count, row.metric): "" for one in found for row in one.rows}
     lines.append("counters of Nsight Compute:")
-    return "\n".join(lines + [f"  {count:<26} {metric}" for count, metric in metrics.items()])
+    return "\n".join(lines + [f"  {count:<26} {metric}" for count, metric in sorted(metrics)])
 
 
 def launch(one: Compared) -> str:

@@ -46,8 +46,11 @@ def _depends(code: Sequence[Located], first: Located, jump: Located) -> bool:
         read = set(_REGISTERS.findall(" ".join((one.guard, *_sources(one)))))
         if one is jump:
             return bool(read & touched)
+        written = set(_REGISTERS.findall(" ".join(_results(one))))
         if read & touched:
-            touched |= set(_REGISTERS.findall(" ".join(_results(one))))
+            touched |= written
+        elif not one.guard:
+            touched -= written
     return False
 
 

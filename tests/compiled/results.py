@@ -55,7 +55,8 @@ def compared(run: Any) -> Any:
         else:
             pairs = list(zip(arrays_in(args), view.arrays, strict=False))
             said = "alike" if all(alike(*pair) for pair in pairs) else "DIFFERENT"
-            said, why = (said, "") if view.arrays else ("not determined", view.undetermined[0])
+            why = next(iter(view.undetermined), "")
+            said = "not determined" if why else said
         COUNTS[said] += 1
         if said != "alike":
             print(f"{said}: {found.launch}  {why}", flush=True)

@@ -26,6 +26,12 @@ def test_loop_that_counts():
     assert retry_loops(read_listing(counts)) == []
 
 
+def test_result_that_is_overwritten():
+    """What the swap found is gone before the branch asks: the loop ends for another reason."""
+    gone = AGAIN.replace("ISETP.EQ", "MOV R7, R3 ;\n        /*0048*/  ISETP.EQ")
+    assert retry_loops(read_listing(gone)) == []
+
+
 def test_no_loop():
     """Without a branch back nothing is tried again."""
     assert retry_loops(read_listing(AGAIN.replace("@!P1 BRA `(.L_x_0)", "     NOP"))) == []

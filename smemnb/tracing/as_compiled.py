@@ -6,11 +6,14 @@ it. What the compiler merged, dropped, forwarded, unrolled or split is counted a
 so the totals are those of a GPU's counters for this machine code:
 
 - `requests` are warp instructions with an active lane, one per instruction and warp;
-- `idle` are those whose predicate was off in all lanes, which move nothing;
+- `idle` are those whose predicate was off in all lanes, which move nothing: on an H200
+  `smsp__inst_executed_op_shared_...` counts them, `l1tex__t_requests_...` does not;
 - `wavefronts` of shared memory and `sectors` of global memory follow the rules of `smemnb.rules`.
 
 `counters` names the totals as the trace does, kind by kind; None stands for what is not determined,
 and `undetermined` says at which line and why. Needs NVIDIA's compiler libraries, no GPU.
+
+Source: counters of an H200 (cc 9.0) equal these for the launches of `smemnb.measure.verify`.
 
 **Limits**: machine code differs between versions of the compiler; what was compiled here is what
 is counted. Results that depend on which thread comes first (atomics whose value is used, races)

@@ -48,6 +48,7 @@ PRODUCTS = (
     Case("matmul", (65, 130, 1)),
     Case("matmul", (136, 132, 12), spare=4),
     Case("matmul", (67, 129, 9), spare=3),
+    Case("matmul", (256, 384, 24), spare=4),
 )
 LARGE = (
     Case("matmul", (1536, 1536, 24)),

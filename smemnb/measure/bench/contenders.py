@@ -146,6 +146,9 @@ def _product(case: Case, name: str, arrays: tuple[Any, ...]) -> Launch:
     _fits(rung, name, arrays)
     _reaches(rung, name, arrays, case.shape)
     rows, cols, _ = case.shape
+    if not rung.whole(*case.shape):
+        high, wide = rung.tile
+        raise SmemnbError(f"{name} makes whole tiles of {high} x {wide}, {rung.depth} deep")
     return Launch(rung.kernel, rung.grid(rows, cols), rung.block, scaled if rung.scaled else arrays)
 
 

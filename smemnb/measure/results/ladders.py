@@ -10,19 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 
 from ...errors import SmemnbError
 from ...figures.bars import Panel
-from .model import Results, Row, unit
+from .model import Row, unit
 from .panels import ladder_panel
-from .store import decode, shipped
+from .store import shipped
 from .table import shape_words
 
 __all__ = ["Ladder", "ladder_here", "shipped_ladder"]
-
-PRODUCTS = "h200_products.json"
-"""Products of 4096 cubed, read on the way to `h200_bench.json`, which takes its place."""
 
 NO_GPU = "No GPU here: nothing was measured, the recorded figures stand."
 
@@ -85,24 +81,13 @@ def shipped_ladder(
     Raises:
         SmemnbError: the shape was not measured, or none of the names.
     """
-    results = _recorded()
+    results = shipped()
     wanted = operation, shape, itemsize, 0
     rows = [row for row in results.rows if row.case == wanted and row.ms is not None]
     kept = tuple(row for row in rows if not names or row.name in names)
     if not kept:
         raise SmemnbError(f"no times of {operation} {shape_words(*wanted)} are shipped")
     return Ladder(kept, f"measured ({results.gpu.name})")
-
-
-def _recorded() -> Results:
-    """The shipped results; without them the products that were read before."""
-    try:
-        return shipped()
-    except SmemnbError:
-        source = files(__package__.rpartition(".")[0] + ".recorded") / PRODUCTS
-        if not source.is_file():
-            raise
-        return decode(source.read_text(encoding="utf-8"), f"the shipped {PRODUCTS}")
 
 
 def ladder_here(operation: str, shape: tuple[int, ...], names: Sequence[str] = ()) -> Ladder | str:

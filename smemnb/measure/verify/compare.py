@@ -61,6 +61,7 @@ class Compared:
         rows: the counts that were compared.
         causes: a sentence per line whose accesses the machine code does not have one to one.
         patched: where the counter of patched code is itself off, beside the hardware's.
+        unrolled: whether a line has several instructions of one name.
     """
 
     name: str
@@ -68,14 +69,16 @@ class Compared:
     rows: tuple[Row, ...]
     causes: tuple[str, ...] = ()
     patched: tuple[Patched, ...] = ()
+    unrolled: bool = False
 
     @property
     def one_to_one(self) -> bool:
         """Whether the machine code has one instruction per access, by what it is run to execute.
 
-        Without the as-compiled view, by what the GPU executed.
+        Without the as-compiled view, by what the GPU executed. If a line has several instructions
+        of one name (`unrolled`), lanes may come apart between them: that is not one to one.
         """
-        return all(
+        return not self.unrolled and all(
             row.source == (row.measured if row.compiled is None else row.compiled)
             for row in self.rows
             if row.count.endswith("_requests")
@@ -134,6 +137,7 @@ def compared(
     made = Compared(
         case.name, case.retries, tuple(rows), patched=_patched(case, found.counters, rows)
     )
+    made = replace(made, unrolled=any(row.instructions > 1 for row in found.lines))
     if not made.source_differs or where is None:
         return made
     return replace(made, causes=causes(where, found.lines))

@@ -25,6 +25,10 @@ def test_they_are_rungs():
         ("matmul_8x8", 64, 64),
         ("matmul_turned_padded", 64, 64),
         ("matmul_wide", 512, 64),
+        ("matmul_pinned", 512, 64),
+        ("matmul_warped", 512, 64),
+        ("matmul_tall", 1024, 128),
+        ("matmul_interleaved", 1024, 128),
         ("matmul_fastest", 1024, 128),
     ],
 )
@@ -40,9 +44,11 @@ def test_multiply_adds(name, ffma, per_step):
 
 
 def test_what_the_chapter_reads():
-    """Merged reads of a tile row: 4 of 16 bytes for 16 of 4; a step of 8 + 8 rows by 16 bytes."""
+    """Merged reads of a tile row: 4 of 16 bytes for 16 of 4; by 16 bytes a step of 8 + 8, or 16 + 8."""
     wide = loop_codes()["matmul_wide"]
     assert (wide.count("LDS"), wide.count("LDS.128")) == (0, 8 * 4)
+    tall = loop_codes()["matmul_tall"]
+    assert (tall.count("LDS"), tall.count("LDS.128")) == (0, 8 * 6)
     tiled = loop_codes()["matmul_tiled"]
     assert (tiled.count("LDS"), tiled.count("LDS.128")) == (16, 4)
 

@@ -38,6 +38,13 @@ RUNGS = (
     "matmul_turned_padded",
     "matmul_wide",
     "matmul_prefetched",
+    "matmul_pinned",
+    "matmul_warped",
+    "matmul_tall",
+    "matmul_snaking",
+    "matmul_overlapped",
+    "matmul_interleaved",
+    "matmul_banded",
     "matmul_fastest",
 )
 LISTED = ("matmul_square",)

@@ -26,6 +26,8 @@ class Rung:
         tile: rows and columns that a block covers, of the input of a transpose, of the result of a
             product.
         aligned: elements to which rows must be aligned; 1 for any stride.
+        depth: of a product that makes whole tiles only, what its depth must be a multiple of; 0 for
+            any shape.
         begins: elements to which the first one must be aligned, whatever the rows.
         scaled: a product that takes alpha and beta as well.
         span: elements that its offsets can count, from an array's first to its last one, gaps
@@ -40,6 +42,7 @@ class Rung:
     scaled: bool = False
     span: int = SIGNED
     begins: int = 1
+    depth: int = 0
 
     @property
     def largest(self) -> tuple[int, int]:
@@ -77,6 +80,18 @@ class Rung:
             if row % (size * self.aligned) or _address(array) % (size * begins):
                 return False
         return True
+
+    def whole(self, rows: int, cols: int, depth: int) -> bool:
+        """Whether a product of this shape is one that the rung makes: whole tiles, or any shape.
+
+        >>> rung = Rung(None, "", (128, 1), (128, 128), depth=8)
+        >>> rung.whole(256, 128, 24), rung.whole(256, 128, 20), rung.whole(256, 128, 0)
+        (True, False, False)
+        """
+        if not self.depth:
+            return True
+        high, wide = self.tile
+        return depth > 0 and not (rows % high or cols % wide or depth % self.depth)
 
     def reaches(self, *arrays: Any) -> bool:
         """Whether the last element of each of these arrays lies within the rung's `span`.

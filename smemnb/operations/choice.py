@@ -188,12 +188,12 @@ def matmul_plan(
 
 
 def _check_whole_tiles(rung: Rung, out: Layout, depth: int) -> None:
-    (high, wide), deep = rung.tile, products.FASTEST.depth
-    if out.rows % high or out.cols % wide or depth % deep or not depth:
+    if not rung.whole(out.rows, out.cols, depth):
+        high, wide = rung.tile
         raise LaunchRefused(
             f"rung {rung.name} makes whole tiles: rows in multiples of {high}, columns of {wide}, a"
-            f" depth in multiples of {deep}, at least one; asked for are {out.rows} x {out.cols} of"
-            f" depth {depth}. Leave `rung` out for a kernel that fits any shape"
+            f" depth in multiples of {rung.depth}, at least one; asked for are {out.rows} x"
+            f" {out.cols} of depth {depth}. Leave `rung` out for a kernel that fits any shape"
         )
 
 

@@ -48,7 +48,7 @@ TILINGS = {
 def _wide(name: str) -> Rung:
     tiling, changed = TILINGS[name]
     kernel = matmul_of(tiling, True, True, True, name)
-    return replace(_of(tiling), kernel=kernel, changed=changed)
+    return replace(_of(tiling), kernel=kernel, changed=changed, depth=tiling.depth)
 
 
 def _of(tiling: Tiling) -> Rung:

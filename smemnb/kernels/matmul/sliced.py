@@ -49,9 +49,7 @@ def matmul_sliced_of(tiling: Tiling, name: str = "matmul_sliced") -> Any:
         b_next = cuda.local.array((b_quads, 4), float32)
         tile_row, tile_col = place()
         row, col, row0, col0 = corners(out, tile_row, tile_col)
-        tid, part = worker()
-        m0, n0 = starts()
-
+        (tid, part), (m0, n0) = worker(), starts()
         k_size = uint32(uint32(a.shape[1]) // uint32(slices))
         ends = uint32(part * k_size), uint32(uint32(part + uint32(1)) * k_size)
         at = begin(a, b, row0, col0, ends, a_tile, b_tile, a_next, b_next)

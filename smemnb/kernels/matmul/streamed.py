@@ -21,22 +21,23 @@ from typing import Any
 from numba import cuda, float32, uint32
 
 from ..ptx import load1, store1
-from ..unrolled import device, jit, named, smaller, unroll
-from .loads import a_by_elements, a_by_quads, b_by_elements, b_by_quads
+from ..unrolled import device, jit, named, unroll
+from .loads import Loads, a_by_elements, a_by_quads, b_by_elements, b_by_quads
 from .pieces import result_store, tile_place
+from .shares import (
+    APART,
+    FIRST,
+    HELPERS,
+    LAST,
+    SLOT,
+    TILE,
+    ends_of,
+    first_share,
+    next_piece,
+    tiles_of,
+)
 from .tiling import Tiling
 from .wide import first_tiles, lane_starts, main_loop, tile_corners
-
-WHOLE, SHARED, NEXT, PARTS, MINE = range(5)
-"""A block's share: its next whole tile; how many tiles are shared, the next of them for it, in how
-many parts besides the owner's their depth is cut, and which part is its own (0: an owner)."""
-
-TILE, FIRST, LAST, SLOT, HELPERS, APART = range(6)
-"""A piece: a tile, the first step along the depth, the one behind the last; where the sums of the
-helpers lie, how many they are, and how far apart."""
-
-PIECE_COST = 6
-"""Steps that a piece costs beyond its own: filling the first tiles, handing over the sums."""
 
 
 @cache
@@ -56,17 +57,14 @@ def matmul_streamed_of(
         wide_b: the same of b.
         name: of the kernel.
     """
-    (tall, wide), (a_quads, b_quads) = tiling.thread, tiling.quads
-    a_size, b_size = (size * tiling.buffers for size in tiling.sizes)
-    slots = tiling.fragments
+    (tall, wide), sizes = tiling.thread, (size * tiling.buffers for size in tiling.sizes)
+    a_size, b_size = sizes
     loads = (
         (a_by_quads if wide_a else a_by_elements)(tiling),
         (b_by_quads if wide_b else b_by_elements)(tiling),
     )
-    place, corners, starts = tile_place(tiling), tile_corners(tiling, exact), lane_starts(tiling)
-    begin, loop = first_tiles(tiling, exact, loads), main_loop(tiling, loads)
-    (give, take), store = _rests(tiling), result_store(tiling, exact)
-    count, ends_of, (first_share, next_piece) = _tiles(tiling), _ends(tiling), _shares()
+    place, corners, count = tile_place(tiling), tile_corners(tiling, exact), tiles_of(tiling)
+    multiply, finish = _multiplied(tiling, exact, loads), _finished(tiling, exact)
 
     @jit(launch_bounds=(tiling.threads, tiling.resident))
     def matmul_in_shares(out, a, b, alpha, beta, sums, flags):
@@ -75,10 +73,6 @@ def matmul_streamed_of(
         share = cuda.shared.array(5, uint32)
         piece = cuda.shared.array(6, uint32)
         acc = cuda.local.array((tall, wide), float32)
-        a_part = cuda.local.array((slots, tall), float32)
-        b_part = cuda.local.array((slots, wide), float32)
-        a_next = cuda.local.array((a_quads, 4), float32)
-        b_next = cuda.local.array((b_quads, 4), float32)
         high, across, steps = count(out, a)
         if cuda.threadIdx.x == 0:
             first_share(share, flags, uint32(high * across), steps)
@@ -87,121 +81,61 @@ def matmul_streamed_of(
             if cuda.threadIdx.x == 0:
                 next_piece(share, piece, steps)
             cuda.syncthreads()  # the piece is there before anyone reads it
-            tile = piece[TILE]
-            if tile >= high * across:
+            if piece[TILE] >= high * across:
                 break
-            tile_row, tile_col = place(tile, high, across)
+            tile_row, tile_col = place(piece[TILE], high, across)
             row, col, row0, col0 = corners(out, tile_row, tile_col)
-            m0, n0 = starts()
-            ends = ends_of(a, piece[FIRST], piece[LAST], steps)
-            on = begin(a, b, row0, col0, ends, a_tile, b_tile, a_next, b_next)
-            for i in range(tall):
-                for j in range(wide):
-                    acc[i, j] = float32(0)
-            cuda.syncthreads()  # the first tiles are full before anyone reads them
-            loop(a, b, a_tile, b_tile, acc, a_part, b_part, a_next, b_next, m0, n0, on)
+            multiply(a, b, a_tile, b_tile, acc, piece, steps, row0, col0)
 
             # all is read and computed again here: the main loop needs the registers
-            tile, slot = piece[TILE], piece[SLOT]
-            if piece[FIRST] > uint32(0):
-                give(sums, flags, acc, slot)
-            else:
-                for helper in range(piece[HELPERS]):
-                    take(sums, flags, acc, uint32(slot + helper * piece[APART]))
-                tile_row, tile_col = place(tile, high, across)
-                row, col, row0, col0 = corners(out, tile_row, tile_col)
-                m0, n0 = starts()
-                store(out, acc, uint32(row0 + m0), uint32(col0 + n0), alpha, beta, row, col)
+            tile_row, tile_col = place(piece[TILE], high, across)
+            row, col, row0, col0 = corners(out, tile_row, tile_col)
+            finish(out, acc, piece, sums, flags, (alpha, beta), row, col, row0, col0)
             cuda.syncthreads()  # everyone has read before the next piece and its tiles come
 
     return named(matmul_in_shares, name)
 
 
-def _tiles(tiling: Tiling) -> Any:
-    """(tiles down, tiles across, pairs of tiles along the depth)."""
-    rows, cols, depth = tiling.rows, tiling.cols, tiling.depth
+def _multiplied(tiling: Tiling, exact: bool, loads: tuple[Loads, Loads]) -> Any:
+    """A device function: the product of a piece, in `acc`."""
+    (tall, wide), (a_quads, b_quads) = tiling.thread, tiling.quads
+    slots, starts, part_of = tiling.fragments, lane_starts(tiling), ends_of(tiling)
+    begin, loop = first_tiles(tiling, exact, loads), main_loop(tiling, loads)
 
     @device
-    def count(out, a):
-        high = uint32((uint32(out.shape[0]) + uint32(rows - 1)) // uint32(rows))
-        across = uint32((uint32(out.shape[1]) + uint32(cols - 1)) // uint32(cols))
-        return high, across, uint32((uint32(a.shape[1]) + uint32(depth - 1)) // uint32(depth))
+    def multiply(a, b, a_tile, b_tile, acc, piece, steps, row0, col0):
+        a_part = cuda.local.array((slots, tall), float32)
+        b_part = cuda.local.array((slots, wide), float32)
+        a_next = cuda.local.array((a_quads, 4), float32)
+        b_next = cuda.local.array((b_quads, 4), float32)
+        m0, n0 = starts()
+        ends = part_of(a, piece[FIRST], piece[LAST], steps)
+        on = begin(a, b, row0, col0, ends, a_tile, b_tile, a_next, b_next)
+        for i in range(tall):
+            for j in range(wide):
+                acc[i, j] = float32(0)
+        cuda.syncthreads()  # the first tiles are full before anyone reads them
+        loop(a, b, a_tile, b_tile, acc, a_part, b_part, a_next, b_next, m0, n0, on)
 
-    return count
+    return multiply
 
 
-def _shares() -> tuple[Any, Any]:
-    """For one thread of a block: what it does of the shared tiles, and the next piece of all.
-
-    shared = tiles that are left over from whole rounds, numbers 0 to shared - 1. Blocks are
-    numbered as they start, helpers first: an owner waits for blocks that run, and they for nobody.
-    """
-
-    @device
-    def first_share(share, flags, tiles, steps):
-        blocks = uint32(cuda.gridDim.x)
-        block = uint32(cuda.atomic.inc(flags, 0, uint32(blocks - uint32(1))))
-        shared = uint32(tiles % blocks)
-        if steps < uint32(2):
-            shared = uint32(0)
-        helpers = uint32(blocks - shared)
-        share[WHOLE], share[SHARED] = uint32(shared + block), shared
-        share[NEXT], share[PARTS], share[MINE] = shared, uint32(1), uint32(0)
-        if shared > uint32(0):
-            parts = smaller(uint32(helpers // shared), uint32(steps - uint32(1)))
-            if parts > uint32(1):
-                share[PARTS] = parts
-            if block >= helpers:
-                share[NEXT] = uint32(block - helpers)
-            elif block < shared * share[PARTS]:
-                share[NEXT], share[MINE] = uint32(block % shared), uint32(block // shared + 1)
+def _finished(tiling: Tiling, exact: bool) -> Any:
+    """A device function: a helper hands its sums over; an owner adds them up and stores."""
+    (give, take), store, starts = _rests(tiling), result_store(tiling, exact), lane_starts(tiling)
 
     @device
-    def cut(share, steps, part):
-        shared, parts = share[SHARED], share[PARTS]
-        helpers = uint32(uint32(cuda.gridDim.x) - shared)
-        if part > parts:
-            return uint32(steps)
-        if helpers >= shared:
-            return uint32(uint32(steps * part) // uint32(parts + uint32(1)))
-        turns = uint32(uint32(shared + helpers - uint32(1)) // helpers)  # owners of a helper
-        mine = uint32(uint32(steps + uint32(PIECE_COST)) * turns // uint32(turns + uint32(1)))
-        return uint32(smaller(mine, uint32(steps - uint32(1))) * part)
-
-    @device
-    def next_piece(share, piece, steps):
-        shared, tile, mine = share[SHARED], share[NEXT], share[MINE]
-        if tile < shared:
-            piece[TILE] = tile
-            piece[FIRST] = cut(share, steps, mine)
-            piece[LAST] = cut(share, steps, uint32(mine + uint32(1)))
-            piece[SLOT], piece[HELPERS], piece[APART] = tile, share[PARTS], shared
-            share[NEXT] = shared
-            if mine > uint32(0):
-                helpers = uint32(uint32(cuda.gridDim.x) - shared)
-                piece[SLOT] = uint32(tile + uint32(mine - uint32(1)) * shared)
-                if helpers < shared:
-                    share[NEXT] = uint32(tile + helpers)
+    def finish(out, acc, piece, sums, flags, factors, row, col, row0, col0):
+        slot = piece[SLOT]
+        if piece[FIRST] > uint32(0):
+            give(sums, flags, acc, slot)
         else:
-            piece[TILE], piece[FIRST], piece[LAST] = share[WHOLE], uint32(0), steps
-            piece[SLOT], piece[HELPERS], piece[APART] = uint32(0), uint32(0), uint32(0)
-            share[WHOLE] = uint32(share[WHOLE] + uint32(cuda.gridDim.x))
+            for helper in range(piece[HELPERS]):
+                take(sums, flags, acc, uint32(slot + helper * piece[APART]))
+            (m0, n0), (alpha, beta) = starts(), factors
+            store(out, acc, uint32(row0 + m0), uint32(col0 + n0), alpha, beta, row, col)
 
-    return first_share, next_piece
-
-
-def _ends(tiling: Tiling) -> Any:
-    """(first k, k behind the last) of some steps; the depth left over belongs to the first one."""
-    depth = tiling.depth
-
-    @device
-    def ends(a, first, last, steps):
-        k_size, begin = uint32(a.shape[1]), uint32(0)
-        if first > uint32(0):
-            begin = uint32(k_size - uint32(steps - first) * uint32(depth))
-        return begin, uint32(k_size - uint32(steps - last) * uint32(depth))
-
-    return ends
+    return finish
 
 
 def _rests(tiling: Tiling) -> tuple[Any, Any]:

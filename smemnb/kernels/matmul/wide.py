@@ -195,8 +195,7 @@ def main_loop(tiling: Tiling, loads: tuple[Loads, Loads]) -> Any:
     fetch, stage = _both(loads)
     steps, depth, early = _steps(tiling, stage), tiling.depth, tiling.buffers == 2
     read, multiply = fragment_reads(tiling), outer_product(tiling)
-    ahead, late = tiling.fragments - 1, tiling.stage_at is None
-    pinned = tiling.pinned
+    ahead, late, pinned = tiling.fragments - 1, tiling.stage_at is None, tiling.pinned
     a_size, b_size = (size * (tiling.buffers - 1) for size in tiling.sizes)
 
     @device

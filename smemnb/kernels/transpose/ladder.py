@@ -35,8 +35,9 @@ _RUNGS = (
     _flat(wide.transpose_fastest, "and tiles along the output's rows", (512, 1), 64, 4),
 )
 LADDER = tuple(described(rung, "out = inp.T.") for rung in _RUNGS)
-SHIFTED_BYTES = 1 << 20
-"""Of a matrix, above which edges of tiles cost less than rows that begin anywhere."""
+SHIFTED_BYTES = {1: 1 << 25, 2: 1 << 25, 4: 1 << 25, 8: 1 << 30}
+"""Bytes of an element -> of a matrix, above which the kernel for rows that begin anywhere is faster
+than element by element (smaller ones have more tiles at edges than inside, and fit into L2)."""
 
 COPY = Rung(wide.copy_wide, "the limit: a copy by 16 bytes", (64, 4), (4, 256), 4, span=UNSIGNED)
 
@@ -59,6 +60,7 @@ def fastest(out: Any, inp: Any) -> Rung:
     shifts = shifted.transpose_shifted_of(TYPES[size])
     block, tile = (shifted.THREADS[size], 1), shifted.tile_of(size)
     rung = Rung(shifts, "", block, tile, span=UNSIGNED, begins=per_chunk)
-    if rung.fits(out, inp) and inp.shape[0] * inp.shape[1] * size >= SHIFTED_BYTES:
+    large = SHIFTED_BYTES[size] <= inp.shape[0] * inp.shape[1] * size
+    if rung.fits(out, inp) and large and inp.shape[0] <= rung.largest[0]:
         return rung
     return _flat(shaped.transpose_turned_of(TYPES[size]), "", (32, 16), 64)

@@ -114,6 +114,21 @@ def _cell(itemsize: int, line: int) -> Any:
     return cell
 
 
+def _load_some(itemsize: int, line: int) -> Any:
+    """A device function: the elements of a chunk that lie in a row of the matrix."""
+    per_chunk, cell = CHUNK_BYTES // itemsize, _cell(itemsize, line)
+
+    @device
+    def some(inp, tile, y, q, row, at):
+        first, last = uint32(row * uint32(inp.strides[0] // itemsize)), uint32(inp.shape[1])
+        for part in range(per_chunk):
+            col = uint32(at + part - first)  # before the row: beyond its end
+            if col < last:
+                store1(tile, cell(y, uint32(q * per_chunk + part)), load1(inp, uint32(at + part)))
+
+    return some
+
+
 def _loaded(
     itemsize: int, rows: int, cols: int, line: int, cut: int, threads: int, edge: bool
 ) -> Any:
@@ -124,15 +139,7 @@ def _loaded(
     per_chunk, sector = CHUNK_BYTES // itemsize, SECTOR_BYTES // itemsize
     across, held = line // per_chunk // 8, rows + sector
     down = threads // 8 // across
-    passes, cell = -(-held // down), _cell(itemsize, line)
-
-    @device
-    def some(inp, tile, y, q, row, at, start):
-        first, last = uint32(row * uint32(inp.strides[0] // itemsize)), uint32(inp.shape[1])
-        for part in range(per_chunk):
-            col = uint32(at + part - first)  # before the row: beyond its end
-            if col < last:
-                store1(tile, cell(y, uint32(q * per_chunk + part)), load1(inp, uint32(at + part)))
+    passes, cell, some = -(-held // down), _cell(itemsize, line), _load_some(itemsize, line)
 
     @device
     def load(inp, tile, row0, col0):
@@ -156,7 +163,7 @@ def _loaded(
                         if ahead + per_chunk <= inp.shape[1]:
                             store16(tile, cell(y, uint32(q * per_chunk)), load16(inp, at))
                         else:
-                            some(inp, tile, y, q, row, at, start)
+                            some(inp, tile, y, q, row, at)
 
     return load
 
@@ -184,6 +191,22 @@ def _picked(count: int, itemsize: int, line: int, cut: int) -> Any:
     return several if count > 1 else one
 
 
+def _store_some(itemsize: int, line: int, cut: int) -> Any:
+    """A device function: the elements of a chunk that lie in a row of the output."""
+    per_chunk, single = CHUNK_BYTES // itemsize, _picked(1, itemsize, line, cut)
+
+    @device
+    def some(out, tile, x, y, row, row_start, pitch_in, to):
+        for part in range(per_chunk):
+            if uint32(row + part) < out.shape[1]:  # above the first row: beyond the last one
+                begin = uint32(row_start + part * pitch_in)
+                store1(
+                    out, uint32(to + part), single(tile, x, uint32(y + part), begin, pitch_in)[0]
+                )
+
+    return some
+
+
 def _stored(
     itemsize: int, rows: int, cols: int, line: int, cut: int, threads: int, edge: bool
 ) -> Any:
@@ -195,16 +218,7 @@ def _stored(
     across = rows // per_chunk // 8
     down = threads // 8 // across
     passes = -(-cols // down)
-    picked, single = _picked(per_chunk, itemsize, line, cut), _picked(1, itemsize, line, cut)
-
-    @device
-    def some(out, tile, x, y, row, row_start, pitch_in, to):
-        for part in range(per_chunk):
-            if uint32(row + part) < out.shape[1]:  # above the first row: beyond the last one
-                begin = uint32(row_start + part * pitch_in)
-                store1(
-                    out, uint32(to + part), single(tile, x, uint32(y + part), begin, pitch_in)[0]
-                )
+    picked, some = _picked(per_chunk, itemsize, line, cut), _store_some(itemsize, line, cut)
 
     @device
     def store(out, inp, tile, row0, col0):

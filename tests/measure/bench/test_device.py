@@ -101,12 +101,21 @@ def test_stand_ins_are_typed_as_the_arrays(case):
         (Case("transpose", (65536, 65537), 1), "fewer than 4294967296 elements"),
         (Case("matmul", (65536, 128, 65537)), "fewer than 4294967296 elements"),
         (Case("transpose", (65535 * 64 + 1, 4)), "covers 4194240 rows"),
+        (Case("transpose", (65535 * 64 + 1, 5)), "covers 4194240 rows"),
     ],
 )
 def test_out_of_reach(case, said):
     """What 32-bit offsets or a grid cannot reach is refused before anything is allocated."""
     with pytest.raises(SmemnbError, match=said):
         contenders.launch(case, CHOICE, contenders.stand_ins(case))
+
+
+@pytest.mark.parametrize("shape", [(130, 128, 16), (128, 130, 16), (128, 128, 20)])
+def test_whole_tiles_only(shape):
+    """A rung without guards is not launched beyond its matrices."""
+    case = Case("matmul", shape)
+    with pytest.raises(SmemnbError, match="makes whole tiles of 128 x 128, 8 deep|multiples of 4"):
+        contenders.launch(case, "matmul_fastest", contenders.stand_ins(case))
 
 
 def test_shown_with_its_pitch():

@@ -53,7 +53,8 @@ TRANSPOSE: tuple[Row, ...] = (
     ("symmetric data hides a transposed index", "03_transpose", "row + column 100.00% right"),
     ("block shape, several rows per thread", "03_transpose", "show_source(transpose_rows8)"),
     ("any rectangle", "03_transpose", "97 x 3: True"),
-    ("times beside a copy, the limit", "03_transpose", "copies, measured (NVIDIA H200)"),
+    ("the ladder beside a copy, the limit", "03_transpose", "copy_wide                    4268"),
+    ("block shape worth as much as the pad", "03_transpose", "padded -> rows4: x 1.52"),
 )
 SWIZZLE: tuple[Row, ...] = (
     ("xor: one-to-one, and back", "04_swizzle", "xor twice gives the column back: True"),
@@ -123,7 +124,7 @@ CLAIMS: tuple[Row, ...] = (
     ("a wavefront is 32 bytes", "03_transpose", "a wavefront is a transaction of 32 bytes"),
     ("the conflict is in the write", "03_transpose", "conflicts when it writes the tile"),
     ("a printed transpose", "03_transpose", "change places too: `blockIdx.x` gives the row"),
-    ("after the pad, shared memory is busy", "03_transpose", "padded   5% busy"),
+    ("after the pad, shared memory is busy", "03_transpose", "padded   4% busy"),
     ("3 TB/s of shared memory on a V100", "03_transpose", "V100: 15.7 TB/s"),
     ("col ^ (row / TileWidth)", "04_swizzle", "The claim's shift is 0 in all these rows"),
     ("[N][N+1] always", "04_swizzle", "`[N][N+1]` always works"),

@@ -44,7 +44,7 @@ def test_multiply_adds(name, ffma, per_step):
 
 
 def test_what_the_chapter_reads():
-    """Merged reads of a tile row: 4 of 16 bytes for 16 of 4; by 16 bytes a step of 8 + 8, or 16 + 8."""
+    """Merged reads of a tile row: 4 of 16 bytes for 16 of 4; steps of 8 + 8 and 16 + 8 by 16."""
     wide = loop_codes()["matmul_wide"]
     assert (wide.count("LDS"), wide.count("LDS.128")) == (0, 8 * 4)
     tall = loop_codes()["matmul_tall"]

@@ -23,6 +23,7 @@ from typing import Any
 
 from ..errors import SmemnbError
 from .bench.case import CHOICE, ITEMSIZES, LADDERS, Case
+from .bench.further import FURTHER
 
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 AT_ONCE = 14
@@ -61,19 +62,31 @@ LARGE = (
 which blocks share some, in one round and beside whole ones; a depth that is cut within a block."""
 
 
+FURTHER_CASES: dict[str, tuple[Case, ...]] = {
+    "transpose": (
+        *TRANSPOSES,
+        Case("transpose", (131, 517)),
+        Case("transpose", (300, 253), spare=3),
+    ),
+    "matmul": (Case("matmul", (64, 64, 32)), Case("matmul", (128, 192, 96), spare=4)),
+}
+"""Of kernels that only large or whole shapes choose: tiles inside, too."""
+
+
 @dataclass(frozen=True)
 class Unit:
-    """What one process launches: a rung or the choice, on some cases."""
+    """What one process launches: a rung, one of `FURTHER`, or the choice, on some cases."""
 
     name: str
     cases: tuple[Case, ...]
+    further: bool = False
 
     @property
     def words(self) -> str:
         """As the table calls it."""
         first = self.cases[0]
         if self.name != CHOICE:
-            return self.name
+            return self.name + (f", {first.itemsize}-byte elements" if self.further else "")
         if first.operation == "transpose":
             return f"{CHOICE} transpose, {first.itemsize}-byte elements"
         return f"{CHOICE} matmul {'x'.join(map(str, first.shape))}, {first.spare} spare"
@@ -117,6 +130,9 @@ def units() -> tuple[Unit, ...]:
     found = []
     for operation, cases in (("transpose", TRANSPOSES), ("matmul", PRODUCTS)):
         found += [Unit(name, cases) for name in LADDERS[operation]]
+    for (operation, size), rungs in FURTHER.items():
+        sized = tuple(replace(case, itemsize=size) for case in FURTHER_CASES[operation])
+        found += [Unit(rung.name, sized, True) for rung in rungs]
     for size in ITEMSIZES:
         found.append(Unit(CHOICE, tuple(replace(case, itemsize=size) for case in TRANSPOSES)))
     found += [Unit(CHOICE, (case,)) for case in PRODUCTS + LARGE]

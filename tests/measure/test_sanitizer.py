@@ -32,6 +32,15 @@ def test_every_rung_and_choice_is_examined():
     for size in (1, 2, 4, 8, 16):
         assert f"fastest transpose, {size}-byte elements" in found
     assert "fastest matmul 1537x1539x9, 0 spare" in found
+    assert {"transpose_shifted, 1-byte elements", "matmul_sliced, 4-byte elements"} <= set(found)
+
+
+def test_further_kernels_are_launched():
+    """Those that only large or whole shapes choose, by their name."""
+    (line,) = launched(Unit("transpose_shifted", (Case("transpose", (40, 35), 2),), True))
+    assert line.startswith("right: transpose_shifted")
+    lines = list(launched(Unit("matmul_sliced", (Case("matmul", (64, 64, 32)),), True)))
+    assert [one[:20] for one in lines] == ["right: matmul_sliced"]
 
 
 def test_launched():

@@ -19,6 +19,7 @@ from ...kernels.matmul import ladder as products
 from ...kernels.rung import Rung
 from ...kernels.transpose import ladder as transposes
 from .case import CHOICE, Case, tried
+from .further import FURTHER
 
 __all__ = ["Launch", "copied", "copy", "dtype", "extents", "launch", "stand_ins"]
 
@@ -118,9 +119,10 @@ def _transpose(case: Case, name: str, arrays: tuple[Any, ...]) -> Launch:
 
 
 def _named(name: str, case: Case, ladder: tuple[Rung, ...]) -> Rung:
-    """A rung of the ladder, or FILE.py:NAME of a file of rungs."""
+    """A rung of the ladder or one of `FURTHER`, or FILE.py:NAME of a file of rungs."""
     path, _, own = name.rpartition(":")
-    known = tried(path)[case.operation, case.itemsize] if path else ladder
+    further = FURTHER.get((case.operation, case.itemsize), [])
+    known = tried(path)[case.operation, case.itemsize] if path else (*ladder, *further)
     return next(one for one in known if one.name == own)
 
 

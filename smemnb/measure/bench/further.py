@@ -1,0 +1,32 @@
+"""Kernels that no ladder has and that only large or whole shapes choose, as rungs to examine."""
+
+from __future__ import annotations
+
+from ...kernels.matmul.ladder import SLICED
+from ...kernels.matmul.sliced import matmul_sliced_of
+from ...kernels.rung import UNSIGNED, Rung
+from ...kernels.transpose import shifted
+from ...kernels.transpose.ladder import TYPES
+
+
+def _shifted(size: int) -> Rung:
+    kernel, block = shifted.transpose_shifted_of(TYPES[size]), (shifted.THREADS[size], 1)
+    tile, per_chunk = shifted.tile_of(size), shifted.CHUNK_BYTES // size
+    return Rung(kernel, "rows that begin anywhere", block, tile, span=UNSIGNED, begins=per_chunk)
+
+
+_SLICED = Rung(
+    matmul_sliced_of(SLICED),
+    "four slices of the depth",
+    (SLICED.threads, 1),
+    (SLICED.rows, SLICED.cols),
+    4,
+    True,
+    UNSIGNED,
+    depth=SLICED.depth * SLICED.slices,
+)
+
+FURTHER: dict[tuple[str, int], list[Rung]] = {
+    ("transpose", size): [_shifted(size)] for size in shifted.THREADS
+} | {("matmul", 4): [_SLICED]}
+"""(operation, bytes of an element) -> rungs."""

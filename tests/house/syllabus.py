@@ -116,6 +116,16 @@ REGISTERS: tuple[Row, ...] = (
         "bar_chart([every.panel], every.source)",
     ),
 )
+BUFFERS: tuple[Row, ...] = (
+    ("where a load is waited for", "07_double_buffering", "2 LDG, 2 STS, BAR, 5 LDS"),
+    ("two buffers, one barrier", "07_double_buffering", "buffers 2, barrier True: races 0"),
+    ("one barrier, one buffer: a race", "07_double_buffering", "print(raced(buffered(1))[1][0])"),
+    ("register prefetch", "07_double_buffering", 'check("ex07_ahead", ahead)'),
+    ("loads that the compiler moves", "07_double_buffering", "243 of 512  46.8"),
+    ("overlap in time", "07_double_buffering", "two buffers: 1.18 times"),
+    ("what a second buffer costs", "07_double_buffering", "2 of each: 3 blocks"),
+    ("a transpose that walks", "07_double_buffering", 'check("ex07_walk", walk)'),
+)
 CLAIMS: tuple[Row, ...] = (
     ("any lanes, any words, not all 32", "02_banks", "(One reads: only all 32 lanes may.)"),
     ("lanes per bank give the degree", "02_banks", "Lanes do not count; **different words** do."),
@@ -138,8 +148,9 @@ CLAIMS: tuple[Row, ...] = (
     ("tx*4 + n is fine with a pad", "06_register_tiling", "is fine with row padding"),
     ("[BK][BM + 1]", "06_register_tiling", "`[BK][BM + 1]`"),
     ("a transposed for coalesced loads", "06_register_tiling", "transposed for coalesced loads"),
+    ("a store before the product overlaps", "07_double_buffering", "stalls at the store"),
 )
-ROWS = (*SHARED_MEMORY, *BANKS, *TRANSPOSE, *SWIZZLE, *TILED, *REGISTERS, *CLAIMS)
+ROWS = (*SHARED_MEMORY, *BANKS, *TRANSPOSE, *SWIZZLE, *TILED, *REGISTERS, *BUFFERS, *CLAIMS)
 
 
 def cells_with(book: NotebookNode, words: str) -> list[int]:

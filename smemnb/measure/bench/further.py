@@ -7,11 +7,12 @@ from ...kernels.matmul.sliced import matmul_sliced_of
 from ...kernels.rung import UNSIGNED, Rung
 from ...kernels.transpose import shifted
 from ...kernels.transpose.ladder import TYPES
+from ...kernels.transpose.wide import CHUNK_BYTES
 
 
 def _shifted(size: int) -> Rung:
     kernel, block = shifted.transpose_shifted_of(TYPES[size]), (shifted.THREADS[size], 1)
-    tile, per_chunk = shifted.tile_of(size), shifted.CHUNK_BYTES // size
+    tile, per_chunk = shifted.tile_of(size), CHUNK_BYTES // size
     return Rung(kernel, "rows that begin anywhere", block, tile, span=UNSIGNED, begins=per_chunk)
 
 

@@ -1,4 +1,4 @@
-"""The command `smemnb`: lab, doctor, check, progress, trace, sass, bench, verify, sanitize.
+"""The command `smemnb`: lab, doctor, check, progress, grade, trace, sass, bench, verify, sanitize.
 
 Each subcommand imports what it needs when it is called, so that `smemnb --help` answers at once.
 Exit codes: 0 all is well, 1 the answer is no (a refused exercise, an error in a trace, something
@@ -58,6 +58,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_doctor(commands)
     _add_check(commands)
     _add_progress(commands)
+    _add_grade(commands)
     _add_trace(commands)
     _add_sass(commands)
     _add_bench(commands)
@@ -100,6 +101,12 @@ def _add_check(commands: Commands) -> None:
 def _add_progress(commands: Commands) -> None:
     parser = commands.add_parser("progress", help="which exercises are done")
     parser.set_defaults(run=_progress, passes_on=False)
+
+
+def _add_grade(commands: Commands) -> None:
+    said = "grade the submissions of many learners, in processes with limits"
+    parser = commands.add_parser("grade", help=said, add_help=False)
+    parser.set_defaults(run=_grade, passes_on=True)
 
 
 def _add_trace(commands: Commands) -> None:
@@ -197,6 +204,12 @@ def _progress(options: argparse.Namespace, rest: list[str]) -> int:
 
     print(progress())
     return 0
+
+
+def _grade(options: argparse.Namespace, rest: list[str]) -> int:
+    from ..grading.command import main as grade
+
+    return grade(rest)
 
 
 def _trace(options: argparse.Namespace, rest: list[str]) -> int:

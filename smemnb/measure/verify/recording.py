@@ -113,7 +113,8 @@ def record(
     wanted = numbers or range(len(CASES))
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        origin = {**machine(), "command": COMMAND}
+        some = f" --cases {numbers[0]}:{numbers[-1] + 1}" if numbers else ""
+        origin = {**machine(), "command": COMMAND + some}
         (work / "origin.json").write_text(json.dumps(origin), encoding="utf-8")
 
         def keep(line: str) -> None:
@@ -170,6 +171,7 @@ def _unpacked(
     """Where and when, what was read and what was not, of several zips, unpacked into a folder."""
     read: dict[str, Read] = {}
     missing: dict[str, str] = {}
+    runs = []
     for number, file in enumerate(raw):
         into = folder / str(number)
         with zipfile.ZipFile(file) as kept:
@@ -178,7 +180,8 @@ def _unpacked(
         more, lacking = collected(into)
         read |= more
         missing |= lacking
-    return origin, read, {name: why for name, why in missing.items() if name not in read}
+        runs.append({"date": origin["date"], "command": origin["command"], "cases": len(more)})
+    return {**origin, "runs": runs}, read, {name: why for name, why in missing.items() if name not in read}
 
 
 def recorded(case: Case, read: Read) -> Recorded:

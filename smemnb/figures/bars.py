@@ -96,7 +96,7 @@ def _drawable(panels: Sequence[Panel]) -> None:
 
 
 def _height(panel: Panel) -> int:
-    return HEAD + ROW * len(panel.bars) + 10
+    return HEAD + ROW * len(panel.bars) + (16 if panel.lines else 10)
 
 
 def _paint(panels: Sequence[Panel], source: str, sheet: Sheet) -> None:
@@ -130,9 +130,8 @@ def _paint_panel(panel: Panel, sheet: Sheet, y: int) -> None:
         x = LEFT + value * scale
         dashes = [(x, float(at), x, at + 4.0) for at in range(first, last, 8)]
         sheet.lines(dashes, colour=ACCENT)
-        sheet.write(
-            x, y + 30, name, size=9, colour=ACCENT, align="right" if x > WIDTH / 2 else "left"
-        )
+        side = "right" if x > WIDTH / 2 else "left"
+        sheet.write(x, last + 8, name, size=9, colour=ACCENT, align=side)
 
 
 def _paint_bar(bar: Bar, sheet: Sheet, y: int, scale: float) -> None:

@@ -41,14 +41,16 @@ def main() -> None:
     chosen = [one for one in exercises() if one.name in request["exercises"]]
     set_own(request["memory_mb"] * MEGABYTE, request["cpu_seconds"])
     say(ready=True)
-    sys.path.append(str(Path.cwd()))
+    work = Path.cwd()
+    sys.path.append(str(work))
     say(begin=None)
-    readings = _readings(request["files"])
+    files = [work / name for name in request["files"]]
+    readings = _readings(files)
     for exercise in chosen:
         say(begin=exercise.name)
         began = time.monotonic()
         outcome = _outcome(exercise, readings)
-        if not all(Path(name).exists() for name in request["files"]):
+        if not all(file.exists() for file in files):
             text = "it has deleted files of its own folder"
             outcome = Outcome(exercise.name, STOPPED, "crash", text, text)
         seconds = round(time.monotonic() - began, 3)
@@ -73,11 +75,18 @@ def _reporting() -> Say:
     return say
 
 
-def _readings(files: list[str]) -> list[Reading]:
+def known_names() -> dict[str, str]:
+    """The name of the solution's kernel for each exercise, its own where two have the same."""
+    names = {one.name: one.solution.py_func.__name__ for one in exercises()}
+    shared = list(names.values())
+    return {one: name if shared.count(name) == 1 else one for one, name in names.items()}
+
+
+def _readings(files: list[Path]) -> list[Reading]:
     """The files taken apart, the last one first."""
-    known = {one.name: one.solution.py_func.__name__ for one in exercises()}
+    known = known_names()
     cells = Path(tempfile.mkdtemp(prefix="cells_", dir=Path.cwd()))
-    return [read(Path.cwd() / name, cells, known) for name in reversed(files)]
+    return [read(file, cells, known) for file in reversed(files)]
 
 
 def _outcome(exercise: Exercise, readings: list[Reading]) -> Outcome:

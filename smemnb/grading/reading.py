@@ -23,7 +23,7 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
-_MAGIC = re.compile(r"^(\s*)(?:[%!?]|\w+\s*=\s*[%!]|[\w.]+\?{1,2}\s*$).*$", re.MULTILINE)
+_MAGIC = re.compile(r"^(\s*)(?:[%!?]|\w+\s*=\s*[%!]|[\w.]+\?{1,2}\s*$).*$")
 _PYTHON_CELLS = ("%%time", "%%timeit", "%%capture", "%%prun")
 _CHECKED = re.compile(r"""\bcheck\(\s*["'](\w+)["']""")
 
@@ -135,14 +135,27 @@ def _without_magic(text: str) -> str:
     >>> _without_magic("%%bash\nls")
     ''
     """
+    first, *_ = text.lstrip().split("\n")
+    if first.startswith("%%") and first.split()[0] not in _PYTHON_CELLS:
+        return ""
+    lines = text.split("\n")
+    while (bad := _bad_line("\n".join(lines))) < len(lines):
+        instead = _MAGIC.sub(r"\1pass", lines[bad])
+        if instead == lines[bad]:
+            break
+        lines[bad] = instead
+    return "\n".join(lines)
+
+
+def _bad_line(text: str) -> int:
+    """Where Python cannot read on, counted from 0; the number of lines if it can read all."""
     try:
         ast.parse(text)
-        return text
-    except (SyntaxError, ValueError, RecursionError):
-        first = text.lstrip().split("\n")[0]
-        if first.startswith("%%") and first.split()[0] not in _PYTHON_CELLS:
-            return ""
-        return _MAGIC.sub(r"\1pass", text)
+    except SyntaxError as error:
+        return (error.lineno or 1) - 1
+    except (ValueError, RecursionError):
+        pass
+    return text.count("\n") + 1
 
 
 def _parsed(text: str) -> list[ast.stmt]:
@@ -212,7 +225,9 @@ def _answers(statements: list[Statement], known: Mapping[str, str]) -> dict[str,
                 found[name] = Answer(name, kernel, later.point, later.place)
     for name, solution in known.items():
         if name not in found:
-            defined = _last_definition(statements, (name, solution))
+            # a kernel that is checked as the answer to another exercise is none to this one
+            names = tuple(one for one in (name, solution) if one not in asked)
+            defined = _last_definition(statements, names)
             if defined is not None:
                 found[name] = Answer(name, defined.expression, defined.point, defined.place)
     return found

@@ -9,8 +9,7 @@ from smemnb.simulator import devices
 from tests.agreement.shipped import needs_verdicts
 
 pytestmark = needs_verdicts
-LAST = "(it compares with the last access to a word, and tells another race of this line)"
-PRODUCT = f"""\
+PRODUCT = """\
 twin               lines    racecheck  ours
 barrier 1 removed   9, 17   race       race
                    10, 17   race       race
@@ -18,8 +17,9 @@ barrier 1 removed   9, 17   race       race
                    14, 17   race       race
 barrier 2 removed   9, 17   race       race
                    10, 17   race       race
-                   12, 17   nothing    race in warp {LAST}
-                   14, 17   nothing    race {LAST}"""
+                   12, 17   nothing    race in warp *
+                   14, 17   nothing    race *
+* it compares with the last access to a word, and tells another race of this line"""
 
 
 def test_product():
@@ -37,7 +37,11 @@ def test_one_tile():
 
 def test_atomics():
     """An atomic beside a plain access is a race to us alone."""
-    for both in seen("histogram_shared, two blocks").values():
+    name = "histogram_shared, two blocks"
+    assert beside(name).endswith(
+        "race atomic *\n* an atomic beside a plain access is no race to it"
+    )
+    for both in seen(name).values():
         assert (both.both, both.theirs) == ((), ())
         assert [kind for _, kind in both.ours] == ["race_atomic"]
 

@@ -45,27 +45,27 @@ def seen(name: str, changes: tuple[str, ...] = ("removed",)) -> dict[str, Verdic
 def beside(name: str, changes: tuple[str, ...] = ("removed",)) -> str:
     """The twins of a case with the pairs of lines that racecheck and we find.
 
-    Lines count from the decorator of the function in which the barrier stood. The last column says
-    why racecheck does not tell what we alone find.
+    Lines count from the decorator of the function in which the barrier stood. Below the table
+    stands why racecheck does not tell what we alone find.
     """
-    rows = [f"{'twin':<19}{'lines':<9}{'racecheck':<11}ours"]
+    rows, reasons = [f"{'twin':<19}{'lines':<9}{'racecheck':<11}ours"], dict[str, str]()
     for change, both in seen(name, changes).items():
         found = sorted(_rows(both, load().pairs[f"{name}: {change}"]))
-        for lines, theirs, ours in found or [("none", "nothing", "nothing")]:
-            rows.append(f"{change:<19}{lines:<9}{theirs:<11}{ours}")
+        for lines, theirs, ours, why in found or [("none", "nothing", "nothing", "")]:
+            mark = reasons.setdefault(why, " " + "*" * (1 + len(reasons))) if why else ""
+            rows.append(f"{change:<19}{lines:<9}{theirs:<11}{ours}{mark}")
             change = ""
-    return "\n".join(rows)
+    return "\n".join([*rows, *(f"{mark.strip()} {why}" for why, mark in reasons.items())])
 
 
-def _rows(both: Verdict, racecheck: tuple[Pair, ...]) -> Iterator[tuple[str, str, str]]:
-    """Lines of each pair, what racecheck says of it, what we say."""
+def _rows(both: Verdict, racecheck: tuple[Pair, ...]) -> Iterator[tuple[str, str, str, str]]:
+    """Lines of each pair, what racecheck says of it, what we say, why it says nothing."""
     for pair in both.both:
-        yield _lines(pair), "race", "race"
+        yield _lines(pair), "race", "race", ""
     for pair in both.theirs:
-        yield _lines(pair), "race", "nothing"
+        yield _lines(pair), "race", "nothing", ""
     for pair, kind in both.ours:
-        why = reason(pair, kind, racecheck)
-        yield _lines(pair), "nothing", f"{kind.replace('_', ' ')} ({why})" if why else kind
+        yield _lines(pair), "nothing", kind.replace("_", " "), reason(pair, kind, racecheck)
 
 
 def _lines(pair: Pair) -> str:

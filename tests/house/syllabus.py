@@ -126,6 +126,26 @@ BUFFERS: tuple[Row, ...] = (
     ("what a second buffer costs", "07_double_buffering", "2 of each: 3 blocks"),
     ("a transpose that walks", "07_double_buffering", 'check("ex07_walk", walk)'),
 )
+BUDGETS: tuple[Row, ...] = (
+    (
+        "capacity, with and without opting in",
+        "08_budgets",
+        "cc  8.6   128           100          99",
+    ),
+    ("static arrays and their limit", "08_budgets", "4 tiles: stage: a block needs 65,536"),
+    ("dynamic shared memory", "08_budgets", "trace(dynamic)[1, 32, 0, 65536](cells)"),
+    ("dynamic memory in parts", "08_budgets", 'check("ex08_parts", parts)'),
+    ("too much shared memory", "08_budgets", "a block has at most 232448"),
+    ("occupancy, the least of four", "08_budgets", "warps allow 8, registers 6, shared 6"),
+    ("carve-out", "08_budgets", "carve-outs, KB: [0, 8, 16, 32, 64, 100, 132, 164]"),
+    ("occupancy collapse", "08_budgets", "129 registers: 1 block"),
+    ("occupancy against tile size", "08_budgets", "0.833"),
+    ("over-padding", "08_budgets", "pitch 128: column 32-way, 3 blocks"),
+    ("one tile for several matrices", "08_budgets", 'check("ex08_planes", planes)'),
+    ("a tile sized on paper", "08_budgets", "128:  64 sums, 0.250 reads per FMA"),
+    ("low occupancy that wins", "08_budgets", "209 registers,  8 of 64 warps, 52.5"),
+    ("n-way made visible in time", "08_budgets", "32                  32                23.7"),
+)
 CLAIMS: tuple[Row, ...] = (
     ("any lanes, any words, not all 32", "02_banks", "(One reads: only all 32 lanes may.)"),
     ("lanes per bank give the degree", "02_banks", "Lanes do not count; **different words** do."),
@@ -149,8 +169,21 @@ CLAIMS: tuple[Row, ...] = (
     ("[BK][BM + 1]", "06_register_tiling", "`[BK][BM + 1]`"),
     ("a transposed for coalesced loads", "06_register_tiling", "transposed for coalesced loads"),
     ("a store before the product overlaps", "07_double_buffering", "stalls at the store"),
+    ("164 KB per block on an A100", "08_budgets", "ask for 164 KB per block on an A100"),
+    ("static arrays above 48 KB", "08_budgets", "static arrays above 48 KB fail to launch"),
+    ("a carve-out of 28 KB", "08_budgets", "`PreferredSharedMemoryCarveout` sets it"),
 )
-ROWS = (*SHARED_MEMORY, *BANKS, *TRANSPOSE, *SWIZZLE, *TILED, *REGISTERS, *BUFFERS, *CLAIMS)
+ROWS = (
+    *SHARED_MEMORY,
+    *BANKS,
+    *TRANSPOSE,
+    *SWIZZLE,
+    *TILED,
+    *REGISTERS,
+    *BUFFERS,
+    *BUDGETS,
+    *CLAIMS,
+)
 
 
 def cells_with(book: NotebookNode, words: str) -> list[int]:

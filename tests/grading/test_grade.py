@@ -160,7 +160,7 @@ def notebook_of_three(n):
         ),
         (["--exercises", ","], "--exercises names none"),
         (["--seconds", "0"], "--seconds 0: more than 0 is wanted"),
-        (["--seconds", "nan"], "--seconds nan: more than 0 is wanted"),
+        (["--seconds", "inf"], "--seconds inf: more than 0 is wanted"),
         (["--jobs", "0"], "--jobs 0: 1 or more is wanted"),
         (["--memory", "1"], "--memory 1: 64 or more is wanted"),
         (["--csv", "taken"], "taken is there already: name another, or add --force"),

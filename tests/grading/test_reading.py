@@ -105,6 +105,13 @@ def test_defined_again_below(taken):
     assert ast.unparse(reading.statements[point].node) == "N = 3"
 
 
+def test_one_name_for_two_exercises(taken):
+    """A kernel of the same name that is checked for another exercise further down is not taken."""
+    cells = ["@str\ndef k():\n    pass", "check('ex00_scale', k)", "check('ex00_bias', k)"]
+    reading = taken([*cells[:2], cells[0], cells[2]])
+    assert [one.point for one in reading.answers.values()] == [1, 3]
+
+
 def test_without_a_check(taken):
     """A decorated function of the exercise's or the solution's name is taken; a bare one not."""
     reading = taken(

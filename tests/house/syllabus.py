@@ -146,6 +146,26 @@ BUDGETS: tuple[Row, ...] = (
     ("low occupancy that wins", "08_budgets", "209 registers,  8 of 64 warps, 52.5"),
     ("n-way made visible in time", "08_budgets", "32                  32                23.7"),
 )
+PROFILING: tuple[Row, ...] = (
+    ("request, wavefront, sector in ncu's names", "09_profiling", "shared_load_wavefronts  8,192"),
+    ("the trace beside the counters", "09_profiling", "the trace equals the counters"),
+    ("counters with arbitration", "09_profiling", "by the hardware 33,270: 1.5% more"),
+    ("the patched counter is off", "09_profiling", "patched 8, hardware 4, ours 4"),
+    ("SASS per line, LDS widths", "09_profiling", "40  16 LDS, 4 LDS.128"),
+    (
+        "reads merged by the compiler",
+        "09_profiling",
+        "became 16 LDS and 4 LDS.128: 24 wavefronts",
+    ),
+    ("predicted against measured", "09_profiling", "each counter of all launches is as compiled"),
+    ("warps with all lanes off", "09_profiling", "executed as 1,024 STS: by warps with all lanes"),
+    ("the sanitizer's four tools", "09_profiling", "memcheck 0, racecheck 0, initcheck 0"),
+    ("racecheck beside our findings", "09_profiling", "12, 17   nothing    race in warp *"),
+    ("what racecheck does not tell", "09_profiling", "race atomic *"),
+    ("a clean report is of a launch", "09_profiling", "A clean report holds for a launch"),
+    ("library first", "09_profiling", "cuBLAS, cuDNN, cuFFT, CUB"),
+    ("mend a kernel by its table", "09_profiling", 'check("ex09_peaks", below_peak)'),
+)
 CLAIMS: tuple[Row, ...] = (
     ("any lanes, any words, not all 32", "02_banks", "(One reads: only all 32 lanes may.)"),
     ("lanes per bank give the degree", "02_banks", "Lanes do not count; **different words** do."),
@@ -172,6 +192,9 @@ CLAIMS: tuple[Row, ...] = (
     ("164 KB per block on an A100", "08_budgets", "ask for 164 KB per block on an A100"),
     ("static arrays above 48 KB", "08_budgets", "static arrays above 48 KB fail to launch"),
     ("a carve-out of 28 KB", "08_budgets", "`PreferredSharedMemoryCarveout` sets it"),
+    ("a wavefront is a 32-byte transaction", "09_profiling", "a wavefront is a transaction of 32"),
+    ("the conflict counter should be 0", "09_profiling", "bank conflicts should be 0"),
+    ("padded, so near its peak", "09_profiling", "throughput is near its peak"),
 )
 ROWS = (
     *SHARED_MEMORY,
@@ -182,6 +205,7 @@ ROWS = (
     *REGISTERS,
     *BUFFERS,
     *BUDGETS,
+    *PROFILING,
     *CLAIMS,
 )
 

@@ -1,9 +1,9 @@
-"""Curves: values over one quantity, as lines with marks; a value may hold up to the next one.
+"""Curves: values over one quantity, as lines with marks.
 
     curve_chart    curves as a `Drawing`
 
 Both axes begin at 0, or with `factors` go by factors of 2, so that what is proportional is a line
-of one slope. A curve with `steps` is level up to its next point: what is counted in whole pieces.
+of one slope.
 
 **Limits**: at most 12 places across, so that the numbers fit beneath the picture.
 """
@@ -34,7 +34,6 @@ class Curve:
 
     label: str
     points: tuple[tuple[float, float], ...]
-    steps: bool = False
 
 
 def curve_chart(
@@ -186,9 +185,6 @@ def _paint_curve(
 ) -> None:
     spots = [(across(x), up(y)) for x, y in curve.points]
     for (x0, y0), (x1, y1) in pairwise(spots):
-        if curve.steps:
-            sheet.lines([(x0, y0, x1, y0), (x1, y0, x1, y1)], colour=colour, thick=2)
-        else:
-            sheet.lines([(x0, y0, x1, y1)], colour=colour, thick=2)
+        sheet.lines([(x0, y0, x1, y1)], colour=colour, thick=2)
     for x, y in spots:
         sheet.box(x - 3, y - 3, 6, 6, fill=colour)

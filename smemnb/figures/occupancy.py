@@ -2,7 +2,8 @@
 
     occupancy_chart    a curve per compute capability, as a `Drawing`
 
-Every number is `rules.occupancy`'s: whole blocks, so each curve goes down in steps.
+Every number is `rules.occupancy`'s. **Limits**: an SM holds whole blocks, so between two sizes the
+share goes down in steps, and not along the line that joins them.
 """
 
 from __future__ import annotations

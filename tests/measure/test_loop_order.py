@@ -25,12 +25,13 @@ def test_outermost():
     code = [
         SimpleNamespace(address=16 * at, name=name, operands=operands)
         for at, (name, operands) in enumerate(
-            [("LDG", ""), ("LDS", ""), ("FFMA", ""), ("BRA", "`(0x10)"), ("BAR.SYNC", "")]
-            + [("BRA", "`(0x0)"), ("STG", ""), ("STG", ""), ("BRA", "`(0x30)"), ("EXIT", "")]
+            [
+                *(("LDG", ""), ("LDS", ""), ("FFMA", ""), ("BRA", "`(0x10)"), ("BAR.SYNC", "")),
+                *(("BRA", "`(0x0)"), ("STG", ""), ("STG", ""), ("BRA", "`(0x60)"), ("EXIT", "")),
+            ]
         )
     ]
-    code[8].operands = "`(0x60)"
-    assert [one.name for one in outermost(code)][:1] == ["LDG"]
+    assert next(one.name for one in outermost(code)) == "LDG"
     assert len(outermost(code)) == 6
 
 

@@ -22,8 +22,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..errors import SmemnbError
+from ..kernels.further import FURTHER
 from .bench.case import CHOICE, ITEMSIZES, LADDERS, Case
-from .bench.further import FURTHER
 
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 AT_ONCE = 14

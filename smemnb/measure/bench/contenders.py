@@ -15,11 +15,11 @@ import numpy as np
 from numba import cuda
 
 from ...errors import SmemnbError
+from ...kernels.further import FURTHER
 from ...kernels.matmul import ladder as products
 from ...kernels.rung import Rung
 from ...kernels.transpose import ladder as transposes
 from .case import CHOICE, Case, tried
-from .further import FURTHER
 
 __all__ = ["Launch", "copied", "copy", "dtype", "extents", "launch", "stand_ins"]
 

@@ -4,8 +4,8 @@
 model's counts, compute-sanitizer's findings, its time over that of a copy; made by
 `smemnb.measure.readings`.
 
-`h200_bench.json`, where it is shipped: times of both ladders beside libraries and bounds, as
-`smemnb bench all --out FILE.json` writes them; `smemnb.measure.results.shipped` reads it.
+`h200_bench.json`: times of both ladders beside libraries and bounds, as `smemnb bench all --out
+FILE.json` writes them; `smemnb.measure.results.shipped` reads it.
 
 `h200_shared_wavefronts.json`: 162 launches of one warp and one shared-memory instruction each,
 read with Nsight Compute on an H200. With one warp there is no arbitration, so the counter is the
@@ -16,6 +16,11 @@ launch and per line, with what the machine code that ran predicts; `verify.recor
 
 `h200_twins.json`: racecheck's verdicts there on kernels with one barrier removed or moved, by pairs
 of lines; `verify.twins.recording` reads it.
+
+`h200_strides.json`: a loop of shared loads at seven strides, by time; `strides` reads it.
+
+`loop_order.json`: in which order the compiler put the loads, stores and products of some loops;
+`loop_order` makes and reads it.
 
 **Limits**: one chip (cc 9.0). The atomics were read with all lanes active. `atomic_add_f32` is a
 compare-and-swap loop: its retries depend on timing, so no rule is compared with it.

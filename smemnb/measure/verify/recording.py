@@ -181,7 +181,11 @@ def _unpacked(
         read |= more
         missing |= lacking
         runs.append({"date": origin["date"], "command": origin["command"], "cases": len(more)})
-    return {**origin, "runs": runs}, read, {name: why for name, why in missing.items() if name not in read}
+    return (
+        {**origin, "runs": runs},
+        read,
+        {name: why for name, why in missing.items() if name not in read},
+    )
 
 
 def recorded(case: Case, read: Read) -> Recorded:

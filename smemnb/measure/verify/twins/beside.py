@@ -45,8 +45,8 @@ def seen(name: str, changes: tuple[str, ...] = ("removed",)) -> dict[str, Verdic
 def beside(name: str, changes: tuple[str, ...] = ("removed",)) -> str:
     """The twins of a case with the pairs of lines that racecheck and we find.
 
-    Lines count from the decorator of the function in which the barrier stood. Below the table
-    stands why racecheck does not tell what we alone find.
+    Lines are those of a twin's file: the function from its `def` on, without comments and blank
+    lines. Below the table stands why racecheck does not tell what we alone find.
     """
     rows, reasons = [f"{'twin':<19}{'lines':<9}{'racecheck':<11}ours"], dict[str, str]()
     for change, both in seen(name, changes).items():

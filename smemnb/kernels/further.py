@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from ...kernels.matmul.ladder import SLICED
-from ...kernels.matmul.sliced import matmul_sliced_of
-from ...kernels.rung import UNSIGNED, Rung
-from ...kernels.transpose import shifted
-from ...kernels.transpose.ladder import TYPES
-from ...kernels.transpose.wide import CHUNK_BYTES
+from .matmul.ladder import SLICED
+from .matmul.sliced import matmul_sliced_of
+from .rung import UNSIGNED, Rung
+from .transpose import shifted
+from .transpose.ladder import TYPES
+from .transpose.wide import CHUNK_BYTES
 
 
 def _shifted(size: int) -> Rung:

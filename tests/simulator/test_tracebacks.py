@@ -1,6 +1,7 @@
 """Where an error leaves the package, its traceback ends: the caller's line and the message."""
 
 import _thread
+import signal
 import sys
 import threading
 import traceback
@@ -89,8 +90,12 @@ def is_in_a_loop(frame):
     ids=["launch", "trace", "check"],
 )
 def test_interrupted(call):
-    """The stop button names the loop of the kernel, in as few frames."""
+    """The stop button names the loop of the kernel, in as few frames.
+
+    Shells start what runs in the background with the button's signal ignored.
+    """
     stopped = threading.Event()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     button = threading.Thread(target=press_until, args=(stopped, threading.get_ident()))
     button.start()
     try:
@@ -101,6 +106,7 @@ def test_interrupted(call):
     finally:
         stopped.set()
         button.join()
+        signal.signal(signal.SIGINT, before)
     line = endless.py_func.__code__.co_firstlineno + 3
     assert f"the loop in line {line} of endless (`k >= 0`)" in str(caught.value)
     assert len(traceback.extract_tb(caught.tb)) == 3

@@ -1,22 +1,27 @@
-"""The launches that a command line means, kept so that a tool can make them again on a GPU."""
+"""The launches that a command line means: made on a stand-in for the kernel, which sees them."""
 
 from __future__ import annotations
 
 import argparse
 import inspect
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import LaunchRefused, SmemnbError
-from ..measure.verify.case import Case
 from ..tracing import Trace, trace
 from .arguments import argument, extent
 from .kernel_file import KernelFile, functions, load, where
 
+if TYPE_CHECKING:
+    from ..measure.verify.case import Case
+
 
 def launches(options: argparse.Namespace) -> tuple[list[Case], list[Trace]]:
-    """Each launch with its arguments as they were before it, and its trace.
+    """Each launch with its arguments as they were before it, for a tool to make it again on a GPU.
+
+    Its trace comes beside it.
 
     Raises:
         LaunchRefused: the command does not say how the kernel is launched, or not in this form.
@@ -25,37 +30,76 @@ def launches(options: argparse.Namespace) -> tuple[list[Case], list[Trace]]:
     if not hasattr(source.kernel, "py_func"):
         raise LaunchRefused(f"{source.name} is a plain function; tools need a kernel of cuda.jit")
     seen = _Seen(source.kernel)
-    if options.call is None:
-        if options.grid is None or options.block is None:
-            known = ", ".join(functions(source.module))
-            hint = f" (it has: {known})" if known else ""
-            raise LaunchRefused(
-                f"how is {source.name} launched? Add --grid 4,4 --block 32,8 --args ..., or"
-                f" --call FUNCTION with a function of {source.path.name} that launches it{hint}"
-            )
-        grid, block = extent(options.grid, "--grid"), extent(options.block, "--block")
-        values = [argument(text) for text in options.args or ()]
-        wanted = list(inspect.signature(source.kernel.py_func).parameters)
-        if len(values) != len(wanted):
-            raise LaunchRefused(
-                f"{source.name}({', '.join(wanted)}) takes {len(wanted)} arguments, --args gives"
-                f" {len(values)}; write one for each, such as float32[128,128]"
-            )
-        seen[grid, block, 0, options.shared](*values)
-    else:
-        if (options.grid, options.block, options.args) != (None, None, None):
+    make(
+        source,
+        seen,
+        grid=options.grid,
+        block=options.block,
+        shared_bytes=options.shared,
+        texts=options.args,
+        call=options.call,
+    )
+    return seen.cases, seen.found
+
+
+def make(
+    source: KernelFile,
+    stand_in: Any,
+    *,
+    grid: str | None,
+    block: str | None,
+    shared_bytes: int = 0,
+    texts: Sequence[str] | None = None,
+    call: str | None = None,
+) -> None:
+    """Make the one launch that is written out, or those of a function of the file.
+
+    `stand_in` is launched in place of the kernel, and keeps what came of it in `found`.
+
+    Raises:
+        LaunchRefused: the command does not say how the kernel is launched, or not in this form.
+    """
+    if call is not None:
+        if (grid, block, texts) != (None, None, None):
             raise LaunchRefused("--call launches by itself: leave --grid, --block and --args out")
-        _call(source, options.call, seen)
-    return seen.cases, seen.traces
+        _call(source, call, stand_in)
+        return
+    if grid is None or block is None:
+        known = ", ".join(functions(source.module))
+        hint = f" (it has: {known})" if known else ""
+        raise LaunchRefused(
+            f"how is {source.name} launched? Add --grid 4,4 --block 32,8 --args ..., or "
+            f"--call FUNCTION with a function of {source.path.name} that launches it{hint}"
+        )
+    values = [argument(text) for text in texts or ()]
+    check_count(source, len(values))
+    stand_in[extent(grid, "--grid"), extent(block, "--block"), 0, shared_bytes](*values)
 
 
-def _call(source: KernelFile, call: str, seen: _Seen) -> None:
-    """Run a function of the file with the kernel's name bound to what keeps its launches."""
+def check_count(source: KernelFile, given: int) -> None:
+    """Nothing, if the kernel takes so many arguments.
+
+    Raises:
+        LaunchRefused: otherwise.
+    """
+    function = getattr(source.kernel, "py_func", source.kernel)
+    names = list(inspect.signature(function).parameters)
+    if given != len(names):
+        plural = "" if len(names) == 1 else "s"
+        raise LaunchRefused(
+            f"{source.name}({', '.join(names)}) takes {len(names)} argument{plural},"
+            f" --args gives {given}; write one for each, such as float32[128,128]"
+            " (smemnb trace --help)"
+        )
+
+
+def _call(source: KernelFile, call: str, stand_in: Any) -> None:
+    """Run a function of the file with the kernel's name bound to a stand-in."""
     function = getattr(source.module, call, None)
     if not callable(function):
         known = ", ".join(functions(source.module)) or "none"
         raise LaunchRefused(f"{source.path.name} has no function {call}; it has: {known}")
-    setattr(source.module, source.name, seen)
+    setattr(source.module, source.name, stand_in)
     try:
         function()
     except SmemnbError:
@@ -66,7 +110,7 @@ def _call(source: KernelFile, call: str, seen: _Seen) -> None:
         ) from error
     finally:
         setattr(source.module, source.name, source.kernel)
-    if not seen.cases:
+    if not stand_in.found:
         raise LaunchRefused(f"{call}() came back and had not launched {source.name}")
 
 
@@ -76,14 +120,16 @@ class _Seen:
     def __init__(self, kernel: Any) -> None:
         self._kernel = kernel
         self.cases: list[Case] = []
-        self.traces: list[Trace] = []
+        self.found: list[Trace] = []
 
     def __getitem__(self, configuration: Any) -> Any:
+        from ..measure.verify.case import Case
+
         def launch(*args: Any) -> None:
             before = tuple(map(_copied, args))
-            self.traces.append(trace(self._kernel)[configuration](*args))
-            what = self.traces[-1].launch
-            number = len(self.traces)
+            self.found.append(trace(self._kernel)[configuration](*args))
+            what = self.found[-1].launch
+            number = len(self.found)
             name = str(what) if number == 1 else f"{what}, launch {number}"
             shared_bytes = int((*configuration, 0, 0)[3])
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import argparse
-import inspect
 import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ..errors import LaunchRefused, SmemnbError
+from ..errors import LaunchRefused
 from ..tracing import Trace, trace
 from ..tracing.report.places import told
 from ..tracing.report.sarif import sarif
-from .arguments import argument, extent
-from .kernel_file import KernelFile, functions, where
+from .arguments import argument
+from .kernel_file import KernelFile
+from .launches import check_count, make
 
 if TYPE_CHECKING:
     from ..compiled.lines import Build
@@ -44,23 +44,9 @@ def traces(
     Raises:
         LaunchRefused: the command does not say how the kernel is launched, or not in this form.
     """
-    if call is not None:
-        if (grid, block, texts) != (None, None, None):
-            raise LaunchRefused("--call launches by itself: leave --grid, --block and --args out")
-        return _called(source, call, watching)
-    if grid is None or block is None:
-        known = ", ".join(functions(source.module))
-        hint = f" (it has: {known})" if known else ""
-        raise LaunchRefused(
-            f"how is {source.name} launched? Add --grid 4,4 --block 32,8 --args ..., or "
-            f"--call FUNCTION with a function of {source.path.name} that launches it{hint}"
-        )
-    values = [argument(text) for text in texts or ()]
-    _count(source, len(values))
-    configured = trace(source.kernel, **watching)[
-        extent(grid, "--grid"), extent(block, "--block"), 0, shared_bytes
-    ]
-    return [configured(*values)]
+    traced = _Traced(source.kernel, watching)
+    make(source, traced, grid=grid, block=block, shared_bytes=shared_bytes, texts=texts, call=call)
+    return traced.found
 
 
 def write(
@@ -136,43 +122,8 @@ def _values(source: KernelFile, texts: Sequence[str] | None) -> Any:
     if texts is None and declared:
         return tuple(declared[0])
     values = tuple(argument(text) for text in texts or ())
-    _count(source, len(values))
+    check_count(source, len(values))
     return values
-
-
-def _count(source: KernelFile, given: int) -> None:
-    function = getattr(source.kernel, "py_func", source.kernel)
-    names = list(inspect.signature(function).parameters)
-    if given != len(names):
-        plural = "" if len(names) == 1 else "s"
-        raise LaunchRefused(
-            f"{source.name}({', '.join(names)}) takes {len(names)} argument{plural},"
-            f" --args gives {given}; write one for each, such as float32[128,128]"
-            " (smemnb trace --help)"
-        )
-
-
-def _called(source: KernelFile, call: str, watching: dict[str, Any]) -> list[Trace]:
-    """Run a function of the file with the kernel's name bound to a stand-in that traces."""
-    function = getattr(source.module, call, None)
-    if not callable(function):
-        known = ", ".join(functions(source.module)) or "none"
-        raise LaunchRefused(f"{source.path.name} has no function {call}; it has: {known}")
-    stand_in = _Traced(source.kernel, watching)
-    setattr(source.module, source.name, stand_in)
-    try:
-        function()
-    except SmemnbError:
-        raise
-    except Exception as error:
-        raise LaunchRefused(
-            f"{call}() raised{where(error, source.path)}: {type(error).__name__}: {error}"
-        ) from error
-    finally:
-        setattr(source.module, source.name, source.kernel)
-    if not stand_in.found:
-        raise LaunchRefused(f"{call}() came back and had not launched {source.name}")
-    return stand_in.found
 
 
 class _Traced:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import shutil
 import subprocess
@@ -71,7 +72,7 @@ def chosen() -> list[Case]:
         if case.name.split()[0] in LEFT_OUT or not barriers(case.kernel.py_func):
             continue
         known = best.get(id(case.kernel))
-        if known is None or _threads(case) >= _threads(known):
+        if known is None or math.prod(case.block) >= math.prod(known.block):
             best[id(case.kernel)] = case
     return list(best.values())
 
@@ -262,10 +263,3 @@ def load() -> Verdicts:
     if not file.is_file():
         raise SmemnbError(f"no verdicts are shipped ({SHIPPED}); on a GPU, {COMMAND} makes them")
     return read_text(file.read_text(encoding="utf-8"))
-
-
-def _threads(case: Case) -> int:
-    threads = 1
-    for extent in case.block:
-        threads *= extent
-    return threads

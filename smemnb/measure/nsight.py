@@ -10,7 +10,7 @@ from __future__ import annotations
 import csv
 import shutil
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ..errors import SmemnbError
 
@@ -27,8 +27,12 @@ METRICS = {
 """What each counter is called here -> its name in Nsight Compute."""
 
 
-def counters(command: Sequence[str], kernel: str) -> dict[str, int]:
+def counters(
+    command: Sequence[str], kernel: str, metrics: Mapping[str, str] = METRICS
+) -> dict[str, int]:
     """The counters of the first launch of a kernel (a part of its name) by a program.
+
+    `metrics`: what each is called in the result -> its name in Nsight Compute.
 
     Raises:
         SmemnbError: `ncu` is missing, was forbidden to read counters, or saw no such launch.
@@ -36,7 +40,7 @@ def counters(command: Sequence[str], kernel: str) -> dict[str, int]:
     ncu = shutil.which("ncu")
     if ncu is None:
         raise SmemnbError("Nsight Compute's command `ncu` is not on the PATH; install it")
-    wanted = ",".join(METRICS.values())
+    wanted = ",".join(metrics.values())
     options = ["--csv", "--page", "raw", "--print-units", "base", "--clock-control", "none"]
     options += ["--metrics", wanted, "-k", f"regex:{kernel}", "--launch-count", "1"]
     done = subprocess.run([ncu, *options, *command], capture_output=True, text=True, check=False)
@@ -46,4 +50,4 @@ def counters(command: Sequence[str], kernel: str) -> dict[str, int]:
         raise SmemnbError(f"ncu read no counters of {kernel}: {said[-1] if said else 'no output'}")
     names, _, values = csv.reader([rows[0], rows[1], rows[2]])
     found = dict(zip(names, values, strict=True))
-    return {name: round(float(found[metric].replace(",", ""))) for name, metric in METRICS.items()}
+    return {name: round(float(found[metric].replace(",", ""))) for name, metric in metrics.items()}

@@ -19,6 +19,9 @@ of lines; `verify.twins.recording` reads it.
 
 `h200_strides.json`: a loop of shared loads at seven strides, by time; `strides` reads it.
 
+`h200_conflict_counter.json`: the counter of bank conflicts on a kernel that has none;
+`conflict_counter` makes and reads it.
+
 `loop_order.json`: in which order the compiler put the loads, stores and products of some loops;
 `loop_order` makes and reads it.
 

@@ -11,8 +11,8 @@ from .transpose.wide import CHUNK_BYTES
 
 
 def _shifted(size: int) -> Rung:
-    kernel, block = shifted.transpose_shifted_of(TYPES[size]), (shifted.THREADS[size], 1)
-    tile, per_chunk = shifted.tile_of(size), CHUNK_BYTES // size
+    kernel, shape = shifted.transpose_shifted_of(TYPES[size]), shifted.SHAPES[size]
+    block, tile, per_chunk = (shape.threads, 1), shape.tile, CHUNK_BYTES // size
     return Rung(kernel, "rows that begin anywhere", block, tile, span=UNSIGNED, begins=per_chunk)
 
 
@@ -28,6 +28,6 @@ _SLICED = Rung(
 )
 
 FURTHER: dict[tuple[str, int], list[Rung]] = {
-    ("transpose", size): [_shifted(size)] for size in shifted.THREADS
+    ("transpose", size): [_shifted(size)] for size in shifted.SHAPES
 } | {("matmul", 4): [_SLICED]}
 """(operation, bytes of an element) -> rungs."""

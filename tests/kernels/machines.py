@@ -24,7 +24,7 @@ from smemnb.kernels.matmul.wide import matmul_of
 from smemnb.kernels.transpose import ladder as transposes
 from smemnb.kernels.transpose.pairs import transpose_pairs
 from smemnb.kernels.transpose.shaped import transpose_turned_of
-from smemnb.kernels.transpose.shifted import THREADS, transpose_shifted_of
+from smemnb.kernels.transpose.shifted import SHAPES, transpose_shifted_of
 from smemnb.kernels.transpose.wide import transpose_fastest_of
 
 CC = tuple[int, int]
@@ -88,7 +88,7 @@ def _all() -> dict[str, Built]:
             transpose_turned_of(dtype), matrices(2, dtype), 512
         )
     for dtype in (uint8, uint16, float32, uint64):
-        threads = THREADS[dtype.bitwidth // 8]
+        threads = SHAPES[dtype.bitwidth // 8].threads
         found[f"transpose_shifted-{dtype}"] = Built(
             transpose_shifted_of(dtype), matrices(2, dtype), threads
         )

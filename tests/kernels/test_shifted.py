@@ -6,7 +6,7 @@ from numba import float32, uint8, uint16, uint64
 
 from smemnb.kernels.rung import Rung
 from smemnb.kernels.transpose.ladder import fastest
-from smemnb.kernels.transpose.shifted import THREADS, tile_of, transpose_shifted_of
+from smemnb.kernels.transpose.shifted import SHAPES, transpose_shifted_of
 from smemnb.tracing import trace
 from smemnb.tracing.findings.finding import PRICES
 
@@ -15,8 +15,8 @@ WORDS = {uint8: np.uint8, uint16: np.uint16, float32: np.float32, uint64: np.uin
 
 def traced(dtype, rows, cols):
     """The trace of a transpose whose result was checked."""
-    size = dtype.bitwidth // 8
-    rung = Rung(transpose_shifted_of(dtype), "", (THREADS[size], 1), tile_of(size))
+    shape = SHAPES[dtype.bitwidth // 8]
+    rung = Rung(transpose_shifted_of(dtype), "", (shape.threads, 1), shape.tile)
     inp = np.random.default_rng([rows, cols]).integers(1, 250, (rows, cols)).astype(WORDS[dtype])
     out = np.zeros((cols, rows), WORDS[dtype])
     found = trace(rung.kernel)[rung.grid(rows, cols), rung.block](out, inp)
@@ -25,7 +25,7 @@ def traced(dtype, rows, cols):
     return found
 
 
-SHAPES = [(1, 1), (131, 67), (31, 121), (32, 120), (33, 119), (99, 249), (7, 3), (129, 1), (1, 300)]
+SIZES = [(1, 1), (131, 67), (31, 121), (32, 120), (33, 119), (99, 249), (7, 3), (129, 1), (1, 300)]
 
 
 @pytest.mark.parametrize("shape", [(75, 260), (40, 35)])
@@ -36,7 +36,7 @@ def test_values(dtype, shape):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", SIZES)
 @pytest.mark.parametrize("dtype", WORDS, ids=str)
 def test_values_of_more_shapes(dtype, shape):
     """Around the edges of tiles and sectors."""

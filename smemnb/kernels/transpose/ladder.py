@@ -57,8 +57,8 @@ def fastest(out: Any, inp: Any) -> Rung:
     rung = Rung(chunks, "", (wide.THREADS, 1), wide.TILES[size], per_chunk, span=UNSIGNED)
     if rung.fits(out, inp):
         return rung
-    shifts = shifted.transpose_shifted_of(TYPES[size])
-    block, tile = (shifted.THREADS[size], 1), shifted.tile_of(size)
+    shifts, shape = shifted.transpose_shifted_of(TYPES[size]), shifted.SHAPES[size]
+    block, tile = (shape.threads, 1), shape.tile
     rung = Rung(shifts, "", block, tile, span=UNSIGNED, begins=per_chunk)
     large = SHIFTED_BYTES[size] <= inp.shape[0] * inp.shape[1] * size
     if rung.fits(out, inp) and large and inp.shape[0] <= rung.largest[0]:

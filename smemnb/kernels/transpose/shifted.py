@@ -13,6 +13,7 @@ edge, chunks that do not lie whole in a row go element by element.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -24,62 +25,61 @@ from .order import tile_turned
 from .wide import CHUNK_BYTES, SWAPS
 
 SECTOR_BYTES = 32
-CHUNKS = {1: 8, 2: 8, 4: 8, 8: 16}
-LINE_BYTES = {1: 256, 2: 512, 4: 512, 8: 512}
-CUT_BYTES = {1: 32, 2: 32, 4: 32, 8: 64}
-THREADS = {1: 384, 2: 512, 4: 512, 8: 256}
-RESIDENT = {1: 4, 2: 3, 4: 4, 8: 4}
-"""Bytes of an element -> of a block's piece of an output's row, chunks of 16 bytes, a multiple of
-8; of a row in the tile, bytes, `CUT_BYTES` of them for the shift; where rows of the input are cut;
-threads of a block; blocks that a multiprocessor must hold at once."""
 
 
-def tile_of(
-    itemsize: int, chunks: int = 0, line_bytes: int = 0, cut_bytes: int = 0
-) -> tuple[int, int]:
-    """Rows and columns of a block's tile, whose pieces of the output's rows have so many chunks.
+@dataclass(frozen=True)
+class Shape:
+    """How tiles of elements of one size are cut; lengths are elements.
 
-    >>> tile_of(4)
-    (32, 120)
+    Attributes:
+        rows: of a tile: a block's piece of an output's row, a multiple of 8 chunks of 16 bytes.
+        line: from a row of the tile to the next, a multiple of 128 bytes, `cut` of them spare.
+        cut: rows of the input are cut at multiples of so many: whole sectors, the largest shift.
+        threads: of a block.
+        resident: blocks that a multiprocessor must hold at once.
     """
-    chunks, line_bytes = chunks or CHUNKS[itemsize], line_bytes or LINE_BYTES[itemsize]
-    cut_bytes = cut_bytes or CUT_BYTES[itemsize]
-    return CHUNK_BYTES // itemsize * chunks, (line_bytes - cut_bytes) // itemsize
+
+    rows: int
+    line: int
+    cut: int
+    threads: int
+    resident: int
+
+    @property
+    def tile(self) -> tuple[int, int]:
+        """Rows and columns of a block's tile.
+
+        >>> SHAPES[4].tile
+        (32, 120)
+        """
+        return self.rows, self.line - self.cut
+
+
+SHAPES = {
+    1: Shape(rows=128, line=256, cut=32, threads=384, resident=4),
+    2: Shape(rows=64, line=256, cut=16, threads=512, resident=3),
+    4: Shape(rows=32, line=128, cut=8, threads=512, resident=4),
+    8: Shape(rows=32, line=64, cut=8, threads=256, resident=4),
+}
+"""Bytes of an element -> the shape of its tiles."""
 
 
 @cache
-def transpose_shifted_of(
-    dtype: Any,
-    chunks: int = 0,
-    threads: int = 0,
-    blocks: int = 0,
-    line_bytes: int = 0,
-    cut_bytes: int = 0,
-) -> Any:
-    """`transpose_shifted` for elements of this Numba type.
+def transpose_shifted_of(dtype: Any, shape: Shape | None = None) -> Any:
+    """`transpose_shifted` for elements of this Numba type, of 1, 2, 4 or 8 bytes.
 
-    Both matrices begin at multiples of 16 bytes; their rows need not.
-
-    Args:
-        dtype: of 1, 2, 4 or 8 bytes.
-        chunks: 0 takes what stands above for elements of this size, here and below.
-        threads: of a block.
-        blocks: that a multiprocessor must hold at once.
-        line_bytes: of a row in the tile, a multiple of 128.
-        cut_bytes: rows of the input are cut at multiples of these.
+    Both matrices begin at multiples of 16 bytes; their rows need not. No shape: that of `SHAPES`.
     """
     itemsize = dtype.bitwidth // 8
-    line_bytes, cut_bytes = line_bytes or LINE_BYTES[itemsize], cut_bytes or CUT_BYTES[itemsize]
-    threads, blocks = threads or THREADS[itemsize], blocks or RESIDENT[itemsize]
-    rows, cols = tile_of(itemsize, chunks, line_bytes, cut_bytes)
-    sector, line, cut = (size // itemsize for size in (SECTOR_BYTES, line_bytes, cut_bytes))
+    shape = shape or SHAPES[itemsize]
+    (rows, cols), line, cut = shape.tile, shape.line, shape.cut
+    sector = SECTOR_BYTES // itemsize
     size = (rows + sector) * line
-    shape = itemsize, rows, cols, line, cut, threads
-    load, load_some = _loaded(*shape, False), _loaded(*shape, True)
-    store, store_some = _stored(*shape, False), _stored(*shape, True)
-    store_end = _end(*shape)
+    load, load_some = (_loaded(itemsize, shape, edge) for edge in (False, True))
+    store, store_some = (_stored(itemsize, shape, edge) for edge in (False, True))
+    store_end = _end(itemsize, shape)
 
-    @jit(launch_bounds=(threads, blocks))
+    @jit(launch_bounds=(shape.threads, shape.resident))
     def transpose_shifted(out, inp):
         tile = cuda.shared.array(size, dtype, alignment=16)
         tile_row, tile_col = tile_turned()
@@ -129,16 +129,15 @@ def _load_some(itemsize: int, line: int) -> Any:
     return some
 
 
-def _loaded(
-    itemsize: int, rows: int, cols: int, line: int, cut: int, threads: int, edge: bool
-) -> Any:
+def _loaded(itemsize: int, shape: Shape, edge: bool) -> Any:
     """A device function: the rows of a tile, and a sector of rows above it, from sectors' edges.
 
     At an `edge` chunks that do not lie whole in a row of the matrix go element by element.
     """
     per_chunk, sector = CHUNK_BYTES // itemsize, SECTOR_BYTES // itemsize
-    across, held = line // per_chunk // 8, rows + sector
-    down = threads // 8 // across
+    line, cut = shape.line, shape.cut
+    across, held = line // per_chunk // 8, shape.rows + sector
+    down = shape.threads // 8 // across
     passes, cell, some = -(-held // down), _cell(itemsize, line), _load_some(itemsize, line)
 
     @device
@@ -207,16 +206,15 @@ def _store_some(itemsize: int, line: int, cut: int) -> Any:
     return some
 
 
-def _stored(
-    itemsize: int, rows: int, cols: int, line: int, cut: int, threads: int, edge: bool
-) -> Any:
+def _stored(itemsize: int, shape: Shape, edge: bool) -> Any:
     """A device function: a tile's columns to rows of the output, from sectors' edges on.
 
     At an `edge` chunks that do not lie whole in a row of the output go element by element.
     """
     per_chunk, sector = CHUNK_BYTES // itemsize, SECTOR_BYTES // itemsize
+    (rows, cols), line, cut = shape.tile, shape.line, shape.cut
     across = rows // per_chunk // 8
-    down = threads // 8 // across
+    down = shape.threads // 8 // across
     passes = -(-cols // down)
     picked, some = _picked(per_chunk, itemsize, line, cut), _store_some(itemsize, line, cut)
 
@@ -248,9 +246,11 @@ def _stored(
     return store
 
 
-def _end(itemsize: int, rows: int, cols: int, line: int, cut: int, threads: int) -> Any:
+def _end(itemsize: int, shape: Shape) -> Any:
     """A device function: nobody comes after the last tile, so it goes on to the rows' end."""
-    sector, single = SECTOR_BYTES // itemsize, _picked(1, itemsize, line, cut)
+    (rows, cols), threads = shape.tile, shape.threads
+    sector = SECTOR_BYTES // itemsize
+    single = _picked(1, itemsize, shape.line, shape.cut)
 
     @device
     def store_end(out, inp, tile, row0, col0):

@@ -75,8 +75,8 @@ def _shape(rung: Rung) -> tuple[int, int]:
 def _shifted(dtype: Any) -> Case:
     """Rows that begin anywhere: a tile inside, and those at the edges."""
     size = np.dtype(dtype).itemsize
-    kernel = shifted.transpose_shifted_of(transposes.TYPES[size])
-    rung = Rung(kernel, "", (shifted.THREADS[size], 1), shifted.tile_of(size))
+    kernel, shape = shifted.transpose_shifted_of(transposes.TYPES[size]), shifted.SHAPES[size]
+    rung = Rung(kernel, "", (shape.threads, 1), shape.tile)
     high, wide = rung.tile
     return _transpose(rung, 2 * high + 67, wide + 131 * 4 // size, dtype)
 

@@ -197,10 +197,21 @@ def test_force(folder, tmp_path):
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="compares /proc with ps")
 def test_memory_in_use():
-    """The watchdog's two readings of this process agree within a tenth, and see 64 MB more."""
-    before = resident_bytes(os.getpid())
-    from_outside = from_ps(_said("ps", "-o", "rss=", "-p", str(os.getpid())))
-    assert abs(before - from_outside) < before / 10
-    more = bytearray(os.urandom(1 << 20)) * 64
-    assert resident_bytes(os.getpid()) - before > len(more) * 0.9
+    """The watchdog's two readings of a process agree within a tenth, and see 64 MB more."""
+    child = "input(); more = bytearray(b'x') * 2**26; print('more', flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", f"print('ready', flush=True); {child}"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as running:  # a process of its own: this one may have as much lying idle
+        assert running.stdin is not None and running.stdout is not None
+        assert running.stdout.readline() == "ready\n"
+        before = resident_bytes(running.pid)
+        from_outside = from_ps(_said("ps", "-o", "rss=", "-p", str(running.pid)))
+        assert abs(before - from_outside) < before / 10
+        print(file=running.stdin, flush=True)
+        assert running.stdout.readline() == "more\n"
+        assert resident_bytes(running.pid) - before > 2**26 * 0.9
+        running.communicate("\n")
     assert resident_bytes(subprocess.Popen([sys.executable, "-c", ""]).pid + 10**7) == 0

@@ -36,7 +36,10 @@ Array = np.ndarray[Any, np.dtype[Any]]
 Kernel = Any
 """What `@cuda.jit` returns; Numba has no public type for it."""
 
-PARTS = ("kernel", "output", "inputs", "findings", "wavefronts", "sectors", "requests", "shared")
+PARTS = (
+    *("kernel", "output", "inputs", "findings"),
+    *("wavefronts", "sectors", "requests", "shared", "barriers"),
+)
 """The parts of a verdict, in the order in which they are graded."""
 
 
@@ -47,7 +50,7 @@ class Budget:
     `extra` and `ways` hold for each source line that touches shared memory, and
     `sectors_per_request` for each that touches global memory (its mean over the launch).
     `requests` counts loads and stores per parameter, `shared_requests` those of shared memory in
-    all, `shared_bytes` bytes per block.
+    all, `shared_bytes` bytes per block, `barriers` those that a block passes.
     """
 
     extra: int | None = 0
@@ -56,6 +59,7 @@ class Budget:
     requests: Mapping[str, int] = field(default_factory=dict)
     shared_bytes: int | None = None
     shared_requests: int | None = None
+    barriers: int | None = None
 
 
 @dataclass(frozen=True)

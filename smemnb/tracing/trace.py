@@ -36,7 +36,8 @@ class Trace:
     column; `findings` are sorted by severity, line and other line. `files` are the source files of
     the functions, for tools that point into them; they are no part of the report and of equality.
     `limits` says what was not examined, because a launch had too much of it; nearly always empty.
-    `relaunch` holds the arguments as they were, for `as_compiled`.
+    `relaunch` holds the arguments as they were, for `as_compiled`. `barriers` are the `syncthreads`
+    that a block passes, of the block that passes the most.
     """
 
     launch: LaunchInfo
@@ -45,6 +46,7 @@ class Trace:
     files: Mapping[str, str] = field(default_factory=dict, compare=False)
     limits: tuple[str, ...] = ()
     relaunch: Relaunch | None = field(default=None, compare=False)
+    barriers: int = 0
 
     def as_compiled(self, cc: tuple[int, int] = (9, 0), elf: bytes | None = None) -> AsCompiled:
         """The same launch as the machine code for `cc` makes it, without a GPU.
@@ -147,7 +149,7 @@ class Trace:
         static shared bytes per block, counted, checked, watched_blocks); `shared` and `global`,
         the totals; `lines`, one object per `AccessRow` with its worst request (32 byte addresses,
         active lanes, block, warp); `findings`, one object per `Finding`; `limits`, what was not
-        examined. Byte-identical for equal traces.
+        examined; `barriers` of a block. Byte-identical for equal traces.
         """
         whole = {
             "schema": SCHEMA,
@@ -158,6 +160,7 @@ class Trace:
             "lines": [asdict(row) for row in self.lines],
             "findings": [asdict(found) for found in self.findings],
             "limits": list(self.limits),
+            "barriers": self.barriers,
         }
         return json.dumps(whole, ensure_ascii=False)
 
@@ -178,6 +181,7 @@ class Trace:
                 lines=tuple(_row(one) for one in whole["lines"]),
                 findings=tuple(Finding(**_frozen(one)) for one in whole["findings"]),
                 limits=tuple(whole.get("limits", ())),
+                barriers=whole.get("barriers", 0),
             )
         except (ValueError, TypeError, KeyError, AttributeError):
             raise SmemnbError(f"this is not JSON of the schema {SCHEMA!r}") from None

@@ -157,7 +157,8 @@ class Tracer:
             seen.stopped()
             error.tell(self._traced(seen))
             raise
-        return replace(self._traced(seen), relaunch=relaunch(self._kernel, args, kept))
+        again = relaunch(self._kernel, args, kept)
+        return replace(self._traced(seen), relaunch=again, barriers=seen.barriers)
 
     def _traced(self, seen: Watched) -> Trace:
         """The trace of what the watchers have seen."""

@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING
 
-from ..lockstep.watch import Watcher
+import numpy as np
+
+from ..lockstep.watch import Barrier, Watcher
 from .model import Observation, SiteCounts
 from .prices import Prices
 from .watchers.barriers import Barriers
@@ -24,6 +26,7 @@ class Watched(Watcher):
 
     launch: Launch
     watched_blocks = 0
+    barriers = 0
 
     def __init__(self, counts: bool, checks: bool) -> None:
         self._prices, self._written = Prices(), Initialisation()
@@ -44,6 +47,13 @@ class Watched(Watcher):
     def begin_batch(self, batch: Batch) -> None:
         """Counts the blocks that are watched."""
         self.watched_blocks += batch.count
+        self._passed = np.zeros(batch.count, np.int64)
+
+    def barrier(self, event: Barrier) -> None:
+        """Counts what each block passes; `barriers` are those of the block with the most."""
+        if event.scope == "block":
+            self._passed += event.arrived.any(axis=(1, 2))
+            self.barriers = max(self.barriers, int(self._passed.max(initial=0)))
 
     def stopped(self) -> None:
         """Let every watcher settle what it put aside: the kernel stopped in the middle."""

@@ -178,6 +178,7 @@ def test_budget(exercise):
             "sectors_per_request": max(-(-line.sectors // line.requests) for line in through),
             "shared_bytes": max(map(shared_bytes_of, mine)),
             "shared_requests": max(map(shared_requests_of, mine)),
+            "barriers": max(run.trace.barriers for run in mine),
         }
         for name, value in seen.items():
             assert getattr(budget, name) in (None, value), name

@@ -19,6 +19,17 @@ def scale(out, inp):
         out[i] = 2 * inp[i]
 
 
+def wait_in_turn(out):
+    for _ in range(cuda.blockIdx.x):
+        cuda.syncthreads()
+    cuda.syncwarp()
+    if cuda.blockIdx.x == 0:
+        cuda.syncthreads()
+    else:
+        cuda.syncthreads()
+    out[cuda.grid(1)] = 1
+
+
 GOLDEN = """\
 turn_tiled[2, (32, 32)]: 2 blocks of 1,024 threads, 4,096 shared bytes each (model)
 line  source, access         requests   wavefronts  n-way  extra   sectors  each  extra
@@ -62,6 +73,14 @@ def test_trace_of_a_race():
     assert (report.ok, report.races) == (False, (found,))
     assert report.bank_map(23).ways == 32
     assert Trace.from_json(report.to_json()) == report
+
+
+def test_barriers():
+    """Those of the block that passes the most: block 4 of 5 passes 4 and 1; no syncwarp counts."""
+    report = trace(wait_in_turn)[5, 64](np.zeros(320, np.float32))
+    assert report.barriers == 5
+    assert Trace.from_json(report.to_json()).barriers == 5
+    assert trace(scale)[1, 32](np.zeros(3), np.ones(3)).barriers == 0
 
 
 def test_trace_twice():

@@ -106,7 +106,7 @@ def graded_findings(runs: Sequence[Run]) -> tuple[Part, Finding | None]:
 def graded_counts(exercise: Exercise, runs: Sequence[Run]) -> list[Part]:
     """The counts of all runs against the budget, as parts."""
     graded = [_wavefronts(exercise, runs), _sectors(exercise, runs)]
-    graded += [_requests(exercise, runs), _shared_bytes(exercise, runs)]
+    graded += [_requests(exercise, runs), _shared_bytes(exercise, runs), _barriers(exercise, runs)]
     return [part for part in graded if part is not None]
 
 
@@ -237,3 +237,13 @@ def _shared_bytes(exercise: Exercise, runs: Sequence[Run]) -> Part | None:
             text = f"{seen} bytes of shared memory per block; budget {allowed}\n({run.title})"
             return Part("shared", False, text)
     return Part("shared", True, f"{most} bytes per block") if most else None
+
+
+def _barriers(exercise: Exercise, runs: Sequence[Run]) -> Part | None:
+    budgets = [(run, budget_of(exercise, run).barriers) for run in runs]
+    asked = [(run, allowed) for run, allowed in budgets if allowed is not None]
+    for run, allowed in asked:
+        if run.trace.barriers > allowed:
+            text = f"a block passes {run.trace.barriers} barriers; budget {allowed}\n({run.title})"
+            return Part("barriers", False, text)
+    return Part("barriers", True, "within the budget") if asked else None

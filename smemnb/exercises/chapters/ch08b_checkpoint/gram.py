@@ -1,0 +1,306 @@
+"""A matrix turned, times itself: tiles lie as they are read, sixteen results per thread."""
+
+# mypy: disable-error-code="attr-defined"
+# ruff: noqa: F841 (a stub has names that wait for the learner)
+
+from functools import partial
+
+import numpy as np
+from numba import cuda, float32
+
+from ...exercise import Budget, Case, Exercise, Wrong, cover, scattered
+
+DEPTH = 16  # rows of inp that are staged at a time
+EDGE = 64  # rows and columns of a block of 16 x 16 threads
+
+
+@cuda.jit
+def gram_stub(out, inp):
+    """out = inp.T @ inp.  Blocks of n x n threads make 4 n x 4 n cells, 16 per thread."""
+    tx, ty, n = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockDim.x
+    top, left = cuda.blockIdx.y * 4 * n, cuda.blockIdx.x * 4 * n  # the block's corner in out
+    # FILL (about 27 lines)
+
+
+@cuda.jit
+def gram(out, inp):
+    """out = inp.T @ inp.  Blocks of n x n threads make 4 n x 4 n cells, 16 per thread."""
+    tx, ty, n = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockDim.x
+    top, left = cuda.blockIdx.y * 4 * n, cuda.blockIdx.x * 4 * n  # the block's corner in out
+    down = cuda.shared.array((DEPTH, EDGE), float32)  # columns of inp that are rows of out
+    across = cuda.shared.array((DEPTH, EDGE), float32)
+    acc = cuda.local.array((4, 4), float32)
+    ours, theirs = cuda.local.array(4, float32), cuda.local.array(4, float32)
+    for i in range(4):
+        for j in range(4):
+            acc[i, j] = 0
+    for k0 in range(0, inp.shape[0], DEPTH):
+        for cell in range(ty * n + tx, DEPTH * 4 * n, n * n):
+            k, m = cell // (4 * n), cell % (4 * n)  # neighbouring lanes load neighbours of a row
+            down[k, m] = 0
+            across[k, m] = 0
+            if k0 + k < inp.shape[0] and top + m < inp.shape[1]:
+                down[k, m] = inp[k0 + k, top + m]
+            if k0 + k < inp.shape[0] and left + m < inp.shape[1]:
+                across[k, m] = inp[k0 + k, left + m]
+        cuda.syncthreads()  # both tiles are full before anyone reads them
+        for k in range(DEPTH):
+            for i in range(4):
+                ours[i], theirs[i] = down[k, ty + n * i], across[k, tx + n * i]
+            for i in range(4):
+                for j in range(4):
+                    acc[i, j] += ours[i] * theirs[j]
+        cuda.syncthreads()  # everyone has read before the next tiles overwrite these
+    for i in range(4):
+        for j in range(4):
+            row, col = top + ty + n * i, left + tx + n * j
+            if row < out.shape[0] and col < out.shape[1]:
+                out[row, col] = acc[i, j]
+
+
+@cuda.jit(device=True)
+def _clear(acc):
+    for i in range(4):
+        for j in range(4):
+            acc[i, j] = 0
+
+
+@cuda.jit(device=True)
+def _stage(inp, tile, first, k0, n, guarded):
+    """A tile of 4 n columns of inp from `first` on, as many threads in a row as `n` says."""
+    for cell in range(cuda.threadIdx.y * n + cuda.threadIdx.x, DEPTH * 4 * n, n * n):
+        k, m = cell // (4 * n), cell % (4 * n)
+        tile[k, m] = 0
+        if (k0 + k < inp.shape[0] and first + m < inp.shape[1]) or not guarded:
+            tile[k, m] = inp[k0 + k, first + m]
+
+
+@cuda.jit(device=True)
+def _add(acc, down, across, m0, m_step, n0, n_step):
+    """The products of both tiles; a thread's first row and step, its first column and step."""
+    ours, theirs = cuda.local.array(4, float32), cuda.local.array(4, float32)
+    for k in range(DEPTH):
+        for i in range(4):
+            ours[i], theirs[i] = down[k, m0 + m_step * i], across[k, n0 + n_step * i]
+        for i in range(4):
+            for j in range(4):
+                acc[i, j] += ours[i] * theirs[j]
+
+
+@cuda.jit(device=True)
+def _store(out, acc, row, row_step, col, col_step):
+    for i in range(4):
+        for j in range(4):
+            if row + row_step * i < out.shape[0] and col + col_step * j < out.shape[1]:
+                out[row + row_step * i, col + col_step * j] = acc[i, j]
+
+
+@cuda.jit(device=True)
+def _gram(out, inp, depth, n, first, second, guarded):
+    """`gram` over `depth` rows of inp, for blocks of `n` x `n`, with its barriers or without."""
+    down = cuda.shared.array((DEPTH, EDGE), float32)
+    across = cuda.shared.array((DEPTH, EDGE), float32)
+    acc = cuda.local.array((4, 4), float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    top, left = cuda.blockIdx.y * 4 * n, cuda.blockIdx.x * 4 * n
+    _clear(acc)
+    for k0 in range(0, depth, DEPTH):
+        _stage(inp, down, top, k0, n, guarded)
+        _stage(inp, across, left, k0, n, guarded)
+        if first:
+            cuda.syncthreads()
+        _add(acc, down, across, ty, n, tx, n)
+        if second:
+            cuda.syncthreads()
+    _store(out, acc, top + ty, n, left + tx, n)
+
+
+@cuda.jit
+def gram_no_first(out, inp):
+    """No barrier after staging."""
+    _gram(out, inp, inp.shape[0], cuda.blockDim.x, False, True, True)
+
+
+@cuda.jit
+def gram_no_second(out, inp):
+    """No barrier at the end of the loop: the next tiles overwrite what others still read."""
+    _gram(out, inp, inp.shape[0], cuda.blockDim.x, True, False, True)
+
+
+@cuda.jit
+def gram_first_tile(out, inp):
+    """Only the first 16 rows of inp."""
+    _gram(out, inp, DEPTH, cuda.blockDim.x, True, True, True)
+
+
+@cuda.jit
+def gram_no_guard(out, inp):
+    """The loads are not guarded."""
+    _gram(out, inp, inp.shape[0], cuda.blockDim.x, True, True, False)
+
+
+@cuda.jit
+def gram_of_16(out, inp):
+    """Blocks of 16 x 16 are taken for granted: smaller ones leave cells out."""
+    _gram(out, inp, inp.shape[0], 16, True, True, True)
+
+
+@cuda.jit(device=True)
+def _placed(out, inp, m0, m_step, n0, n_step, own):
+    """`gram` with a thread's rows and columns as given; `own`: the row tile serves for both."""
+    down = cuda.shared.array((DEPTH, EDGE), float32)
+    across = cuda.shared.array((DEPTH, EDGE), float32)
+    acc, n = cuda.local.array((4, 4), float32), cuda.blockDim.x
+    top, left = cuda.blockIdx.y * 4 * n, cuda.blockIdx.x * 4 * n
+    _clear(acc)
+    for k0 in range(0, inp.shape[0], DEPTH):
+        _stage(inp, down, top, k0, n, True)
+        _stage(inp, across, top if own else left, k0, n, True)
+        cuda.syncthreads()
+        _add(acc, down, across, m0, m_step, n0, n_step)
+        cuda.syncthreads()
+    _store(out, acc, top + m0, m_step, left + n0, n_step)
+
+
+@cuda.jit
+def gram_neighbours(out, inp):
+    """Four neighbouring columns per thread: lanes read 4 words apart, two in each bank."""
+    tx, ty, n = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockDim.x
+    _placed(out, inp, ty, n, 4 * tx, 1, False)
+
+
+@cuda.jit
+def gram_own_tile(out, inp):
+    """One tile for both factors: right on the diagonal of blocks only."""
+    tx, ty, n = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockDim.x
+    _placed(out, inp, ty, n, tx, n, True)
+
+
+@cuda.jit
+def gram_mirrored(out, inp):
+    """Rows and columns of out exchanged: right, as out is its own mirror, but lanes go down."""
+    tx, ty, n = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockDim.x
+    _placed(out, inp, tx, n, ty, n, False)
+
+
+@cuda.jit
+def gram_turned(out, inp):
+    """Tiles that lanes fill down the columns of inp, as if it had to be turned."""
+    down = cuda.shared.array((DEPTH, EDGE), float32)
+    across = cuda.shared.array((DEPTH, EDGE), float32)
+    acc = cuda.local.array((4, 4), float32)
+    tx, ty, n = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockDim.x
+    top, left = cuda.blockIdx.y * 4 * n, cuda.blockIdx.x * 4 * n
+    _clear(acc)
+    for k0 in range(0, inp.shape[0], DEPTH):
+        for cell in range(ty * n + tx, DEPTH * 4 * n, n * n):
+            m, k = cell // DEPTH, cell % DEPTH
+            down[k, m] = 0
+            across[k, m] = 0
+            if k0 + k < inp.shape[0] and top + m < inp.shape[1]:
+                down[k, m] = inp[k0 + k, top + m]
+            if k0 + k < inp.shape[0] and left + m < inp.shape[1]:
+                across[k, m] = inp[k0 + k, left + m]
+        cuda.syncthreads()
+        _add(acc, down, across, ty, n, tx, n)
+        cuda.syncthreads()
+    _store(out, acc, top + ty, n, left + tx, n)
+
+
+@cuda.jit
+def gram_no_zeros(out, inp):
+    """Guards without zeros: beyond the edge the tiles keep what was there."""
+    down = cuda.shared.array((DEPTH, EDGE), float32)
+    across = cuda.shared.array((DEPTH, EDGE), float32)
+    acc = cuda.local.array((4, 4), float32)
+    tx, ty, n = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockDim.x
+    top, left = cuda.blockIdx.y * 4 * n, cuda.blockIdx.x * 4 * n
+    _clear(acc)
+    for k0 in range(0, inp.shape[0], DEPTH):
+        for cell in range(ty * n + tx, DEPTH * 4 * n, n * n):
+            k, m = cell // (4 * n), cell % (4 * n)
+            if k0 + k < inp.shape[0] and top + m < inp.shape[1]:
+                down[k, m] = inp[k0 + k, top + m]
+            if k0 + k < inp.shape[0] and left + m < inp.shape[1]:
+                across[k, m] = inp[k0 + k, left + m]
+        cuda.syncthreads()
+        _add(acc, down, across, ty, n, tx, n)
+        cuda.syncthreads()
+    _store(out, acc, top + ty, n, left + tx, n)
+
+
+@cuda.jit
+def gram_read_again(out, inp):
+    """Right, but two reads for each product in place of eight for sixteen."""
+    down = cuda.shared.array((DEPTH, EDGE), float32)
+    across = cuda.shared.array((DEPTH, EDGE), float32)
+    acc = cuda.local.array((4, 4), float32)
+    tx, ty, n = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockDim.x
+    top, left = cuda.blockIdx.y * 4 * n, cuda.blockIdx.x * 4 * n
+    _clear(acc)
+    for k0 in range(0, inp.shape[0], DEPTH):
+        _stage(inp, down, top, k0, n, True)
+        _stage(inp, across, left, k0, n, True)
+        cuda.syncthreads()
+        for k in range(DEPTH):
+            for i in range(4):
+                for j in range(4):
+                    acc[i, j] += down[k, ty + n * i] * across[k, tx + n * j]
+        cuda.syncthreads()
+    _store(out, acc, top + ty, n, left + tx, n)
+
+
+def _rows(count, width):
+    return (scattered((count, width), seed=count + 3 * width, low=-9, high=9),)
+
+
+def _cases():
+    """Two blocks of 32 rows with their budget; ragged and flat ones; blocks of 8 x 8."""
+    counted = Budget(
+        sectors_per_request=4,
+        requests={"inp": 512, "out": 512},
+        shared_bytes=8192,
+        shared_requests=9216,  # 2 tiles in 4 blocks: 8 warps, 16 steps, 8 reads, and 128 to stage
+    )
+    yield Case(partial(_rows, 32, 128), grid=(2, 2), block=(16, 16), budget=counted)
+    for count, width in ((20, 70), (3, 97), (1, 65), (40, 1)):
+        yield Case(partial(_rows, count, width), cover((width, width), (64, 64)), (16, 16))
+    yield Case(partial(_rows, 21, 45), grid=(2, 2), block=(8, 8))
+
+
+EXERCISE = Exercise(
+    name="ex08b_gram",
+    chapter="08b_checkpoint",
+    title="A matrix turned, times itself",
+    specification=lambda inp: np.ascontiguousarray(inp.T @ inp),
+    stub=gram_stub,
+    solution=gram,
+    wrong=(
+        Wrong(gram_no_first, "findings", "race"),
+        Wrong(gram_no_second, "findings", "race"),
+        Wrong(gram_first_tile, "output", "wrong"),
+        Wrong(gram_no_guard, "findings", "out of range"),
+        Wrong(gram_of_16, "output", "block (8, 8)"),
+        Wrong(gram_neighbours, "wavefronts", "2-way"),
+        Wrong(gram_own_tile, "output", "wrong"),
+        Wrong(gram_mirrored, "sectors", "per request; budget 4"),
+        Wrong(gram_turned, "wavefronts", "16-way"),
+        Wrong(gram_no_zeros, "output", "no thread has stored"),
+        Wrong(gram_read_again, "wavefronts", "requests go to shared memory; budget 9216"),
+    ),
+    cases=tuple(_cases()),
+    hints=(
+        "Cell (row, col) of out is the sum over k of inp[k, row] times inp[k, col]: two columns of "
+        "inp. So a tile is 16 rows of inp and as many of its columns as the block has rows, or "
+        "columns, of out. Which way do lanes go along such a tile when they load it, and when "
+        "they read it?",
+        "Along its rows, both times: nothing is turned, and no pad is needed. Two tiles: columns "
+        "from top on, and from left on. The rest is the square of 06_register_tiling: a thread "
+        "has 4 rows and 4 columns, n apart.",
+        "Sums to 0. Per 16 rows: a loop over cells, from ty * n + tx in steps of n * n, row cell "
+        "over 4 n, column the remainder; a 0 and a guarded load for each tile; barrier; for each "
+        "k, 4 cells of each tile into local arrays, 16 products; barrier. At the end a guarded "
+        "store of each sum.",
+    ),
+    budget=Budget(shared_bytes=8192),
+)

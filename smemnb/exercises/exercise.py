@@ -3,7 +3,8 @@
 How to add one (it takes no change outside the chapter's file and its notebook):
 
 1. Open `chapters/chNN_<noun>.py` (one file per chapter, or a folder of that name with a file per
-   exercise and `EXERCISES` in its `__init__.py`; a new one is found by itself).
+   exercise and `EXERCISES` in its `__init__.py`; a new one is found by itself). A checkpoint may
+   stand in the folder of the chapter before it, whose `EXERCISES` then end with its own.
 2. Write the solution as a `@cuda.jit` kernel (`out` first, then inputs, then scalars), and the
    stub: the same lines, some of them replaced by a line `# FILL (about 2 lines)`.
 3. Write four or more wrong kernels, the mistakes learners make, each with a docstring that

@@ -6,7 +6,7 @@ from functools import partial
 
 from numba import cuda, float32
 
-from ...exercise import Budget, Case, Exercise, Wrong, cover, scattered
+from ....exercise import Budget, Case, Exercise, Wrong, cover, scattered
 
 TILE = 16
 THREE = 3

@@ -8,7 +8,7 @@ from functools import partial
 import numpy as np
 from numba import cuda, float32
 
-from ...exercise import Budget, Case, Exercise, Wrong, cover, scattered
+from ....exercise import Budget, Case, Exercise, Wrong, cover, scattered
 
 DEPTH = 16  # rows of inp that are staged at a time
 EDGE = 64  # rows and columns of a block of 16 x 16 threads
@@ -19,7 +19,11 @@ def gram_stub(out, inp):
     """out = inp.T @ inp.  Blocks of n x n threads make 4 n x 4 n cells, 16 per thread."""
     tx, ty, n = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockDim.x
     top, left = cuda.blockIdx.y * 4 * n, cuda.blockIdx.x * 4 * n  # the block's corner in out
-    # FILL (about 27 lines)
+    acc = cuda.local.array((4, 4), float32)
+    for i in range(4):
+        for j in range(4):
+            acc[i, j] = 0
+    # FILL (about 25 lines)
 
 
 @cuda.jit
@@ -27,13 +31,13 @@ def gram(out, inp):
     """out = inp.T @ inp.  Blocks of n x n threads make 4 n x 4 n cells, 16 per thread."""
     tx, ty, n = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockDim.x
     top, left = cuda.blockIdx.y * 4 * n, cuda.blockIdx.x * 4 * n  # the block's corner in out
-    down = cuda.shared.array((DEPTH, EDGE), float32)  # columns of inp that are rows of out
-    across = cuda.shared.array((DEPTH, EDGE), float32)
     acc = cuda.local.array((4, 4), float32)
-    ours, theirs = cuda.local.array(4, float32), cuda.local.array(4, float32)
     for i in range(4):
         for j in range(4):
             acc[i, j] = 0
+    down = cuda.shared.array((DEPTH, EDGE), float32)  # columns of inp that are rows of out
+    across = cuda.shared.array((DEPTH, EDGE), float32)
+    ours, theirs = cuda.local.array(4, float32), cuda.local.array(4, float32)
     for k0 in range(0, inp.shape[0], DEPTH):
         for cell in range(ty * n + tx, DEPTH * 4 * n, n * n):
             k, m = cell // (4 * n), cell % (4 * n)  # neighbouring lanes load neighbours of a row
@@ -297,7 +301,7 @@ EXERCISE = Exercise(
         "Along its rows, both times: nothing is turned, and no pad is needed. Two tiles: columns "
         "from top on, and from left on. The rest is the square of 06_register_tiling: a thread "
         "has 4 rows and 4 columns, n apart.",
-        "Sums to 0. Per 16 rows: a loop over cells, from ty * n + tx in steps of n * n, row cell "
+        "Per 16 rows: a loop over cells, from ty * n + tx in steps of n * n, row cell "
         "over 4 n, column the remainder; a 0 and a guarded load for each tile; barrier; for each "
         "k, 4 cells of each tile into local arrays, 16 products; barrier. At the end a guarded "
         "store of each sum.",

@@ -83,6 +83,32 @@ def test_causes(asked, done, said):
     assert one == f"a.py:3: {asked} shared load{plural} in the source, executed as {said}"
 
 
+def test_as_many_with_other_lanes():
+    """As many instructions, other sectors: a cause where that count differs, and only there."""
+    rows = (Measured("a.py", 3, "LDG.E", 5, 34, 1024, 0, 80, 170),)
+    wanted = {"global_load_requests": 34, "global_load_sectors": 156, "global_load_lanes": 1024}
+    (one,) = causes({("a.py", 3): wanted}, rows, {"global_load_sectors"})
+    assert one == (
+        "a.py:3: 34 global loads take 156 sectors in the source, 170 as executed: lanes meet in"
+        " other rounds, as the loop has 5 copies of the access"
+    )
+    assert causes({("a.py", 3): wanted}, rows, {"global_store_sectors"}) == ()
+    assert causes({("a.py", 3): wanted | {"global_load_sectors": 170}}, rows) == ()
+
+
+def test_copies_are_told_apart():
+    """As many requests from several copies of a loop's body are a line of their own."""
+    rows = (Measured("a.py", 3, "LDS", 5, 4, 128, 4, 0, 0),)
+    found = dataclasses.replace(read(), lines=rows)
+    one = compared(TWO_WARPS, found, NOTHING)
+    assert (one.as_many, one.unrolled, one.one_to_one) == (True, True, False)
+    said = whole([one], {}).splitlines()
+    assert said[2:4] == [
+        "source, one instruction per access: 0 of 0",
+        "source, loops in several copies, as many requests: 1 of 1",
+    ]
+
+
 def test_patched_counter_beside_the_hardware():
     """Of one warp the hardware's counter is compared, and both are shown where they differ."""
     counters = {"shared_load_wavefronts_patched": 8, "shared_load_wavefronts_hardware": 4}
@@ -138,10 +164,11 @@ def test_report():
     one = compared(TWO_WARPS, wrong, NOTHING, {("a.py", 2): {"shared_load_requests": 5}})
     other = compared(BY_NAME["atomic_add_float 8 addresses"], read(), NOTHING)
     said = whole([one, other], {"z": "the kernel failed"})
-    assert said.splitlines()[:4] == [
+    assert said.splitlines()[:5] == [
         "2 launches, 18 counts compared",
         "as compiled: 1 of 2 launches equal the counters",
         "source, one instruction per access: 1 of 2",
+        "source, loops in several copies, as many requests: 0 of 0",
         "  product_tiled 32 x 32 x 32: shared_load_requests 5 measured, 0 as compiled",
     ]
     assert "not read: z: the kernel failed" in said

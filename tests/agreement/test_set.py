@@ -160,10 +160,17 @@ def test_patched_counter_is_off_and_the_hardware_is_not():
 @needs_recording
 @pytest.mark.parametrize("name", each(BY_NAME))
 def test_agreement(name):
-    """Counter for counter: as compiled everywhere, and the source where accesses are one to one."""
-    found = compared(BY_NAME[name], read_of(name), counts(trace_of(name)))
+    """Counter for counter: as compiled everywhere, and the source where accesses are one to one.
+
+    Every other difference of the source has a line and a cause.
+    """
+    case, trace = BY_NAME[name], trace_of(name)
+    found = compared(case, read_of(name), counts(trace), lines(trace, case.kernel))
     assert found.rows
     assert found.compiled_differs == ()
     assert all(row.compiled is not None for row in found.rows), RECORDING.cases[name].stopped
     if found.one_to_one:
         assert found.source_differs == ()
+    for row in found.source_differs:
+        accesses = " ".join(row.count.split("_")[:2])  # such as "shared load"
+        assert any(f" {accesses}" in cause for cause in found.causes), row

@@ -9,7 +9,7 @@ told.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from .case import Case
@@ -72,17 +72,25 @@ class Compared:
     unrolled: bool = False
 
     @property
-    def one_to_one(self) -> bool:
-        """Whether the machine code has one instruction per access, by what it is run to execute.
+    def as_many(self) -> bool:
+        """Whether the machine code executes as many instructions as the source has requests.
 
-        Without the as-compiled view, by what the GPU executed. If a line has several instructions
-        of one name (`unrolled`), lanes may come apart between them: that is not one to one.
+        By what it is run to execute; without the as-compiled view, by what the GPU executed.
         """
-        return not self.unrolled and all(
+        return all(
             row.source == (row.measured if row.compiled is None else row.compiled)
             for row in self.rows
             if row.count.endswith("_requests")
         )
+
+    @property
+    def one_to_one(self) -> bool:
+        """Whether the machine code also has one instruction per access of the source.
+
+        If a line has several of one name (`unrolled`), lanes may come apart between them: that is
+        not one to one.
+        """
+        return self.as_many and not self.unrolled
 
     @property
     def source_differs(self) -> tuple[Row, ...]:
@@ -140,7 +148,8 @@ def compared(
     made = replace(made, unrolled=any(row.instructions > 1 for row in found.lines))
     if not made.source_differs or where is None:
         return made
-    return replace(made, causes=causes(where, found.lines))
+    differs = frozenset(row.count for row in made.source_differs)
+    return replace(made, causes=causes(where, found.lines, differs))
 
 
 def _patched(case: Case, found: Mapping[str, int], rows: Sequence[Row]) -> tuple[Patched, ...]:
@@ -155,9 +164,14 @@ def _patched(case: Case, found: Mapping[str, int], rows: Sequence[Row]) -> tuple
 
 
 def causes(
-    where: Mapping[Line, Mapping[str, int]], measured: tuple[Measured, ...]
+    where: Mapping[Line, Mapping[str, int]],
+    measured: tuple[Measured, ...],
+    differs: Set[str] = frozenset(COUNTS),
 ) -> tuple[str, ...]:
     """What became of the accesses of each line whose executed instructions are others.
+
+    Or which lanes they have together: where as many were executed, and one of the counts that
+    differ is their wavefronts or sectors.
 
     >>> one = Measured("a.py", 5, "LDS.128", 2, 8, 256, 16, 0, 0)
     >>> causes({("a.py", 5): {"shared_load_requests": 32}}, (one,))
@@ -170,13 +184,29 @@ def causes(
             asked = wanted.get(f"{space}_{kind}_requests", 0)
             done = [row for row in here if row.name.split(".")[0] in names]
             executed = sum(row.executed for row in done)
-            if asked == executed or not (asked or executed):
+            if asked == executed:
+                unit = "wavefronts" if space == "shared" else "sectors"
+                count = f"{space}_{kind}_{unit}"
+                took = sum(getattr(row, unit) for row in done)
+                if count in differs and took != wanted.get(count, 0):
+                    said.append(
+                        f"{file}:{line}: {asked:,} {space} {kind}s take {wanted.get(count, 0):,}"
+                        f" {unit} in the source, {took:,} as executed: {_grouped(done)}"
+                    )
                 continue
             parts = ", ".join(f"{row.executed:,} {row.name}" for row in done) or "nothing"
             asked_for = f"{asked:,} {space} {kind}{'' if asked == 1 else 's'}"
             why = _why(asked, executed, done, wanted.get(f"{space}_{kind}_lanes", 0))
             said.append(f"{file}:{line}: {asked_for} in the source, executed as {parts}: {why}")
     return tuple(said)
+
+
+def _grouped(done: list[Measured]) -> str:
+    """Why as many instructions move their lanes' cells otherwise."""
+    copies = max(row.instructions for row in done)
+    if copies > 1:
+        return f"lanes meet in other rounds, as the loop has {copies} copies of the access"
+    return "other lanes of a warp together"
 
 
 def _why(asked: int, executed: int, done: list[Measured], lanes: int) -> str:

@@ -28,10 +28,13 @@ def whole(found: Sequence[Compared], missing: Mapping[str, str]) -> str:
     """
     ran = [one for one in found if any(row.compiled is not None for row in one.rows)]
     single = [one for one in found if one.one_to_one]
+    copied = [one for one in found if one.as_many and one.unrolled]
     lines = [
         f"{len(found)} launches, {sum(len(one.rows) for one in found):,} counts compared",
         f"as compiled: {_equal(ran, 'compiled_differs')} of {len(ran)} launches equal the counters",
         f"source, one instruction per access: {_equal(single, 'source_differs')} of {len(single)}",
+        "source, loops in several copies, as many requests:"
+        f" {_equal(copied, 'source_differs')} of {len(copied)}",
     ]
     for one in found:
         for row in one.compiled_differs:

@@ -253,6 +253,24 @@ def products_no_guard(out, a, b):
     _store(out, acc)
 
 
+@cuda.jit
+def products_end_to_end(out, a, b):
+    """Depths end to end, as one long product, but a tile that lies in two pairs counts as one's."""
+    a_tile = cuda.shared.array((2, TILE, TILE), float32)
+    b_tile = cuda.shared.array((2, TILE, TILE), float32)
+    tx, ty, n, depth = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockDim.x, a.shape[2]
+    now, acc = 0, float32(0)
+    for step in range((depth * a.shape[0] + n - 1) // n + 1):
+        of_a, of_b = _fetch(a, b, step * n // depth, step * n % depth)
+        if step > 0:
+            acc = _add(acc, a_tile, b_tile, now)
+        now = 1 - now
+        a_tile[now, ty, tx] = of_a
+        b_tile[now, ty, tx] = of_b
+        cuda.syncthreads()
+    _store(out, acc)
+
+
 def _pairs(count, rows, depth, cols):
     a = scattered((count, rows, depth), seed=rows + depth, low=-9, high=9)
     return a, scattered((count, depth, cols), seed=cols, low=-9, high=9)
@@ -286,6 +304,7 @@ EXERCISE = Exercise(
         Wrong(products_whole_tiles, "output", "wrong"),
         Wrong(products_last_missing, "output", "wrong"),
         Wrong(products_first_pair, "output", "wrong"),
+        Wrong(products_end_to_end, "output", "wrong"),
         Wrong(products_double, "findings", "float64"),
         Wrong(products_two_barriers, "barriers", "passes 12 barriers; budget 7"),
         Wrong(products_per_pair, "barriers", "passes 9 barriers; budget 7"),

@@ -18,9 +18,10 @@ from typing import Any
 
 from ..errors import SmemnbError, UnsupportedSyntax, shortened
 from .exercise import Exercise
-from .grading.advice import PLAIN
-from .grading.grade import changed_input, graded_counts, graded_findings, wrong_values
+from .grading.advice import on_blocks, on_findings, on_values
+from .grading.grade import graded_counts, graded_findings
 from .grading.observe import Run, observe
+from .grading.values import changed_input, wrong_cell, wrong_values
 from .grading.verdict import Part, Verdict
 from .progress import remember
 from .registry import find, unknown
@@ -75,7 +76,7 @@ def graded(exercise: Exercise, kernel: Any) -> Verdict:
     except Exception as error:  # whatever a learner's code can raise
         text = f"the kernel stopped: {plain(error)}"
         return Verdict(exercise.name, (Part("kernel", False, text),))
-    return _verdict(exercise, runs)
+    return _verdict(exercise, kernel, runs)
 
 
 def _runs(exercise: Exercise, kernel: Any) -> list[Run]:
@@ -88,7 +89,7 @@ def _runs(exercise: Exercise, kernel: Any) -> list[Run]:
     return runs
 
 
-def _verdict(exercise: Exercise, runs: list[Run]) -> Verdict:
+def _verdict(exercise: Exercise, kernel: Any, runs: list[Run]) -> Verdict:
     wrong = wrong_values(exercise, runs[-1])
     right = f"right answer in {len(runs)} of {len(exercise.cases)} launches"
     parts = [Part("output", not wrong, wrong or right)]
@@ -104,8 +105,13 @@ def _verdict(exercise: Exercise, runs: list[Run]) -> Verdict:
         parts += graded_counts(exercise, runs)
     verdict = Verdict(exercise.name, tuple(parts))
     if not verdict:
-        cure = first.cure if first and (wrong or verdict.reason == "findings") else ""
-        said = cure or (PLAIN["unwritten"] if "no cell" in wrong else verdict.advice)
+        said = verdict.advice
+        if first and (wrong or verdict.reason == "findings"):
+            said = on_findings(first, bool(wrong))
+        elif wrong:
+            said = on_values(kernel, runs[-1], wrong_cell(exercise, runs[-1]))
+        if wrong:
+            said += on_blocks(runs)
         said = f'{said}\nhint("{exercise.name}", 1) says more.'
         verdict = replace(verdict, hint=said)
     return verdict

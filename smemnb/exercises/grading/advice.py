@@ -7,15 +7,23 @@ request of a line (which two lanes meet in which bank).
 
 from __future__ import annotations
 
+import ast
+import textwrap
+from collections.abc import Sequence
+
+from ...tracing.findings import Finding
 from ...tracing.model import AccessRow
-from ..exercise import Exercise
+from ..exercise import Exercise, Kernel
 from ..source import source_of
 from .observe import Run
+from .values import WrongCell
+from .writer import who_stored
 
 FEW_LANES = 4  # per request: below, a warp's other lanes wait
 
 PLAIN = {
     "unwritten": "No thread came to a store into the output: look at the condition around it.",
+    "findings": "Change the line that the finding names.",
     "output": "Work out on paper which thread writes the cell named above, and from what.",
     "inputs": "Only the outputs may be stored to; keep a changed value in a variable.",
     "wavefronts": "Lanes of one warp meet in one bank on that line.",
@@ -29,6 +37,60 @@ PLAIN = {
     "barriers": "With a second buffer one barrier per tile is enough: behind it the next tiles are "
     "full, and these have been read. So it is where the next tile begins something new.",
 }
+
+
+def on_findings(first: Finding, wrong: bool) -> str:
+    """The cure of a finding; with wrong values, what a guard may only hide."""
+    if wrong and first.kind in ("out_of_range", "wrapped_index"):
+        return f"{first.cure} If that thread should have a cell there, mend the index instead."
+    return first.cure or PLAIN["findings"]
+
+
+def on_values(kernel: Kernel, run: Run, cell: WrongCell | None) -> str:
+    """Who stored the first wrong cell, and from what, as far as a run can tell."""
+    if dynamic_arrays(source_of(kernel) or "") > 1:
+        return (
+            "The kernel makes more than one shared array of 0 cells: each begins at byte 0 of the "
+            "dynamic memory, so they have the same cells. Make one, and take slices of it."
+        )
+    if cell is None or "no cell" in cell.text:
+        return PLAIN["unwritten"]
+    if not cell.written:
+        return "No thread stores that cell: which one should, and what keeps it from doing so?"
+    said = who_stored(kernel, run, cell.output, cell.index)
+    if not said:
+        return PLAIN["output"]
+    return f"{said} Is that the thread that should, and are those the values it needs?"
+
+
+def dynamic_arrays(source: str) -> int:
+    """How many shared arrays of 0 cells a kernel's source makes, other than to slice them at once.
+
+    >>> two = "a = cuda.shared.array(0, float32); b = cuda.shared.array(0, float32)"
+    >>> dynamic_arrays(two), dynamic_arrays(two + "[9:]")
+    (2, 1)
+    """
+    nodes = list(ast.walk(ast.parse(textwrap.dedent(source))))
+    sliced = {id(node.value) for node in nodes if isinstance(node, ast.Subscript)}
+    return sum(
+        isinstance(node, ast.Call)
+        and ast.unparse(node.func).endswith("shared.array")
+        and [ast.unparse(given) for given in node.args[:1]] in (["0"], ["(0,)"])
+        and id(node) not in sliced
+        for node in nodes
+    )
+
+
+def on_blocks(runs: Sequence[Run]) -> str:
+    """What the kernel may take for granted, if only the last run fails and has other blocks."""
+    *before, failing = (str(b[0] if len(b) == 1 else b) for b in (run.case.block for run in runs))
+    if not before or failing in before:
+        return ""
+    right = " and ".join(dict.fromkeys(before))
+    return (
+        f" Launches with blocks of {right} were right, this one has {failing}: does a number in "
+        "the kernel stand for blockDim?"
+    )
 
 
 def on_requests(exercise: Exercise, run: Run, name: str, allowed: int) -> str:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
 
 from ...tracing.findings import Finding
 from ...tracing.model import AccessRow
-from ..exercise import Array, Budget, Exercise
+from ..exercise import Budget, Exercise
 from ..source import parameters
 from .advice import PLAIN, on_requests, on_wavefronts
 from .observe import Run
 from .verdict import Part
+
+FOLLOW_A_WRAPPED_INDEX = {"wrapped_index", "stale", "uninitialised", "race_between_blocks"}
+"""Kinds of findings that a store or load at the wrong end of an axis brings about."""
 
 
 @dataclass(frozen=True)
@@ -36,53 +36,6 @@ class Line:
         return f"{self.line} | {self.source}"
 
 
-def wrong_values(exercise: Exercise, run: Run) -> str:
-    """The first bad cell in words, "" if every cell of every output is right."""
-    for name, got, expected, unwritten in zip(
-        run.names, run.outputs, run.expected, run.unwritten, strict=False
-    ):
-        close = np.isclose(got, expected, rtol=exercise.rtol, atol=0, equal_nan=True)
-        bad = unwritten | ~close
-        if bad.any():
-            return f"{_first_bad(name, got, expected, unwritten, bad)}\n({run.title})"
-    return ""
-
-
-def _first_bad(name: str, got: Array, expected: Array, unwritten: Array, bad: Array) -> str:
-    if unwritten.all():
-        return f"no cell of {name} was written"
-    index = tuple(int(i) for i in np.argwhere(bad)[0])
-    cell = f"{name}[{', '.join(map(str, index))}]"
-    seen = "was not written" if unwritten[index] else f"is {number(got[index])}"
-    missing = int(unwritten.sum())
-    counts = [(int(bad.sum()) - missing, "wrong"), (missing, "not written")]
-    said = ", ".join(f"{count} of {got.size} {what}" for count, what in counts if count)
-    return f"{cell} {seen}, expected {number(expected[index])} (cells: {said})"
-
-
-def number(value: Any) -> str:
-    """A value as a reader writes it: whole floats without ".0".
-
-    >>> number(np.float32(6.0)), number(np.float32(0.1)), number(np.int32(-3))
-    ('6', '0.1', '-3')
-    """
-    return f"{float(value):.7g}" if isinstance(value, np.floating) else str(int(value))
-
-
-def changed_input(run: Run) -> str:
-    """The first input that the kernel has written to, in words; "" if there is none."""
-    names = run.names[len(run.outputs) :]
-    for name, before, after in zip(names, run.inputs, run.inputs_after, strict=False):
-        if isinstance(before, np.ndarray):
-            bad = ~np.isclose(before, after, rtol=0, atol=0, equal_nan=True)
-            if bad.any():
-                index = tuple(int(i) for i in np.argwhere(bad)[0])
-                cell = f"{name}[{', '.join(map(str, index))}]"
-                values = f"was {number(before[index])} and is {number(after[index])}"
-                return f"{cell} {values} after the launch\n({run.title})"
-    return ""
-
-
 def graded_findings(runs: Sequence[Run]) -> tuple[Part, Finding | None]:
     """Errors and warnings: the first of the largest launch in full, its others as a number."""
     seen = [
@@ -96,6 +49,10 @@ def graded_findings(runs: Sequence[Run]) -> tuple[Part, Finding | None]:
     if not seen:
         return Part("findings", True, "none"), None
     errors = [one for one in seen if one[1].severity == "error"] or seen
+    # what an index that went to the other end does elsewhere is told by these as well
+    wrapped = [one for one in seen if one[1].kind == "wrapped_index"]
+    if wrapped and all(found.kind in FOLLOW_A_WRAPPED_INDEX for _, found in errors):
+        errors = wrapped
     run, first = max(errors, key=lambda one: one[0].cells)  # a launch of some size shows more
     others = len({(f.kind, f.line, f.other_line) for r, f in seen if r is run}) - 1
     more = f" ({others} more)" if others else ""
@@ -152,14 +109,31 @@ def _wavefronts(exercise: Exercise, runs: Sequence[Run]) -> Part | None:
         if over_extra or over_ways:
             bad.append((line, allowed, over_extra))
     if not bad:
-        worst = max(seen, key=lambda line: (line.extra, line.ways))
         too_many = _shared_requests(exercise, runs)
-        return too_many or Part("wavefronts", True, f"{worst.extra} extra on the worst line")
+        return too_many or Part("wavefronts", True, _extra(exercise, seen))
     line, allowed, over_extra = max(bad, key=lambda one: (one[0].extra, one[0].ways))
     asked = f"{allowed.extra}" if over_extra else f"{allowed.ways}-way"
     text = f"line {line.line} is {line.ways}-way, {line.extra} extra wavefronts; budget {asked}"
     hint = on_wavefronts(list(line.rows))
     return Part("wavefronts", False, f"{text}\n{line.shown}\n({line.run.title})", hint)
+
+
+def _extra(exercise: Exercise, seen: Sequence[Line]) -> str:
+    """Extra wavefronts of the worst line; where launches have other budgets, of both."""
+    free = [line for line in seen if budget_of(exercise, line.run).extra is None]
+    held = [line for line in seen if budget_of(exercise, line.run).extra is not None]
+    worst = max(held or free, key=lambda line: (line.extra, line.ways))
+    said = f"{worst.extra} extra on the worst line"
+    if not held:
+        return f"{said}, no budget"
+    other = max(free, key=lambda line: line.extra, default=worst)
+    if other.extra > worst.extra:
+        return f"{said} of the launches with a budget\n{_elsewhere(other, f'{other.extra} extra')}"
+    return said
+
+
+def _elsewhere(line: Line, said: str) -> str:
+    return f"({said} where more is allowed: {line.run.title})"
 
 
 def _shared_requests(exercise: Exercise, runs: Sequence[Run]) -> Part | None:
@@ -187,16 +161,34 @@ def _sectors(exercise: Exercise, runs: Sequence[Run]) -> Part | None:
         if allowed is not None and line.sectors > allowed * line.requests:
             bad.append((line, allowed))
     if not bad:
-        worst = max(seen, key=lambda line: line.sectors / line.requests)
-        asked_for = budget_of(exercise, worst.run).sectors_per_request is not None
-        within = ", within the budget" if asked_for else ""
-        return Part("sectors", True, f"{_mean(worst)} per request on the worst line{within}")
+        return Part("sectors", True, _per_request(exercise, seen))
     line, asked = max(bad, key=lambda one: one[0].sectors / one[0].requests)
     text = (
         f"line {line.line} takes {line.sectors} sectors in {line.requests} requests, "
         f"{_mean(line)} per request; budget {asked}"
     )
     return Part("sectors", False, f"{text}\n{line.shown}\n({line.run.title})")
+
+
+def _per_request(exercise: Exercise, seen: Sequence[Line]) -> str:
+    """Sectors per request of the worst line where the least is allowed, and of the worst of all."""
+
+    def allowed(line: Line) -> float:
+        budget = budget_of(exercise, line.run).sectors_per_request
+        return float("inf") if budget is None else budget
+
+    def mean(line: Line) -> float:
+        return line.sectors / line.requests
+
+    least = min(map(allowed, seen))
+    worst = max((line for line in seen if allowed(line) == least), key=mean)
+    said = f"{_mean(worst)} per request on the worst line"
+    if least == float("inf"):
+        return said
+    said, other = f"{said}, within the budget", max(seen, key=mean)
+    if mean(other) > mean(worst):
+        return f"{said}\n{_elsewhere(other, _mean(other))}"
+    return said
 
 
 def _mean(line: Line) -> str:

@@ -1,0 +1,76 @@
+"""Whether the values of a run are right, and the first cell that is not, in words."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..exercise import Array, Exercise
+from .observe import Run
+
+
+@dataclass(frozen=True)
+class WrongCell:
+    """The first bad cell of a run: number of the output, index, whether any thread stored it."""
+
+    output: int
+    index: tuple[int, ...]
+    written: bool
+    text: str
+
+
+def wrong_values(exercise: Exercise, run: Run) -> str:
+    """The first bad cell in words, "" if every cell of every output is right."""
+    cell = wrong_cell(exercise, run)
+    return "" if cell is None else f"{cell.text}\n({run.title})"
+
+
+def wrong_cell(exercise: Exercise, run: Run) -> WrongCell | None:
+    """The first bad cell, None if every cell of every output is right."""
+    results = zip(run.names, run.outputs, run.expected, run.unwritten, strict=False)
+    for output, (name, got, expected, unwritten) in enumerate(results):
+        close = np.isclose(got, expected, rtol=exercise.rtol, atol=0, equal_nan=True)
+        bad = unwritten | ~close
+        if bad.any():
+            index = tuple(int(i) for i in np.argwhere(bad)[0])
+            text = _first_bad(name, got, expected, unwritten, bad, index)
+            return WrongCell(output, index, not unwritten[index], text)
+    return None
+
+
+def _first_bad(
+    name: str, got: Array, expected: Array, unwritten: Array, bad: Array, index: tuple[int, ...]
+) -> str:
+    if unwritten.all():
+        return f"no cell of {name} was written"
+    cell = f"{name}[{', '.join(map(str, index))}]"
+    seen = "was not written" if unwritten[index] else f"is {number(got[index])}"
+    missing = int(unwritten.sum())
+    counts = [(int(bad.sum()) - missing, "wrong"), (missing, "not written")]
+    said = ", ".join(f"{count} of {got.size} {what}" for count, what in counts if count)
+    return f"{cell} {seen}, expected {number(expected[index])} (cells: {said})"
+
+
+def number(value: Any) -> str:
+    """A value as a reader writes it: whole floats without ".0".
+
+    >>> number(np.float32(6.0)), number(np.float32(0.1)), number(np.int32(-3))
+    ('6', '0.1', '-3')
+    """
+    return f"{float(value):.7g}" if isinstance(value, np.floating) else str(int(value))
+
+
+def changed_input(run: Run) -> str:
+    """The first input that the kernel has written to, in words; "" if there is none."""
+    names = run.names[len(run.outputs) :]
+    for name, before, after in zip(names, run.inputs, run.inputs_after, strict=False):
+        if isinstance(before, np.ndarray):
+            bad = ~np.isclose(before, after, rtol=0, atol=0, equal_nan=True)
+            if bad.any():
+                index = tuple(int(i) for i in np.argwhere(bad)[0])
+                cell = f"{name}[{', '.join(map(str, index))}]"
+                values = f"was {number(before[index])} and is {number(after[index])}"
+                return f"{cell} {values} after the launch\n({run.title})"
+    return ""

@@ -1,0 +1,232 @@
+"""Values that are wrong without a finding: who stored them, and what else the verdict tells."""
+
+from numba import cuda, float32, int32
+
+from smemnb.exercises.check import check
+from smemnb.exercises.exercise import Budget, Case, Exercise, cover, scattered
+from smemnb.exercises.grading.advice import on_blocks, on_findings
+from smemnb.exercises.grading.grade import graded_counts
+from smemnb.exercises.grading.observe import observe
+from smemnb.exercises.grading.values import wrong_cell
+from smemnb.exercises.grading.writer import who_stored
+from smemnb.exercises.registry import find
+
+
+@cuda.jit
+def turned(out, inp):
+    tile = cuda.shared.array((8, 9), float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    col, row = cuda.grid(2)
+    if row < inp.shape[0] and col < inp.shape[1]:
+        tile[ty, tx] = inp[row, col]
+    cuda.syncthreads()  # the tile is full before anyone reads it
+    out_col, out_row = cuda.blockIdx.y * 8 + tx, cuda.blockIdx.x * 8 + ty
+    if out_row < out.shape[0] and out_col < out.shape[1]:
+        out[out_row, out_col] = tile[ty, tx]
+
+
+@cuda.jit
+def by_way_of_a_name(out, inp):
+    col, row = cuda.grid(2)
+    if row < inp.shape[0] and col < inp.shape[1]:
+        value = inp[row, col]
+        out[0, 0] = value
+
+
+@cuda.jit
+def none_there(out, inp):
+    col, row = cuda.grid(2)
+    if 0 < row < inp.shape[0] and col < inp.shape[1]:
+        out[col, row] = inp[row, col]
+
+
+@cuda.jit
+def added(out, inp):
+    col, row = cuda.grid(2)
+    if row < inp.shape[0] and col < inp.shape[1]:
+        cuda.atomic.add(out, (0, 0), inp[row, col])
+
+
+def exercise(*cases, start=None, budget=None):
+    """A transpose as an exercise of its own."""
+    return Exercise(
+        name="ex99_turn",
+        chapter="99_none",
+        title="Turn",
+        specification=lambda inp: inp.T.copy(),
+        stub=turned,
+        solution=turned,
+        wrong=(),
+        cases=cases,
+        hints=("", "", ""),
+        budget=budget or Budget(),
+        start=start,
+    )
+
+
+def launched(rows, cols, block=(8, 8), budget=None):
+    """A case: a matrix of that shape, in blocks of that shape."""
+    return Case(
+        lambda: (scattered((rows, cols), seed=3),), cover((cols, rows), block), block, budget
+    )
+
+
+def test_thread_line_and_source():
+    """Cell (9, 2) of 16 x 24: block (1, 0), thread (2, 1); its tile row holds another cell."""
+    run = observe(exercise(), launched(24, 16), turned)
+    first = turned.py_func.__code__.co_firstlineno
+    assert who_stored(turned, run, 0, (9, 2)) == (
+        f"Thread (2, 1) of block (1, 0) stores it in line {first + 10}, from tile[1, 2]."
+    )
+
+
+def test_value_in_a_name_and_several_threads():
+    """What was loaded in another line is not told; of 16 threads the last one is."""
+    run = observe(exercise(), launched(4, 4), by_way_of_a_name)
+    line = by_way_of_a_name.py_func.__code__.co_firstlineno + 5
+    assert who_stored(by_way_of_a_name, run, 0, (0, 0)) == (
+        f"Thread (3, 3) of block 0 stores it in line {line} (15 other threads stored it before)."
+    )
+
+
+def test_nobody_and_atomics():
+    """A cell that no thread stores has no writer; one that all add to has the last of them."""
+    run = observe(exercise(), launched(4, 4), none_there)
+    assert who_stored(none_there, run, 0, (0, 0)) == ""
+    cell = wrong_cell(exercise(), run)
+    assert (cell.index, cell.written) == ((0, 0), False)
+    run = observe(exercise(start=0), launched(4, 4), added)
+    said = who_stored(added, run, 0, (0, 0))
+    assert said.startswith("Thread (3, 3) of block 0 stores it")
+
+
+def test_in_a_verdict():
+    """`check` tells it where there is no finding to go by."""
+    (kernel,) = [
+        one.kernel
+        for one in find("ex03_flip").wrong
+        if one.kernel.py_func.__doc__.startswith("Row and column of the load are kept")
+    ]
+    verdict = check("ex03_flip", kernel)
+    assert verdict.reason == "output"
+    assert verdict.part("findings").ok
+    assert verdict.hint.startswith("Thread (31, 30) of block (2, 1) stores it in line ")
+    assert ", from tile[31, 30]. Is that the thread that should" in verdict.hint
+
+
+@cuda.jit
+def upper_guard_alone(out, inp):
+    tile = cuda.shared.array((32, 33), float32)
+    tx, ty, high, wide = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockDim.y, cuda.blockDim.x
+    col, row = cuda.grid(2)
+    if row < inp.shape[0] and col < inp.shape[1]:
+        tile[ty, tx] = inp[row, col]
+    cuda.syncthreads()  # the tile is full before anyone reads it
+    out_col = inp.shape[0] - 1 - (cuda.blockIdx.y * high + tx)
+    out_row = inp.shape[1] - 1 - (cuda.blockIdx.x * wide + ty)
+    if out_row < out.shape[0] and out_col < out.shape[1]:
+        out[out_row, out_col] = tile[tx, ty]
+
+
+def test_an_index_below_zero_comes_first():
+    """Not the cells that nobody stored, which those threads read: their store is at fault."""
+    verdict = check("ex03_flip", upper_guard_alone)
+    assert verdict.part("findings").text.startswith("wrapped index: Line ")
+    assert verdict.hint.startswith("Guard the line: if out_col >= 0;")
+    assert "mend the index instead" in verdict.hint
+
+
+@cuda.jit
+def two_dynamic(out, inp, weights):
+    near = cuda.shared.array(0, float32)
+    factors = cuda.shared.array(0, float32)
+    tx, i = cuda.threadIdx.x, cuda.grid(1)
+    for at in range(tx, cuda.blockDim.x + weights.shape[0] - 1, cuda.blockDim.x):
+        place = cuda.blockIdx.x * cuda.blockDim.x + at
+        near[at] = inp[place] if place < inp.shape[0] else float32(0)
+    if tx < weights.shape[0]:
+        factors[tx] = weights[tx]
+    cuda.syncthreads()  # both are full before anyone reads them
+    if i < out.shape[0]:
+        acc = float32(0)
+        for d in range(weights.shape[0]):
+            acc += factors[d] * near[tx + d]
+        out[i] = acc
+
+
+def test_two_dynamic_arrays():
+    """They begin at the same byte, which no finding says."""
+    verdict = check("ex08_parts", two_dynamic)
+    assert verdict.part("findings").ok
+    assert "each begins at byte 0 of the dynamic" in verdict.hint
+
+
+@cuda.jit
+def eight_taken_for_granted(out, inp):
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    col, row = cuda.blockIdx.x * 8 + tx, cuda.blockIdx.y * 8 + ty
+    if row < inp.shape[0] and col < inp.shape[1]:
+        out[col, row] = inp[row, col]
+
+
+def test_other_blocks():
+    """Right in blocks of 8 x 8, wrong in blocks of 4 x 4: the verdict says that they differ."""
+    made = exercise()
+    runs = [
+        observe(made, launched(8, 8, block), eight_taken_for_granted) for block in ((8, 8), (4, 4))
+    ]
+    assert [wrong_cell(made, run) is None for run in runs] == [True, False]
+    assert on_blocks(runs) == (
+        " Launches with blocks of (8, 8) were right, this one has (4, 4): does a number in the "
+        "kernel stand for blockDim?"
+    )
+    assert on_blocks(runs[:1]) == on_blocks([runs[0], runs[0]]) == ""
+
+
+def test_a_guard_may_hide():
+    """With wrong values, a guard is not the only cure of an index out of range."""
+    found = check("ex00_scale", None)
+    assert not found
+    run = observe(exercise(), launched(9, 9), turned_without_guard)
+    (first,) = [one for one in run.trace.findings if one.kind == "out_of_range"][:1]
+    assert on_findings(first, wrong=True).endswith("mend the index instead.")
+    assert on_findings(first, wrong=False) == first.cure
+
+
+@cuda.jit
+def turned_without_guard(out, inp):
+    col, row = cuda.grid(2)
+    if row < inp.shape[0] and col < inp.shape[1]:
+        out[col + int32(1), row] = inp[row, col]
+
+
+def test_counts_where_more_is_allowed():
+    """The worst line of the launches that have a budget, then the worst of those that have none."""
+    free = Budget(extra=None, sectors_per_request=99)
+    made = exercise(budget=Budget(extra=0, sectors_per_request=8))
+    runs = [
+        observe(made, launched(8, 8), turned_without_pad),
+        observe(made, launched(9, 9, (8, 8), free), turned),
+    ]
+    wavefronts, sectors = graded_counts(made, runs)[:2]
+    assert wavefronts.ok and sectors.ok
+    worst = max(row.extra for row in runs[1].trace.lines if row.space == "shared")
+    assert worst > 0
+    assert wavefronts.text == (
+        "0 extra on the worst line of the launches with a budget\n"
+        f"({worst} extra where more is allowed: output 9 x 9, grid (2, 2), block (8, 8))"
+    )
+    assert sectors.text == "4 per request on the worst line, within the budget"
+    assert [part.text for part in graded_counts(made, runs[:1])[:2]] == [
+        "0 extra on the worst line",
+        "4 per request on the worst line, within the budget",
+    ]
+
+
+@cuda.jit
+def turned_without_pad(out, inp):
+    tile = cuda.shared.array((8, 8), float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    tile[ty, tx] = inp[ty, tx]
+    cuda.syncthreads()  # the tile is full before anyone reads it
+    out[ty, tx] = tile[ty, tx]

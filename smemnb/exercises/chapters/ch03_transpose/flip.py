@@ -171,8 +171,8 @@ EXERCISE = Exercise(
         "The lanes of a warp are to stand side by side in out. A row of out comes from a column of "
         "inp: so the lane now counts rows of inp, and the warp has one column.",
         "Row of inp: the block's first row plus tx. Column: the block's first column plus ty. In "
-        "the tile that is the cell [tx, ty]; before it is read, all threads must have stored. On which "
-        "side can an index leave out once cols - 1 - x is formed?",
+        "the tile that is the cell [tx, ty]; before it is read, all threads must have stored. On "
+        "which side can an index leave the array once cols - 1 - x is formed?",
         "Barrier; below = first row of the block + tx; right = first column + ty; a guard with "
         "both; the store goes to row cols - 1 - right and column rows - 1 - below.",
     ),

@@ -73,7 +73,7 @@ class Solution:
 
     def __repr__(self) -> str:
         if self.layout is None:
-            head = [f"none of {len(self.tried)} layouts does; row-major is (model)"]
+            head = [f"none of {len(self.tried)} layouts does; counts of row-major (model)"]
         else:
             head = [f"{self.layout}: {self.layout.bytes:,} bytes, clean (model)"]
         failed = [one for one in self.tried if one.reason]

@@ -13,6 +13,7 @@ from smemnb.compiled.machine import (
     one_bank_reads,
     read_listing,
 )
+from smemnb.kernels.transpose.shaped import transpose_rows8, transpose_unsigned
 from smemnb.simulator.seam import OUT_OF_TREE
 
 LISTING = """
@@ -87,3 +88,18 @@ def test_loop_of_a_kernel():
     assert count(loop, "FFMA") > 0
     assert count(loop, "LDG") == 2 * count(loop, "FFMA")
     assert count(code, "EXIT") >= 1
+
+
+@pytest.mark.toolchain
+@pytest.mark.skipif(not OUT_OF_TREE, reason="the numba.cuda inside Numba links nothing")
+@pytest.mark.parametrize(
+    ("kernel", "order"),
+    [(transpose_rows8, ["LDG", "STS"] * 5), (transpose_unsigned, ["LDG"] * 4 + ["STS"] * 4)],
+)
+def test_loads_before_the_first_store(kernel, order):
+    """Each load waited for (rows8: one in a loop, four unrolled), or four started before a wait."""
+    if nvdisasm() is None:
+        pytest.skip("nvdisasm is not installed")
+    code = instructions(cubin(kernel, "void(float32[:, ::1], float32[:, ::1])"))
+    names = [one.name.partition(".")[0] for one in code]
+    assert [name for name in names if name in ("LDG", "STS")] == order

@@ -42,9 +42,9 @@ def predict(
     >>> predict(None, 32)
     Make a guess (replace None), then run this cell again.
     >>> predict(8, 32, "wavefronts")
-    8 wavefronts: this does not hold. Look at the next cell, or guess again.
+    8 wavefronts: this does not hold. Guess again, or read on.
     >>> predict((1, 2, 4), lambda: [1, 2, 1])
-    1, 2, 4: 2 of 3 hold. Look at the next cell, or guess again.
+    1, 2, 4: 2 of 3 hold. Guess again, or read on.
     >>> predict(32, 32, "wavefronts")
     32 wavefronts: this holds.
     >>> predict(1, 2, [1, 2])
@@ -67,7 +67,7 @@ def predict(
     if right == len(truths):
         return Prediction(True, f"{said}: this holds.")
     held = f"{right} of {len(truths)} hold" if len(truths) > 1 else "this does not hold"
-    return Prediction(False, f"{said}: {held}. Look at the next cell, or guess again.")
+    return Prediction(False, f"{said}: {held}. Guess again, or read on.")
 
 
 def _items(value: Any) -> list[Any]:

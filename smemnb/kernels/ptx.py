@@ -163,10 +163,13 @@ def _place_wide(batch: Any, mask: Any, site: Any, array: Any, index: Any) -> Any
         offset = np.where(active, offset, 0)
     crooked = (np.asarray(offset) * array.itemsize + array.root.base) % WIDE_BYTES != 0
     if (crooked & active).any():
+        first = np.argwhere(np.broadcast_to(crooked & active, batch.shape))[0]
+        at = int(np.broadcast_to(index, batch.shape)[tuple(first)])
         raise KernelStopped(
             f"{site.text} in line {site.line} moves {WIDE_BYTES} bytes at an address that is not a "
-            f"multiple of {WIDE_BYTES}: a GPU stops there. Rows must begin at multiples of "
-            f"{count} elements of {array.name}; a shared array needs alignment={WIDE_BYTES}."
+            f"multiple of {WIDE_BYTES}: a GPU stops there. The offset counts elements of "
+            f"{array.name}, {count} to a move; here it is {at}. Offsets, and the first elements of "
+            f"rows, must be multiples of {count}; a shared array needs alignment={WIDE_BYTES}."
         )
     return offset, active, count
 
@@ -207,6 +210,11 @@ def _(batch: Any, mask: Any, site: Any, array: Any, index: Any) -> Any:
 @lockstep_meaning(store16)
 def _(batch: Any, mask: Any, site: Any, array: Any, index: Any, values: Any) -> None:
     offset, active, count = _place_wide(batch, mask, site, array, index)
+    if not isinstance(values, tuple) or len(values) != count:
+        raise KernelStopped(
+            f"{site.text} in line {site.line} stores {count} elements of {array.name}: pass "
+            f"a tuple of {count} values, such as load16 returns."
+        )
     values = tuple(np.asarray(value).astype(array.dtype) for value in values)
     if batch.watched and array.told:
         root, unit = array.root, array.unit

@@ -5,7 +5,7 @@ from numba import cuda, float32, int32
 from smemnb.exercises.check import check
 from smemnb.exercises.exercise import Budget, Case, Exercise, cover, scattered
 from smemnb.exercises.grading.advice import on_blocks, on_findings
-from smemnb.exercises.grading.grade import graded_counts
+from smemnb.exercises.grading.grade import graded_counts, lines
 from smemnb.exercises.grading.observe import observe
 from smemnb.exercises.grading.values import wrong_cell
 from smemnb.exercises.grading.writer import who_stored
@@ -221,6 +221,57 @@ def test_counts_where_more_is_allowed():
         "0 extra on the worst line",
         "4 per request on the worst line, within the budget",
     ]
+
+
+def test_a_title_names_several_inputs():
+    """The depth of a product is in no output's shape."""
+    made = find("ex05_product")
+    run = observe(made, made.cases[0], made.solution)
+    (rows, cols), (_, depth) = run.expected[0].shape, run.inputs[0].shape
+    assert run.title.startswith(
+        f"output {rows} x {cols}, inputs {rows} x {depth} and {depth} x {cols}, grid "
+    )
+    assert (
+        observe(exercise(), launched(8, 4), turned).title
+        == "output 4 x 8, grid (1, 1), block (8, 8)"
+    )
+
+
+@cuda.jit(device=True)
+def stage_a_column(tile, inp):
+    tile[cuda.threadIdx.x, 0] = inp[cuda.threadIdx.x, 0]
+
+
+@cuda.jit
+def by_a_function(out, inp):
+    tile = cuda.shared.array((32, 32), float32)
+    stage_a_column(tile, inp)
+    cuda.syncthreads()  # the column is full before anyone reads it
+    for _ in range(32):
+        out[0, cuda.threadIdx.x] = tile[cuda.threadIdx.x, 0]
+
+
+def test_a_line_of_a_device_function():
+    """Its number alone would be looked for in the kernel."""
+    case = Case(lambda: (scattered((32, 1), seed=4),), (1,), (32,))
+    run = observe(exercise(), case, by_a_function)
+    first = (by_a_function.py_func.__code__, stage_a_column.py_func.__code__)
+    here, there = (code.co_firstlineno for code in first)
+    assert {line.name for line in lines([run], "shared")} == {
+        f"line {there + 2} of stage_a_column",
+        f"line {here + 6}",
+    }
+
+
+def test_requests_of_shared_memory_by_line():
+    """A store and 32 loads per warp: the line with the most is named."""
+    case = Case(lambda: (scattered((32, 1), seed=4),), (1,), (32,))
+    made = exercise(case, budget=Budget(extra=None, shared_requests=2))
+    (part, *_) = graded_counts(made, [observe(made, case, by_a_function)])
+    line = by_a_function.py_func.__code__.co_firstlineno + 6
+    assert part.text.startswith(
+        f"33 requests go to shared memory; budget 2 (32 of them in line {line})\n{line} | out[0, "
+    )
 
 
 @cuda.jit

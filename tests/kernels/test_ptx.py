@@ -115,6 +115,32 @@ def test_crooked_address_is_refused():
         copied[1, 8](out, inp)
 
 
+@cuda.jit
+def one_off(out, inp):
+    """Lane i begins at element i, as if offsets counted records."""
+    store16(out, cuda.threadIdx.x * 4, load16(inp, cuda.threadIdx.x))
+
+
+def test_crooked_offset_is_named():
+    """The first lane that is off: lane 1, at element 1."""
+    with pytest.raises(KernelStopped, match="4 to a move; here it is 1. Offsets, and"):
+        one_off[1, 8](np.zeros(32, np.float32), np.ones(32, np.float32))
+
+
+@cuda.jit
+def one_value(out, inp):
+    """A number where a tuple of four is wanted."""
+    store16(out, cuda.threadIdx.x * 4, inp[cuda.threadIdx.x])
+
+
+def test_a_number_is_no_tuple():
+    """It is refused with its line, and nothing is stored."""
+    out = np.zeros(32, np.float32)
+    with pytest.raises(KernelStopped, match="pass a tuple of 4 values"):
+        one_value[1, 8](out, np.ones(32, np.float32))
+    assert not out.any()
+
+
 def test_scattered_elements_are_refused():
     """Every other column: elements that are no neighbours."""
     inp = cuda.to_device(np.ones((4, 64), np.float32))[:, ::2]

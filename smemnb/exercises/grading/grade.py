@@ -22,6 +22,7 @@ class Line:
     """One source line in one launch: its totals in one memory space."""
 
     line: int
+    function: str
     source: str
     run: Run
     requests: int
@@ -34,6 +35,12 @@ class Line:
     def shown(self) -> str:
         """The line as the report shows it: number, bar, source."""
         return f"{self.line} | {self.source}"
+
+    @property
+    def name(self) -> str:
+        """Its number, and the device function if it is none of the kernel's."""
+        of = "" if self.function == self.run.trace.launch.kernel else f" of {self.function}"
+        return f"line {self.line}{of}"
 
 
 def graded_findings(runs: Sequence[Run]) -> tuple[Part, Finding | None]:
@@ -87,6 +94,7 @@ def lines(runs: Iterable[Run], space: str) -> list[Line]:
 def _line(run: Run, rows: list[AccessRow]) -> Line:
     return Line(
         line=rows[0].line,
+        function=rows[0].function,
         source=rows[0].source.strip(),
         run=run,
         requests=sum(row.requests for row in rows),
@@ -113,7 +121,7 @@ def _wavefronts(exercise: Exercise, runs: Sequence[Run]) -> Part | None:
         return too_many or Part("wavefronts", True, _extra(exercise, seen))
     line, allowed, over_extra = max(bad, key=lambda one: (one[0].extra, one[0].ways))
     asked = f"{allowed.extra}" if over_extra else f"{allowed.ways}-way"
-    text = f"line {line.line} is {line.ways}-way, {line.extra} extra wavefronts; budget {asked}"
+    text = f"{line.name} is {line.ways}-way, {line.extra} extra wavefronts; budget {asked}"
     hint = on_wavefronts(list(line.rows))
     return Part("wavefronts", False, f"{text}\n{line.shown}\n({line.run.title})", hint)
 
@@ -141,7 +149,11 @@ def _shared_requests(exercise: Exercise, runs: Sequence[Run]) -> Part | None:
     for run in runs:
         seen, allowed = shared_requests_of(run), budget_of(exercise, run).shared_requests
         if allowed is not None and seen > allowed:
-            text = f"{seen} requests go to shared memory; budget {allowed}\n({run.title})"
+            most = max(lines([run], "shared"), key=lambda line: line.requests)
+            text = (
+                f"{seen} requests go to shared memory; budget {allowed} ({most.requests} of them "
+                f"in {most.name})\n{most.shown}\n({run.title})"
+            )
             return Part("wavefronts", False, text, PLAIN["shared_requests"])
     return None
 
@@ -164,7 +176,7 @@ def _sectors(exercise: Exercise, runs: Sequence[Run]) -> Part | None:
         return Part("sectors", True, _per_request(exercise, seen))
     line, asked = max(bad, key=lambda one: one[0].sectors / one[0].requests)
     text = (
-        f"line {line.line} takes {line.sectors} sectors in {line.requests} requests, "
+        f"{line.name} takes {line.sectors} sectors in {line.requests} requests, "
         f"{_mean(line)} per request; budget {asked}"
     )
     return Part("sectors", False, f"{text}\n{line.shown}\n({line.run.title})")

@@ -45,12 +45,14 @@ class Run:
 
     @property
     def title(self) -> str:
-        """The launch in words: shape of the (first) output, grid, block."""
-        shape = " x ".join(str(n) for n in self.expected[0].shape)
+        """The launch in words: shapes of the (first) output and of several inputs, grid, block."""
         grid, block = (_dim(d) for d in (self.case.grid, self.case.block))
         if not self.cells:
             return f"an output of 0 cells, grid {grid}, block {block}"
-        return f"output {shape}, grid {grid}, block {block}"
+        arrays = [value for value in self.inputs if isinstance(value, np.ndarray)]
+        shapes = [_shape(array) for array in arrays if array.ndim > 1]
+        given = f", inputs {' and '.join(shapes)}" if len(shapes) > 1 else ""
+        return f"output {_shape(self.expected[0])}{given}, grid {grid}, block {block}"
 
 
 def outputs_of(exercise: Exercise, inputs: tuple[Any, ...]) -> tuple[Array, ...]:
@@ -125,6 +127,10 @@ def _unwritten(exercise: Exercise, now: Array, before: Array) -> Array:
 
 def _copied(value: Any) -> Any:
     return value.copy() if isinstance(value, np.ndarray) else value
+
+
+def _shape(array: Array) -> str:
+    return " x ".join(str(n) for n in array.shape)
 
 
 def _dim(extent: tuple[int, ...]) -> str:

@@ -3,10 +3,12 @@
 import pytest
 from numba import cuda, float32
 
+from smemnb.exercises.chapters.ch07_double_buffering.ahead import fetch
+from smemnb.exercises.chapters.ch07_double_buffering.walk import load, put
 from smemnb.exercises.check import graded
 from smemnb.exercises.registry import find
 
-DEPTH, EDGE, TILE = 16, 64, 16
+DEPTH, EDGE, TILE, WIDE, PITCH = 16, 64, 16, 32, 33
 
 
 @cuda.jit
@@ -175,7 +177,69 @@ def products_end_to_end(out, a, b):
         out[row, col] = acc
 
 
+@cuda.jit
+def ahead_barrier_between(out, a, b):
+    """The barrier stands between store and product, in the first pass, too: one for each tile."""
+    a_tile = cuda.shared.array((2, TILE, TILE), float32)
+    b_tile = cuda.shared.array((2, TILE, TILE), float32)
+    tx, ty, n = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockDim.x
+    col, row = cuda.grid(2)
+    now, acc = 0, float32(0)
+    of_a, of_b = fetch(a, b, 0)
+    for k0 in range(0, a.shape[1], n):
+        a_tile[now, ty, tx], b_tile[now, ty, tx] = of_a, of_b
+        cuda.syncthreads()
+        of_a, of_b = fetch(a, b, k0 + n)
+        for k in range(n):
+            acc += a_tile[now, ty, k] * b_tile[now, k, tx]
+        now = 1 - now
+    if row < out.shape[0] and col < out.shape[1]:
+        out[row, col] = acc
+
+
+@cuda.jit
+def ahead_last_left_out(out, a, b):
+    """Past the last tile nothing is stored, and nobody waits."""
+    a_tile = cuda.shared.array((2, TILE, TILE), float32)
+    b_tile = cuda.shared.array((2, TILE, TILE), float32)
+    tx, ty, n = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockDim.x
+    col, row = cuda.grid(2)
+    now, acc = 0, float32(0)
+    a_tile[0, ty, tx], b_tile[0, ty, tx] = fetch(a, b, 0)
+    cuda.syncthreads()
+    for k0 in range(n, a.shape[1] + n, n):
+        of_a, of_b = fetch(a, b, k0)
+        for k in range(n):
+            acc += a_tile[now, ty, k] * b_tile[now, k, tx]
+        if k0 < a.shape[1]:
+            now = 1 - now
+            a_tile[now, ty, tx], b_tile[now, ty, tx] = of_a, of_b
+            cuda.syncthreads()
+    if row < out.shape[0] and col < out.shape[1]:
+        out[row, col] = acc
+
+
+@cuda.jit
+def walk_barrier_between(out, inp):
+    """Put, wait, load the next, store this one: a barrier for each tile, none before the loop."""
+    tile = cuda.shared.array((2, WIDE, PITCH), float32)
+    held = cuda.local.array(8, float32)
+    tx, ty, high = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockDim.y
+    row0, now = cuda.blockIdx.x * WIDE, 0
+    load(inp, held, row0, 0)
+    for col0 in range(0, inp.shape[1], WIDE):
+        put(tile, now, held)
+        cuda.syncthreads()
+        load(inp, held, row0, col0 + WIDE)
+        for i in range(ty, min(WIDE, inp.shape[1] - col0), high):
+            if row0 + tx < out.shape[1]:
+                out[col0 + i, row0 + tx] = tile[now, tx, i]
+        now = 1 - now
+
+
 OTHER_ANSWERS = {
+    "ex07_ahead": (ahead_barrier_between, ahead_last_left_out),
+    "ex07_walk": (walk_barrier_between,),
     "ex08b_gram": (gram_rows_together,),
     "ex08b_distances": (distances_swizzled, distances_in_parts),
     "ex08b_products": (

@@ -201,6 +201,32 @@ def ahead_barrier_first(out, a, b):
 
 
 @cuda.jit
+def ahead_two_barriers(out, a, b):
+    """Right, but with a barrier before the stores, too: the second buffer is there to save it."""
+    a_tile = cuda.shared.array((2, TILE, TILE), float32)
+    b_tile = cuda.shared.array((2, TILE, TILE), float32)
+    tx, ty, n = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockDim.x
+    now, acc = 0, float32(0)
+    a_tile[now, ty, tx], b_tile[now, ty, tx] = fetch(a, b, 0)
+    cuda.syncthreads()
+    for k0 in range(0, a.shape[1], n):
+        a_next, b_next = fetch(a, b, k0 + n)
+        acc = _product(a_tile, b_tile, now, acc)
+        cuda.syncthreads()
+        now = 1 - now
+        a_tile[now, ty, tx] = a_next
+        b_tile[now, ty, tx] = b_next
+        cuda.syncthreads()
+    _stored(out, acc)
+
+
+@cuda.jit
+def ahead_steps_of_16(out, a, b):
+    """The next tiles begin 16 further, as if a block always had 16 x 16 threads."""
+    _ahead(out, a, b, a.shape[1], TILE, 1, True)
+
+
+@cuda.jit
 def ahead_three(out, a, b):
     """Right, but with a third buffer, which nobody needs."""
     a_tile = cuda.shared.array((THREE, TILE, TILE), float32)
@@ -244,11 +270,19 @@ def _factors(rows, depth, cols):
 def _cases():
     """Full tiles with their budget; ragged, flat and deep ones; blocks of 8 x 8."""
     # 8 warps in each of 6 blocks, 4 tiles; beyond the depth nothing is loaded
-    once = Budget(sectors_per_request=4, requests={"a": 192, "b": 192}, shared_bytes=4096)
+    once = Budget(
+        sectors_per_request=4, requests={"a": 192, "b": 192}, shared_bytes=4096, barriers=5
+    )
     yield Case(partial(_factors, 32, 64, 48), grid=(3, 2), block=(16, 16), budget=once)
     for rows, depth, cols in ((35, 40, 20), (1, 70, 33), (33, 17, 1), (40, 3, 35)):
-        yield Case(partial(_factors, rows, depth, cols), cover((cols, rows), (16, 16)), (16, 16))
-    yield Case(partial(_factors, 20, 37, 12), grid=(2, 3), block=(8, 8))
+        grid, budget = cover((cols, rows), (16, 16)), _waits(-(-depth // 16))
+        yield Case(partial(_factors, rows, depth, cols), grid, (16, 16), budget)
+    yield Case(partial(_factors, 20, 37, 12), grid=(2, 3), block=(8, 8), budget=_waits(5))
+
+
+def _waits(tiles):
+    """One barrier per tile, and one for the first."""
+    return Budget(extra=None, shared_bytes=4096, barriers=tiles + 1)
 
 
 AHEAD = Exercise(
@@ -265,17 +299,19 @@ AHEAD = Exercise(
         Wrong(ahead_short, "output", "wrong"),
         Wrong(ahead_no_swap, "output", "wrong"),
         Wrong(ahead_barrier_first, "findings", "race"),
+        Wrong(ahead_steps_of_16, "output", "block (8, 8)"),
+        Wrong(ahead_two_barriers, "barriers", "passes 9 barriers; budget 5"),
         Wrong(ahead_three, "shared", "6144 bytes of shared memory per block; budget 4096"),
         Wrong(ahead_twice, "requests", "budget 192"),
     ),
     cases=tuple(_cases()),
     hints=(
         "Two halves: before the product, ask for the cells of the next tiles; after it, put them "
-        "into the buffer that nobody reads now. What has to stand between that store and the next "
-        "pass of the loop?",
+        "into the buffer that nobody reads now. One barrier per pass is enough: where must it "
+        "stand, so that the next pass finds those cells, and may overwrite these?",
         "`fetch` gives this thread's two cells of the tiles at any depth, zeros if there are "
-        "none: the next tiles begin n further. Keep both cells in variables. After the product "
-        "the buffers change roles: 0 becomes 1, and 1 becomes 0.",
+        "none: the next tiles begin n further, and n may be less than 16. Keep both cells in "
+        "variables. After the product the buffers change roles: 0 becomes 1, and 1 becomes 0.",
         "Above the product: a_next and b_next from fetch, at k0 plus n. Below: now becomes 1 "
         "minus itself; a_next goes into a_tile at [now, ty, tx], b_next into b_tile likewise; at "
         "last the one barrier.",

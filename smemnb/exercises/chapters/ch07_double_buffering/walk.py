@@ -128,6 +128,24 @@ def walk_no_pad(out, inp):
 
 
 @cuda.jit
+def walk_two_barriers(out, inp):
+    """Right, but with a barrier before the put, too: the second buffer is there to save it."""
+    tile = cuda.shared.array((2, TILE, PITCH), float32)
+    held = cuda.local.array(MOST, float32)
+    row0, now = cuda.blockIdx.x * TILE, 0
+    load(inp, held, row0, 0)
+    put(tile, now, held)
+    cuda.syncthreads()
+    for col0 in range(0, inp.shape[1], TILE):
+        load(inp, held, row0, col0 + TILE)
+        _emit(out, tile, now, row0, col0)
+        cuda.syncthreads()
+        now = 1 - now
+        put(tile, now, held)
+        cuda.syncthreads()
+
+
+@cuda.jit
 def walk_three(out, inp):
     """Right, but with a third buffer, which nobody needs."""
     _walk(out, inp, cuda.shared.array((3, TILE, PITCH), float32), 3, TILE, True, True)
@@ -170,12 +188,22 @@ def _matrix(rows, cols):
 def _cases():
     """Whole tiles with their budget; ragged, flat and tall ones; blocks of 32 x 4."""
     clean = Budget(
-        sectors_per_request=4, requests={"inp": 192, "out": 192}, shared_bytes=8448, ways=1
+        ways=1,
+        sectors_per_request=4,
+        requests={"inp": 192, "out": 192},
+        shared_bytes=8448,
+        barriers=4,
     )
     yield Case(partial(_matrix, 64, 96), grid=(2,), block=(32, 8), budget=clean)
     for rows, cols in ((40, 35), (97, 3), (1, 70), (70, 1)):
-        yield Case(partial(_matrix, rows, cols), cover((rows,), (TILE,)), (32, 8))
-    yield Case(partial(_matrix, 33, 65), grid=(2,), block=(32, 4))
+        grid, budget = cover((rows,), (TILE,)), _waits(-(-cols // TILE))
+        yield Case(partial(_matrix, rows, cols), grid, (32, 8), budget)
+    yield Case(partial(_matrix, 33, 65), grid=(2,), block=(32, 4), budget=_waits(3))
+
+
+def _waits(tiles):
+    """One barrier per tile, and one for the first."""
+    return Budget(shared_bytes=8448, barriers=tiles + 1)
 
 
 WALK = Exercise(
@@ -191,6 +219,7 @@ WALK = Exercise(
         Wrong(walk_one_buffer, "findings", "race"),
         Wrong(walk_same_tile, "output", "wrong"),
         Wrong(walk_no_pad, "wavefronts", "32-way"),
+        Wrong(walk_two_barriers, "barriers", "passes 7 barriers; budget 4"),
         Wrong(walk_three, "shared", "12672 bytes of shared memory per block; budget 8448"),
         Wrong(walk_not_turned, "output", "wrong"),
         Wrong(walk_direct, "sectors", "18 per request; budget 4"),
@@ -198,7 +227,7 @@ WALK = Exercise(
     cases=tuple(_cases()),
     hints=(
         "The shape is that of the product before: something is put and waited for ahead of the "
-        "loop; in the loop, ask for the next, use this one, put the next, wait.",
+        "loop; in the loop, ask for the next, use this one, put the next, wait once.",
         "`load` brings a tile's cells into `held`, `put` from there into a buffer; both take care "
         "of rows and edges. The next tile of the walk begins TILE columns further. The store "
         "wants a column of the buffer `now`, as in every transpose.",

@@ -1,11 +1,11 @@
-"""Twelve channels of halves to twelve planes: a pitch counted in words."""
+"""Twelve channels of int16 to twelve planes: a pitch counted in words."""
 
 # mypy: disable-error-code="attr-defined"
 
 from functools import partial
 
 import numpy as np
-from numba import cuda, int16
+from numba import cuda, int8, int16
 
 from ...exercise import Budget, Case, Exercise, Wrong, cover, scattered
 
@@ -67,6 +67,12 @@ def channels_two_words(out, inp):
 
 
 @cuda.jit
+def channels_of_bytes(out, inp):
+    """A tile of int8: small and clean, but a sample of more than 127 does not fit."""
+    _channels(out, inp, cuda.shared.array((MOST, 12), int8))
+
+
+@cuda.jit
 def channels_of_128(out, inp):
     """128 threads are taken for granted: a smaller block leaves cells out."""
     tile = cuda.shared.array((MOST, 14), int16)
@@ -104,7 +110,8 @@ def channels_no_barrier(out, inp):
 
 
 def _samples(count):
-    return (scattered((count, 12), seed=count, dtype=np.int16),)
+    """Whole numbers over the range of int16."""
+    return (scattered((count, 12), seed=count, low=-(2**15), high=2**15 - 1, dtype=np.int16),)
 
 
 def _cases():
@@ -118,7 +125,7 @@ def _cases():
 EXERCISE = Exercise(
     name="ex04b_channels",
     chapter="04b_checkpoint",
-    title="Twelve channels of halves in planes",
+    title="Twelve channels of int16 in planes",
     specification=lambda inp: np.ascontiguousarray(inp.T),
     stub=channels_stub,
     solution=channels,
@@ -126,6 +133,7 @@ EXERCISE = Exercise(
         Wrong(channels_no_pad, "wavefronts", "2-way"),
         Wrong(channels_one_half, "wavefronts", "2-way"),
         Wrong(channels_two_words, "wavefronts", "8-way"),
+        Wrong(channels_of_bytes, "output", "wrong"),
         Wrong(channels_of_128, "output", "block 64"),
         Wrong(channels_direct, "sectors", "per request; budget 2"),
         Wrong(channels_no_barrier, "findings", "race"),

@@ -4,7 +4,7 @@
 
 from functools import partial
 
-from numba import cuda, float32
+from numba import cuda, float32, int16
 
 from ...exercise import Budget, Case, Exercise, Wrong, cover, scattered
 
@@ -69,6 +69,15 @@ def less_mirror_no_pad(out, inp):
 
 
 @cuda.jit
+def less_mirror_short(out, inp):
+    """A tile of int16: a number above 32,767 does not fit."""
+    tile = cuda.shared.array((32, 34), int16)
+    _stage(inp, tile, cuda.blockIdx.x * 32, cuda.blockIdx.y * 32)
+    cuda.syncthreads()
+    _less_tile(out, inp, tile)
+
+
+@cuda.jit
 def less_mirror_no_barrier(out, inp):
     """Nobody waits until the tile is full."""
     tile = cuda.shared.array((32, 33), float32)
@@ -114,7 +123,8 @@ def less_mirror_turned(out, inp):
 
 
 def _square(n):
-    return (scattered((n, n), seed=n),)
+    """Whole numbers of up to 6 digits: differences are exact in float32, and int16 holds few."""
+    return (scattered((n, n), seed=n, low=-999_999, high=999_999),)
 
 
 def _cases():
@@ -134,6 +144,7 @@ EXERCISE = Exercise(
     solution=less_mirror,
     wrong=(
         Wrong(less_mirror_own_tile, "output", "wrong"),
+        Wrong(less_mirror_short, "output", "wrong"),
         Wrong(less_mirror_no_pad, "wavefronts", "32-way"),
         Wrong(less_mirror_no_barrier, "findings", "race"),
         Wrong(less_mirror_direct, "sectors", "per request; budget 4"),

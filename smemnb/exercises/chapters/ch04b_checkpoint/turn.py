@@ -5,7 +5,7 @@
 from functools import partial
 
 import numpy as np
-from numba import cuda, float64
+from numba import cuda, float32, float64
 
 from ...exercise import Budget, Case, Exercise, Wrong, cover, scattered
 
@@ -71,6 +71,12 @@ def turn_right_height_8(out, inp):
 
 
 @cuda.jit
+def turn_right_single(out, inp):
+    """A tile of float32: a double leaves the lower half of its digits there."""
+    _turn(out, inp, cuda.shared.array((32, 32), float32), 31, cuda.blockDim.y)
+
+
+@cuda.jit
 def turn_right_left(out, inp):
     """The other way round: a quarter turn to the left."""
     tile = cuda.shared.array((32, 32), float64)
@@ -109,7 +115,9 @@ def turn_right_direct(out, inp):
 
 
 def _matrix(rows, cols):
-    return (scattered((rows, cols), seed=rows + 3 * cols, dtype=np.float64),)
+    """Whole numbers of up to 13 digits, which neither float32 nor int32 holds."""
+    seed = rows + 3 * cols
+    return (scattered((rows, cols), seed, low=-(10**13), high=10**13, dtype=np.float64),)
 
 
 def _cases():
@@ -132,6 +140,7 @@ EXERCISE = Exercise(
         Wrong(turn_right_padded, "shared", "8448 bytes of shared memory per block; budget 8192"),
         Wrong(turn_right_of_8, "wavefronts", "2-way"),
         Wrong(turn_right_height_8, "output", "block (32, 4)"),
+        Wrong(turn_right_single, "output", "wrong"),
         Wrong(turn_right_left, "output", "wrong"),
         Wrong(turn_right_no_barrier, "findings", "race"),
         Wrong(turn_right_direct, "sectors", "per request; budget 8"),

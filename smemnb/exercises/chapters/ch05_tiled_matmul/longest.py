@@ -87,6 +87,12 @@ def longest_zero_fill(out, a, b):
 
 
 @cuda.jit
+def longest_thousand(out, a, b):
+    """A number below all small sums: where sums lie further down, it wins."""
+    _longest(out, a, b, float32(-1000), float32(-1000), a.shape[1], True)
+
+
+@cuda.jit
 def longest_from_zero(out, a, b):
     """The largest so far starts as 0, which is larger than all of them."""
     _longest(out, a, b, NOTHING, float32(0), a.shape[1], True)
@@ -140,19 +146,22 @@ def longest_direct(out, a, b):
         out[row, col] = best
 
 
-def _ways(rows, depth, cols):
-    """Whole numbers below 0, so that a 0 from anywhere shows."""
+def _ways(rows, depth, cols, unit=1):
+    """Whole numbers below 0, so that a 0 from anywhere shows; `unit` takes them further down."""
     a = scattered((rows, depth), seed=rows + depth, low=-99, high=-1)
-    return a, scattered((depth, cols), seed=cols, low=-99, high=-1)
+    b = scattered((depth, cols), seed=cols, low=-99, high=-1)
+    return a * np.float32(unit), b * np.float32(unit)
 
 
 def _cases():
-    """Six full tiles with their budget; ragged, flat and deep ones; blocks of 8 x 8."""
+    """Six full tiles with their budget; ragged, flat, deep and low ones; blocks of 8 x 8."""
     staged = Budget(sectors_per_request=4, requests={"a": 144, "b": 144}, shared_bytes=2048)
     yield Case(partial(_ways, 32, 48, 48), grid=(3, 2), block=(16, 16), budget=staged)
     for rows, depth, cols in ((70, 20, 33), (97, 3, 5), (1, 70, 33), (33, 1, 70)):
         yield Case(partial(_ways, rows, depth, cols), cover((cols, rows), (16, 16)), (16, 16))
     yield Case(partial(_ways, 20, 37, 12), grid=(2, 3), block=(8, 8))
+    far = 2.0**120  # sums down to -2.6e38, where float32 ends at -3.4e38
+    yield Case(partial(_ways, 33, 17, 20, far), grid=(2, 3), block=(16, 16))
 
 
 LONGEST = Exercise(
@@ -164,6 +173,7 @@ LONGEST = Exercise(
     solution=longest,
     wrong=(
         Wrong(longest_zero_fill, "output", "wrong"),
+        Wrong(longest_thousand, "output", "is -1000"),
         Wrong(longest_from_zero, "output", "out[0, 0] is 0"),
         Wrong(longest_first_tile, "output", "wrong"),
         Wrong(longest_no_second, "findings", "race"),

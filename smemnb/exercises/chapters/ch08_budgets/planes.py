@@ -192,9 +192,9 @@ PLANES = Exercise(
         "go through the same tile, if everyone is done with it.",
         "Per plane: a guarded load into the tile as in every transpose; wait; add the column to "
         "acc, if the thread has a cell of out; wait. 4,224 bytes are 32 rows of how many cells?",
-        "The tile has TILE rows of TILE + 1 cells. Six lines: an if on row and col, the store at "
-        "[ty, tx]; a barrier; an if on out_row and out_col, the addition of the cell at [tx, ty]; "
-        "a barrier.",
+        "The tile is static: its shape, TILE rows of PITCH cells, stands in the kernel. Six lines: "
+        "an if on row and col, the store at [ty, tx]; a barrier; an if on out_row and out_col, the "
+        "addition of the cell at [tx, ty]; a barrier.",
     ),
     budget=Budget(shared_bytes=4224),
 )

@@ -19,6 +19,7 @@ from .kinds.seen import HOST, Seen, TypeRefused
 from .overlap import overlap, rows_overlap
 
 MOST_ELEMENTS = 1 << 31
+_LARGEST = float(np.finfo(np.float32).max)
 SIZES = (1, 2, 4, 8, 16)
 
 
@@ -149,7 +150,10 @@ def number(name: str, value: Any) -> np.float32:
     Raises:
         TypeRefused: no real number.
     """
-    if type(value) is not float and type(value) is not int:
+    if type(value) is float or type(value) is int:
+        if -_LARGEST <= value <= _LARGEST:  # the usual case, at no price
+            return np.float32(value)
+    else:
         if isinstance(value, bool | np.bool_) or not isinstance(value, Real | np.generic):
             hint = f" Pass {name}.item()" if hasattr(value, "item") else " Pass a float"
             raise TypeRefused(f"`{name}` is {value!r}, no real number.{hint}")

@@ -71,9 +71,17 @@ def _phantom(words: Words, seen: Observation) -> tuple[str, str]:
             f"never between two rows, and {still}.",
             f"Multiply the row by {pitch} in every index of {name}.",
         )
+    here = f"{words.line(seen.site)} {act(seen.site)} {seen.detail['ways']}-way"
+    now, then = int(seen.detail["now"]), int(seen.detail["then"])
+    if then < now:
+        return (
+            f"the pad of {name}, shape {shape}, frees nothing and makes conflicts: {here}, a "
+            f"request in {now} wavefronts; with rows of {used} it would take {then}.",
+            f"Leave the pad away: with rows of {used}, no access of {name} is worse off.",
+        )
     return (
-        f"the pad of {name}, shape {shape}, frees nothing: with rows of {used} the requests take "
-        f"as many wavefronts, and {still}.",
+        f"the pad of {name}, shape {shape}, frees nothing: {here}, a request in as many wavefronts "
+        f"as with rows of {used}.",
         "Choose the pad by the access that conflicts (an odd number of words per row for a "
         "column), or leave it away where a swizzle does its work.",
     )

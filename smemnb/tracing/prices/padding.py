@@ -3,10 +3,13 @@
 Three forms. The pad stands on the wrong axis: the last rows of a (33, 32) tile are never stored
 and columns still conflict. The array is flat, as large as with a pad, and indexed without it: the
 cells that a pad would have used up are left over at the end. The pad stands right but nothing gains
-by it: the worst request of every expression takes as many wavefronts with the pad as without.
+by it: the worst request of every expression takes as many wavefronts with the pad as without, or
+more. The last is told apart, and then of the access that the pad makes worse.
 
 In all three the array's requests must have extra wavefronts: a pad that frees them is none of
-this, nor is a halo, whose cells are stored.
+this, nor is a halo, whose cells are stored. **Limits**: a pad that no access needs, but that costs
+nothing except its bytes, is not told. Of requests without extra wavefronts the first is kept, and
+that it gains nothing does not say that none does.
 """
 
 from __future__ import annotations
@@ -38,7 +41,12 @@ def phantom_padding(
     if form is None:
         return
     why, pad, used = form
-    worst = max(conflicting, key=lambda one: (one.extra, one.ways))
+    told, now, then = conflicting, 0, 0
+    if why == "useless":  # first of accesses that the pad makes worse, if there are any
+        told = [one for one in conflicting if _worse(array, one, used)] or conflicting
+    worst = max(told, key=lambda one: (one.extra, one.ways))
+    if why == "useless":
+        now, then = _wavefronts(array, worst, used)
     yield Observation(
         kind="phantom_padding",
         site=worst.site,
@@ -47,7 +55,14 @@ def phantom_padding(
         warp=0 if worst.worst is None else worst.worst.warp,
         count=sum(one.extra for one in conflicting),
         array=array,
-        detail={"why": why, "pad": pad, "used": used, "ways": worst.ways},
+        detail={
+            "why": why,
+            "pad": pad,
+            "used": used,
+            "ways": worst.ways,
+            "now": now,
+            "then": then,
+        },
     )
 
 
@@ -96,19 +111,26 @@ def _flat(stored: Cells) -> tuple[str, int, int] | None:
 
 def _gains(array: ArrayInfo, counts: Sequence[SiteCounts], pitch: int) -> bool:
     """Whether the worst request of some expression takes fewer wavefronts thanks to the pad."""
-    padded = array.shape[-1]
-    for one in counts:
-        if one.worst is None or one.kind not in ("load", "store"):
-            continue
-        active = np.array(one.worst.active)
-        cell = np.where(active, (np.array(one.worst.address) - array.base) // array.itemsize, 0)
-        row, column = cell // padded, cell % padded
-        without = (row * pitch + column) * array.itemsize + array.base
-        address = np.where(active, np.array(one.worst.address), array.base)
-        now, then = (
-            int(bank.wavefronts(at, width=one.width, active=active, kind=one.kind))
-            for at in (address, without)
-        )
-        if now < then:
-            return True
-    return False
+    return any(now < then for now, then in (_wavefronts(array, one, pitch) for one in counts))
+
+
+def _worse(array: ArrayInfo, one: SiteCounts, pitch: int) -> bool:
+    """Whether the worst request of the expression takes more wavefronts because of the pad."""
+    now, then = _wavefronts(array, one, pitch)
+    return now > then
+
+
+def _wavefronts(array: ArrayInfo, one: SiteCounts, pitch: int) -> tuple[int, int]:
+    """Wavefronts of the worst request as it is, and with rows of `pitch`; (0, 0) if not known."""
+    if one.worst is None or one.kind not in ("load", "store"):
+        return 0, 0
+    active = np.array(one.worst.active)
+    address = np.where(active, np.array(one.worst.address), array.base)
+    cell = (address - array.base) // array.itemsize
+    row, column = np.divmod(cell, array.shape[-1])
+    without = (row * pitch + column) * array.itemsize + array.base
+    now, then = (
+        int(bank.wavefronts(at, width=one.width, active=active, kind=one.kind))
+        for at in (address, without)
+    )
+    return now, then

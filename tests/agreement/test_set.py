@@ -1,5 +1,6 @@
 """The set of kernels: what is in it, and that the model has nothing against any of it."""
 
+import re
 from functools import cache
 
 import numpy as np
@@ -12,6 +13,7 @@ from smemnb.measure.verify.corpus import CASES, FAMILIES
 from smemnb.measure.verify.ncu.counters import COUNTS
 from smemnb.measure.verify.predicted import calling_lines, counts, lines, traced
 from tests.agreement.shipped import RECORDING, needs_recording
+from tests.house.notebook_form import ROOT
 
 BY_NAME = {case.name: case for case in CASES}
 SLOW = ("matmul", "transpose_fastest", "transpose_wide")
@@ -174,3 +176,21 @@ def test_agreement(name):
     for row in found.source_differs:
         accesses = " ".join(row.count.split("_")[:2])  # such as "shared load"
         assert any(f" {accesses}" in cause for cause in found.causes), row
+
+
+@needs_recording
+@pytest.mark.slow
+def test_how_many_the_source_alone_tells():
+    """README's number of launches of which every counter equals the trace of the source."""
+    said = re.search(
+        r"In (\d+) of the launches every counter",
+        " ".join((ROOT / "README.md").read_text().split()),
+    )
+    found = [
+        compared(BY_NAME[name], read_of(name), counts(trace_of(name))) for name in RECORDING.cases
+    ]
+    assert int(said.group(1)) == sum(not one.source_differs for one in found)
+    # all but these have as many requests in the machine code as in the source
+    assert [one.name for one in found if one.as_many and one.source_differs] == [
+        "three_ways, 33 of 61"
+    ]

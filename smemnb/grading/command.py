@@ -102,7 +102,10 @@ def _parser() -> argparse.ArgumentParser:
     jobs = os.cpu_count() or 1
     parser.add_argument("--jobs", type=int, default=jobs, help="learners at a time (%(default)s)")
     parser.add_argument(
-        "--seconds", type=float, default=20, help="for one exercise (default: %(default)s)"
+        "--seconds",
+        type=float,
+        default=20,
+        help="for one exercise, waiting for a processor left out (default: %(default)s)",
     )
     parser.add_argument(
         "--memory",

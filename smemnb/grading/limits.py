@@ -66,6 +66,17 @@ def from_tasklist(text: str) -> int:
     return int("".join(c for c in rows[0][-1] if c.isdecimal()) or 0) * 1024
 
 
+def waited_seconds(pid: int) -> float:
+    """How long a process has stood ready and waited for a processor; 0 where nobody tells.
+
+    The second number of Linux's /proc/PID/schedstat, in nanoseconds, is that of its main thread.
+    """
+    try:
+        return int(Path(f"/proc/{pid}/schedstat").read_text(encoding="ascii").split()[1]) / 1e9
+    except (OSError, IndexError, ValueError):
+        return 0.0
+
+
 def _said(*command: str) -> str:
     try:
         return subprocess.run(command, capture_output=True, text=True, timeout=5).stdout

@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
-from .limits import MEGABYTE, resident_bytes
+from .limits import MEGABYTE, resident_bytes, waited_seconds
 from .outcome import GRADES, NOT_TRIED, STOPPED, Outcome
 from .submissions import Learner, copy
 
@@ -38,7 +38,11 @@ _START = "import sys; sys.path.append(sys.argv[1]); from smemnb.grading.child im
 
 @dataclass(frozen=True)
 class Limits:
-    """Of one exercise, and of the process."""
+    """Of one exercise, and of the process.
+
+    What a process waits for a processor, on a busy machine, is not counted into its `seconds`
+    (where the system tells: Linux).
+    """
 
     seconds: float = 20.0
     memory_mb: int = 1024
@@ -129,6 +133,7 @@ class _State:
 
     left: list[str]
     until: float
+    waited: float = 0.0
     ready: bool = False
     current: str | None = None
     done: list[Outcome] = field(default_factory=list)
@@ -212,6 +217,7 @@ class _Watched:
         if "begin" in said and said["begin"] in (None, *state.left):
             state.current = said["begin"]
             state.until = time.monotonic() + self._limits.seconds
+            state.waited = waited_seconds(self._process.pid)
         outcome = _reported(said.get("done"))
         if outcome is not None and outcome.exercise == state.current:
             self._take(outcome)
@@ -225,7 +231,8 @@ class _Watched:
         self._step(1)
 
     def _too_much(self) -> tuple[str, str] | None:
-        if time.monotonic() > self._state.until:
+        late = time.monotonic() - self._state.until
+        if late > 0 and late > waited_seconds(self._process.pid) - self._state.waited:
             return "time", f"more than {self._limits.seconds:g} s"
         used = resident_bytes(self._process.pid) - self._base
         if self._state.ready and used > self._limits.memory_mb * MEGABYTE:

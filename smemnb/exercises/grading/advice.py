@@ -34,8 +34,8 @@ PLAIN = {
     "variable or a local array, and use it there for every result that needs it.",
     "shared": "Count the cells of the shared arrays times their bytes; one of them is larger "
     "than it has to be.",
-    "barriers": "With a second buffer one barrier per tile is enough: behind it the next tiles are "
-    "full, and these have been read. So it is where the next tile begins something new.",
+    "barriers": "With a second buffer one barrier per tile is enough: put it where both hold, the "
+    "next tiles are full and these have been read.",
 }
 
 

@@ -5,6 +5,7 @@
 
 from functools import partial
 
+import numpy as np
 from numba import cuda, float32
 
 from ...exercise import Budget, Case, Exercise, Wrong, cover, scattered
@@ -205,9 +206,10 @@ def product_direct(out, a, b):
         out[row, col] = acc
 
 
-def _factors(rows, depth, cols):
-    a = scattered((rows, depth), seed=rows + depth, low=-9, high=9)
-    return a, scattered((depth, cols), seed=cols, low=-9, high=9)
+def _factors(rows, depth, cols, unit=1):
+    """Whole numbers; larger by `unit`, beyond what narrower tiles hold."""
+    a = scattered((rows, depth), seed=rows + depth, low=-9, high=9) * np.float32(unit)
+    return a, scattered((depth, cols), seed=cols, low=-9, high=9) * np.float32(unit)
 
 
 def _cases():
@@ -219,7 +221,7 @@ def _cases():
     shapes = ((70, 70, 35), (97, 3, 50), (1, 70, 33), (33, 40, 1), (40, 1, 35))
     for rows, depth, cols in shapes:
         yield Case(partial(_factors, rows, depth, cols), cover((cols, rows), (16, 16)), (16, 16))
-    yield Case(partial(_factors, 20, 37, 12), grid=(2, 3), block=(8, 8))
+    yield Case(partial(_factors, 20, 37, 12, 2.0**40), grid=(2, 3), block=(8, 8))
 
 
 PRODUCT = Exercise(

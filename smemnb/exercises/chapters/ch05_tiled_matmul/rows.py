@@ -5,6 +5,7 @@
 
 from functools import partial
 
+import numpy as np
 from numba import cuda, float32
 
 from ...exercise import Budget, Case, Exercise, Wrong, cover, scattered
@@ -174,9 +175,10 @@ def by_rows_swapped(out, a, b):
     _by_cells(out, a, b, cuda.blockIdx.x * cuda.blockDim.x + ty, tx, 1, EDGE)
 
 
-def _factors(rows, depth, cols):
-    a = scattered((rows, depth), seed=rows + depth, low=-9, high=9)
-    return a, scattered((cols, depth), seed=cols, low=-9, high=9)
+def _factors(rows, depth, cols, unit=1):
+    """Whole numbers; larger by `unit`, beyond what narrower tiles hold."""
+    a = scattered((rows, depth), seed=rows + depth, low=-9, high=9) * np.float32(unit)
+    return a, scattered((cols, depth), seed=cols, low=-9, high=9) * np.float32(unit)
 
 
 def _cases():
@@ -185,7 +187,7 @@ def _cases():
     yield Case(partial(_factors, 64, 96, 64), grid=(2, 2), block=(32, 32), budget=clean)
     for rows, depth, cols in ((70, 40, 35), (97, 3, 33), (1, 70, 33), (33, 1, 70)):
         yield Case(partial(_factors, rows, depth, cols), cover((cols, rows), (32, 32)), (32, 32))
-    yield Case(partial(_factors, 20, 37, 12), (1, 2), (16, 16), Budget(extra=None))
+    yield Case(partial(_factors, 20, 37, 12, 2.0**40), (1, 2), (16, 16), Budget(extra=None))
 
 
 ROWS = Exercise(

@@ -18,7 +18,7 @@ from typing import Any
 
 from ..errors import SmemnbError, UnsupportedSyntax, shortened
 from .exercise import Exercise
-from .grading.advice import on_blocks, on_findings, on_values
+from .grading.advice import on_findings, on_launches, on_values
 from .grading.grade import graded_counts, graded_findings
 from .grading.observe import Run, observe
 from .grading.values import changed_input, wrong_cell, wrong_values
@@ -107,11 +107,11 @@ def _verdict(exercise: Exercise, kernel: Any, runs: list[Run]) -> Verdict:
     if not verdict:
         said = verdict.advice
         if first and (wrong or verdict.reason == "findings"):
-            said = on_findings(first, bool(wrong))
+            said = on_findings(exercise, kernel, first, bool(wrong))
         elif wrong:
             said = on_values(kernel, runs[-1], wrong_cell(exercise, runs[-1]))
         if wrong:
-            said += on_blocks(runs)
+            said += on_launches(runs)
         said = f'{said}\nhint("{exercise.name}", 1) says more.'
         verdict = replace(verdict, hint=said)
     return verdict

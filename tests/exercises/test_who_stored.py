@@ -4,7 +4,7 @@ from numba import cuda, float32, int32
 
 from smemnb.exercises.check import check
 from smemnb.exercises.exercise import Budget, Case, Exercise, cover, scattered
-from smemnb.exercises.grading.advice import on_blocks, on_findings
+from smemnb.exercises.grading.advice import on_findings, on_launches
 from smemnb.exercises.grading.grade import graded_counts, lines
 from smemnb.exercises.grading.observe import observe
 from smemnb.exercises.grading.values import wrong_cell
@@ -154,11 +154,32 @@ def two_dynamic(out, inp, weights):
         out[i] = acc
 
 
+@cuda.jit
+def two_dynamic_tiles(out, a, b):
+    n = cuda.blockDim.x
+    a_tile = cuda.shared.array(0, float32)
+    b_tile = cuda.shared.array(0, float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    col, row = cuda.grid(2)
+    a_tile[ty * n + tx] = a[row, tx] if row < a.shape[0] and tx < a.shape[1] else float32(0)
+    b_tile[tx * n + ty] = b[col, ty] if col < b.shape[0] and ty < b.shape[1] else float32(0)
+    cuda.syncthreads()  # both are full before anyone reads them
+    if row < out.shape[0] and col < out.shape[1]:
+        acc = float32(0)
+        for k in range(n):
+            gap = a_tile[ty * n + k] - b_tile[tx * n + k]
+            acc += gap * gap
+        out[row, col] = acc
+
+
 def test_two_dynamic_arrays():
-    """They begin at the same byte, which no finding says."""
+    """They begin at the same byte, which no finding says; nor does the race that may come of it."""
     verdict = check("ex08_parts", two_dynamic)
     assert verdict.part("findings").ok
     assert "each begins at byte 0 of the dynamic" in verdict.hint
+    racing = check("ex08b_distances", two_dynamic_tiles)
+    assert racing.part("findings").text.startswith("race")
+    assert racing.hint.startswith("The kernel makes more than one shared array of 0 cells")
 
 
 @cuda.jit
@@ -176,21 +197,25 @@ def test_other_blocks():
         observe(made, launched(8, 8, block), eight_taken_for_granted) for block in ((8, 8), (4, 4))
     ]
     assert [wrong_cell(made, run) is None for run in runs] == [True, False]
-    assert on_blocks(runs) == (
+    assert on_launches(runs) == (
         " Launches with blocks of (8, 8) were right, this one has (4, 4): does a number in the "
         "kernel stand for blockDim?"
     )
-    assert on_blocks(runs[:1]) == on_blocks([runs[0], runs[0]]) == ""
+    assert on_launches(runs[:1]) == ""
+    assert on_launches([runs[0], runs[0]]) == (
+        " The launch before was right (output 8 x 8, grid (1, 1), block (8, 8)): what is "
+        "different here?"
+    )
 
 
 def test_a_guard_may_hide():
     """With wrong values, a guard is not the only cure of an index out of range."""
-    found = check("ex00_scale", None)
-    assert not found
-    run = observe(exercise(), launched(9, 9), turned_without_guard)
+    made = exercise(launched(9, 9))
+    run = observe(made, made.cases[0], turned_without_guard)
     (first,) = [one for one in run.trace.findings if one.kind == "out_of_range"][:1]
-    assert on_findings(first, wrong=True).endswith("mend the index instead.")
-    assert on_findings(first, wrong=False) == first.cure
+    kernel = turned_without_guard
+    assert on_findings(made, kernel, first, wrong=True).endswith("mend the index instead.")
+    assert on_findings(made, kernel, first, wrong=False) == first.cure
 
 
 @cuda.jit
@@ -221,6 +246,33 @@ def test_counts_where_more_is_allowed():
         "0 extra on the worst line",
         "4 per request on the worst line, within the budget",
     ]
+
+
+def test_what_a_value_is_made_of():
+    """Where the store's line loads nothing, the question is about sums."""
+    verdict = check("ex05_product", one_tile_alone)
+    assert "Is that the thread that should? Then look at what its value is made of" in verdict.hint
+    assert ", from " not in verdict.hint
+
+
+@cuda.jit
+def one_tile_alone(out, a, b):
+    col, row = cuda.grid(2)
+    if row < out.shape[0] and col < out.shape[1]:
+        acc = float32(0)
+        for k in range(min(4, a.shape[1])):
+            acc += a[row, k] * b[k, col]
+        out[row, col] = acc
+
+
+def test_a_barrier_less():
+    """Where barriers are counted, a race may want another buffer, not another barrier."""
+    without = find("ex07_ahead")
+    kernel = next(one.kernel for one in without.wrong if one.part == "findings")
+    run = observe(without, without.cases[0], kernel)
+    race = next(one for one in run.trace.findings if one.kind == "race")
+    assert on_findings(without, kernel, race, wrong=True).endswith("use the same buffer?")
+    assert on_findings(exercise(), kernel, race, wrong=True) == race.cure
 
 
 def test_a_title_names_several_inputs():
@@ -267,7 +319,10 @@ def test_requests_of_shared_memory_by_line():
     """A store and 32 loads per warp: the line with the most is named."""
     case = Case(lambda: (scattered((32, 1), seed=4),), (1,), (32,))
     made = exercise(case, budget=Budget(extra=None, shared_requests=2))
-    (part, *_) = graded_counts(made, [observe(made, case, by_a_function)])
+    (part,) = [
+        one for one in graded_counts(made, [observe(made, case, by_a_function)]) if not one.ok
+    ]
+    assert part.name == "requests"
     line = by_a_function.py_func.__code__.co_firstlineno + 6
     assert part.text.startswith(
         f"33 requests go to shared memory; budget 2 (32 of them in line {line})\n{line} | out[0, "

@@ -23,6 +23,8 @@ FEW_LANES = 4  # per request: below, a warp's other lanes wait
 
 PLAIN = {
     "unwritten": "No thread came to a store into the output: look at the condition around it.",
+    "dynamic": "The kernel makes more than one shared array of 0 cells: each begins at byte 0 of "
+    "the dynamic memory, so they have the same cells. Make one, and take slices of it.",
     "findings": "Change the line that the finding names.",
     "output": "Work out on paper which thread writes the cell named above, and from what.",
     "inputs": "Only the outputs may be stored to; keep a changed value in a variable.",
@@ -39,20 +41,26 @@ PLAIN = {
 }
 
 
-def on_findings(first: Finding, wrong: bool) -> str:
-    """The cure of a finding; with wrong values, what a guard may only hide."""
+def on_findings(exercise: Exercise, kernel: Kernel, first: Finding, wrong: bool) -> str:
+    """The cure of a finding, and what the finding cannot know.
+
+    With wrong values a guard may only hide an index; dynamic arrays that begin at one byte race
+    where no barrier is missing; and an exercise may allow a barrier less.
+    """
+    if dynamic_arrays(source_of(kernel) or "") > 1:
+        return PLAIN["dynamic"]
     if wrong and first.kind in ("out_of_range", "wrapped_index"):
         return f"{first.cure} If that thread should have a cell there, mend the index instead."
+    budgets = [exercise.budget, *(case.budget for case in exercise.cases if case.budget)]
+    if first.kind.startswith("race") and any(one.barriers is not None for one in budgets):
+        return f"{first.cure} But first: should both lines use the same buffer?"
     return first.cure or PLAIN["findings"]
 
 
 def on_values(kernel: Kernel, run: Run, cell: WrongCell | None) -> str:
     """Who stored the first wrong cell, and from what, as far as a run can tell."""
     if dynamic_arrays(source_of(kernel) or "") > 1:
-        return (
-            "The kernel makes more than one shared array of 0 cells: each begins at byte 0 of the "
-            "dynamic memory, so they have the same cells. Make one, and take slices of it."
-        )
+        return PLAIN["dynamic"]
     if cell is None or "no cell" in cell.text:
         return PLAIN["unwritten"]
     if not cell.written:
@@ -60,7 +68,12 @@ def on_values(kernel: Kernel, run: Run, cell: WrongCell | None) -> str:
     said = who_stored(kernel, run, cell.output, cell.index)
     if not said:
         return PLAIN["output"]
-    return f"{said} Is that the thread that should, and are those the values it needs?"
+    if ", from " in said:
+        return f"{said} Is that the thread that should, and are those the values it needs?"
+    return (
+        f"{said} Is that the thread that should? Then look at what its value is made of: the "
+        "right cells, all of them, each once?"
+    )
 
 
 def dynamic_arrays(source: str) -> int:
@@ -81,16 +94,21 @@ def dynamic_arrays(source: str) -> int:
     )
 
 
-def on_blocks(runs: Sequence[Run]) -> str:
-    """What the kernel may take for granted, if only the last run fails and has other blocks."""
-    *before, failing = (str(b[0] if len(b) == 1 else b) for b in (run.case.block for run in runs))
-    if not before or failing in before:
+def on_launches(runs: Sequence[Run]) -> str:
+    """What is different in the last run, the first to fail: its blocks, or else what it was given.
+
+    "" if no run came before it.
+    """
+    if len(runs) < 2:
         return ""
-    right = " and ".join(dict.fromkeys(before))
-    return (
-        f" Launches with blocks of {right} were right, this one has {failing}: does a number in "
-        "the kernel stand for blockDim?"
-    )
+    *before, failing = (str(b[0] if len(b) == 1 else b) for b in (run.case.block for run in runs))
+    if failing not in before:
+        right = " and ".join(dict.fromkeys(before))
+        return (
+            f" Launches with blocks of {right} were right, this one has {failing}: does a number "
+            "in the kernel stand for blockDim?"
+        )
+    return f" The launch before was right ({runs[-2].title}): what is different here?"
 
 
 def on_requests(exercise: Exercise, run: Run, name: str, allowed: int) -> str:

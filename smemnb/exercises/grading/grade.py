@@ -117,8 +117,7 @@ def _wavefronts(exercise: Exercise, runs: Sequence[Run]) -> Part | None:
         if over_extra or over_ways:
             bad.append((line, allowed, over_extra))
     if not bad:
-        too_many = _shared_requests(exercise, runs)
-        return too_many or Part("wavefronts", True, _extra(exercise, seen))
+        return Part("wavefronts", True, _extra(exercise, seen))
     line, allowed, over_extra = max(bad, key=lambda one: (one[0].extra, one[0].ways))
     asked = f"{allowed.extra}" if over_extra else f"{allowed.ways}-way"
     text = f"{line.name} is {line.ways}-way, {line.extra} extra wavefronts; budget {asked}"
@@ -154,7 +153,7 @@ def _shared_requests(exercise: Exercise, runs: Sequence[Run]) -> Part | None:
                 f"{seen} requests go to shared memory; budget {allowed} ({most.requests} of them "
                 f"in {most.name})\n{most.shown}\n({run.title})"
             )
-            return Part("wavefronts", False, text, PLAIN["shared_requests"])
+            return Part("requests", False, text, PLAIN["shared_requests"])
     return None
 
 
@@ -218,6 +217,10 @@ def _requests(exercise: Exercise, runs: Sequence[Run]) -> Part | None:
             if seen > allowed:
                 text = f"{seen} requests touch {name}; budget {allowed}\n({run.title})"
                 return Part("requests", False, text, on_requests(exercise, run, name, allowed))
+    too_many = _shared_requests(exercise, runs)
+    if too_many is not None:
+        return too_many
+    checked += sum(budget_of(exercise, run).shared_requests is not None for run in runs)
     return Part("requests", True, "within the budget") if checked else None
 
 

@@ -45,13 +45,19 @@ class Run:
 
     @property
     def title(self) -> str:
-        """The launch in words: shapes of the (first) output and of several inputs, grid, block."""
+        """The launch in words: shapes of the (first) output and of the inputs, grid, block.
+
+        A single input that has the output's extents, in any order, says nothing new.
+        """
         grid, block = (_dim(d) for d in (self.case.grid, self.case.block))
         if not self.cells:
             return f"an output of 0 cells, grid {grid}, block {block}"
         arrays = [value for value in self.inputs if isinstance(value, np.ndarray)]
         shapes = [_shape(array) for array in arrays if array.ndim > 1]
-        given = f", inputs {' and '.join(shapes)}" if len(shapes) > 1 else ""
+        extents = [sorted(array.shape) for array in arrays if array.ndim > 1]
+        given = ""
+        if len(shapes) > 1 or extents not in ([], [sorted(self.expected[0].shape)]):
+            given = f", input{'s' * (len(shapes) > 1)} {' and '.join(shapes)}"
         return f"output {_shape(self.expected[0])}{given}, grid {grid}, block {block}"
 
 

@@ -11,6 +11,10 @@ from ..exercise import Array, Exercise
 from .observe import Run
 
 
+WHOLE = 10**15
+"""Whole numbers below it are written with all their digits."""
+
+
 @dataclass(frozen=True)
 class WrongCell:
     """The first bad cell of a run: number of the output, index, whether any thread stored it."""
@@ -54,12 +58,18 @@ def _first_bad(
 
 
 def number(value: Any) -> str:
-    """A value as a reader writes it: whole floats without ".0".
+    """A value as a reader writes it: whole floats without ".0", as many digits as tell it apart.
 
     >>> number(np.float32(6.0)), number(np.float32(0.1)), number(np.int32(-3))
     ('6', '0.1', '-3')
+    >>> number(np.float64(1099511627777.0))
+    '1099511627777'
     """
-    return f"{float(value):.7g}" if isinstance(value, np.floating) else str(int(value))
+    if not isinstance(value, np.floating):
+        return str(int(value))
+    if np.isfinite(value) and value == np.rint(value) and abs(value) < WHOLE:
+        return str(int(value))
+    return str(value)
 
 
 def changed_input(run: Run) -> str:

@@ -208,7 +208,7 @@ COLUMN = Exercise(
         Wrong(column_overlapping, "output", "not written"),
         Wrong(column_first_tile, "output", "wrong"),
         Wrong(column_no_second, "findings", "race"),
-        Wrong(column_read_again, "wavefronts", "requests go to shared memory; budget 4992"),
+        Wrong(column_read_again, "requests", "requests go to shared memory; budget 4992"),
         Wrong(column_one_sum, "output", "wrong"),
     ),
     cases=tuple(_cases()),

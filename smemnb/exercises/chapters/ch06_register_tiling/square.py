@@ -232,7 +232,7 @@ SQUARE = Exercise(
         Wrong(square_rows_together, "wavefronts", "2-way"),
         Wrong(square_no_second, "findings", "race"),
         Wrong(square_rows_of_16, "output", "block (16, 8)"),
-        Wrong(square_read_again, "wavefronts", "requests go to shared memory; budget 4608"),
+        Wrong(square_read_again, "requests", "requests go to shared memory; budget 4608"),
         Wrong(square_swapped, "output", "wrong"),
     ),
     cases=tuple(_cases()),

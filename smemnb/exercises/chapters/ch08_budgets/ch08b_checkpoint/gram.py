@@ -290,7 +290,7 @@ EXERCISE = Exercise(
         Wrong(gram_mirrored, "sectors", "per request; budget 4"),
         Wrong(gram_turned, "wavefronts", "16-way"),
         Wrong(gram_no_zeros, "output", "no thread has stored"),
-        Wrong(gram_read_again, "wavefronts", "requests go to shared memory; budget 9216"),
+        Wrong(gram_read_again, "requests", "requests go to shared memory; budget 9216"),
     ),
     cases=tuple(_cases()),
     hints=(

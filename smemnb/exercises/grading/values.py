@@ -10,7 +10,6 @@ import numpy as np
 from ..exercise import Array, Exercise
 from .observe import Run
 
-
 WHOLE = 10**15
 """Whole numbers below it are written with all their digits."""
 

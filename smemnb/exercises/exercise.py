@@ -2,9 +2,9 @@
 
 How to add one (it takes no change outside the chapter's file and its notebook):
 
-1. Open `chapters/chNN_<noun>.py` (one file per chapter, or a folder of that name with a file per
-   exercise and `EXERCISES` in its `__init__.py`; a new one is found by itself). A checkpoint may
-   stand in the folder of the chapter before it, whose `EXERCISES` then end with its own.
+1. Open `chapters/<part of the course>/chNN_<noun>.py` (one file per chapter, or a folder of that
+   name with a file per exercise and `EXERCISES` in its `__init__.py`; a new one is found by
+   itself).
 2. Write the solution as a `@cuda.jit` kernel (`out` first, then inputs, then scalars), and the
    stub: the same lines, some of them replaced by a line `# FILL (about 2 lines)`.
 3. Write four or more wrong kernels, the mistakes learners make, each with a docstring that
@@ -18,7 +18,7 @@ How to add one (it takes no change outside the chapter's file and its notebook):
 7. Add the `Exercise` to the module's `EXERCISES`. `pytest tests/exercises` then holds it to:
    stub refused, solution accepted, every wrong kernel refused for its reason, budget exact.
 
-`chapters/ch00_start_here.py` is the worked example.
+`chapters/foundations/ch00_start_here.py` is the worked example.
 
 **Limits**: outputs are arrays of floats or integers; a write outside of an array is reported by
 the engine (`out_of_range`), so there are no guard cells around outputs.

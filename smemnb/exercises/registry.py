@@ -1,4 +1,7 @@
-"""All exercises, found by walking `chapters/`: a new chapter file needs no entry anywhere."""
+"""All exercises, found by walking `chapters/`: a new chapter needs no entry anywhere.
+
+The rooms in `chapters/` are parts of the course; in them stands a file or folder per chapter.
+"""
 
 from __future__ import annotations
 
@@ -19,8 +22,12 @@ def exercises() -> tuple[Exercise, ...]:
     >>> exercises()[0].name
     'ex00_scale'
     """
-    names = sorted(module.name for module in pkgutil.iter_modules(chapters.__path__))
-    modules = [import_module(f"{chapters.__name__}.{name}") for name in names]
+    found: dict[str, str] = {}  # name of a chapter -> its module
+    for room in pkgutil.iter_modules(chapters.__path__):
+        part = import_module(f"{chapters.__name__}.{room.name}")
+        for module in pkgutil.iter_modules(part.__path__):
+            found[module.name] = f"{part.__name__}.{module.name}"
+    modules = [import_module(found[name]) for name in sorted(found)]
     return tuple(exercise for module in modules for exercise in module.EXERCISES)
 
 

@@ -1,1 +1,1 @@
-"""The exercises themselves, one file per chapter; every `EXERCISES` in here is found by itself."""
+"""The exercises themselves: a room per part of the course, in it a file or folder per chapter."""

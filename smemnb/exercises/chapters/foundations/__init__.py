@@ -1,0 +1,1 @@
+"""Exercises of the first chapters: threads, shared memory, banks."""

@@ -1,0 +1,1 @@
+"""Exercises of the chapters on work with tools."""

@@ -1,0 +1,185 @@
+"""A matrix of three columns: pixels to planes."""
+
+# mypy: disable-error-code="attr-defined"
+# ruff: noqa: B007, F841 (a stub has names that wait for the learner)
+
+from functools import partial
+
+import numpy as np
+from numba import cuda, float32
+
+from ....exercise import Budget, Case, Exercise, Wrong, cover, scattered
+
+PIXEL_PITCH = 3  # words from pixel to pixel: odd as it is
+
+
+@cuda.jit
+def planes_stub(out, inp):
+    """Planes of an image of pixels with 3 cells each: out = inp.T.  A pixel per thread."""
+    tile = cuda.shared.array((128, PIXEL_PITCH), float32)
+    tx, n = cuda.threadIdx.x, cuda.blockDim.x  # n threads have n pixels, at most 128
+    first = cuda.blockIdx.x * n  # the block's first pixel
+    # 1. stage 3 * n cells: neighbouring lanes load neighbouring cells of memory
+    for k in range(tx, 3 * n, n):
+        # FILL (about 3 lines)
+        pass
+    cuda.syncthreads()  # all pixels are staged
+    # 2. lanes along a row of out
+    if first + tx < inp.shape[0]:
+        # FILL (about 2 lines)
+        pass
+
+
+@cuda.jit
+def planes(out, inp):
+    """Planes of an image of pixels with 3 cells each: out = inp.T.  A pixel per thread."""
+    tile = cuda.shared.array((128, PIXEL_PITCH), float32)
+    tx, n = cuda.threadIdx.x, cuda.blockDim.x  # n threads have n pixels, at most 128
+    first = cuda.blockIdx.x * n  # the block's first pixel
+    # 1. stage 3 * n cells: neighbouring lanes load neighbouring cells of memory
+    for k in range(tx, 3 * n, n):
+        pixel, channel = k // 3, k % 3
+        if first + pixel < inp.shape[0]:
+            tile[pixel, channel] = inp[first + pixel, channel]
+    cuda.syncthreads()  # all pixels are staged
+    # 2. lanes along a row of out
+    if first + tx < inp.shape[0]:
+        for channel in range(3):
+            out[channel, first + tx] = tile[tx, channel]
+
+
+@cuda.jit(device=True)
+def _stage(tile, inp):
+    """The staging of `planes`, for the wrong kernels."""
+    tx, n = cuda.threadIdx.x, cuda.blockDim.x
+    for k in range(tx, 3 * n, n):
+        if cuda.blockIdx.x * n + k // 3 < inp.shape[0]:
+            tile[k // 3, k % 3] = inp[cuda.blockIdx.x * n + k // 3, k % 3]
+
+
+@cuda.jit
+def planes_direct(out, inp):
+    """Right, but each lane loads its own pixel: 3 cells apart, three times over."""
+    i = cuda.grid(1)
+    if i < inp.shape[0]:
+        for channel in range(3):
+            out[channel, i] = inp[i, channel]
+
+
+@cuda.jit
+def planes_staged_by_pixel(out, inp):
+    """Right, but staged as it was read: each lane brings its own pixel, 3 cells apart."""
+    tile = cuda.shared.array((128, PIXEL_PITCH), float32)
+    tx, i = cuda.threadIdx.x, cuda.grid(1)
+    if i < inp.shape[0]:
+        for channel in range(3):
+            tile[tx, channel] = inp[i, channel]
+    cuda.syncthreads()
+    if i < inp.shape[0]:
+        for channel in range(3):
+            out[channel, i] = tile[tx, channel]
+
+
+@cuda.jit
+def planes_padded(out, inp):
+    """One pad cell by habit: 3 is odd and needs none, 4 is 4-way."""
+    tile = cuda.shared.array((128, 4), float32)
+    i = cuda.grid(1)
+    _stage(tile, inp)
+    cuda.syncthreads()
+    if i < inp.shape[0]:
+        for channel in range(3):
+            out[channel, i] = tile[cuda.threadIdx.x, channel]
+
+
+@cuda.jit
+def planes_no_barrier(out, inp):
+    """Nobody waits: a pixel is staged by other threads than the one that stores it."""
+    tile = cuda.shared.array((128, PIXEL_PITCH), float32)
+    i = cuda.grid(1)
+    _stage(tile, inp)
+    if i < inp.shape[0]:
+        for channel in range(3):
+            out[channel, i] = tile[cuda.threadIdx.x, channel]
+
+
+@cuda.jit
+def planes_split_in_three(out, inp):
+    """The staged cells are taken for three planes of n cells already."""
+    tile = cuda.shared.array((128, PIXEL_PITCH), float32)
+    i, n = cuda.grid(1), cuda.blockDim.x
+    _stage(tile, inp)
+    cuda.syncthreads()
+    if i < inp.shape[0]:
+        for channel in range(3):
+            k = channel * n + cuda.threadIdx.x
+            out[channel, i] = tile[k // 3, k % 3]
+
+
+@cuda.jit
+def planes_one_pass(out, inp):
+    """n cells are staged where n pixels have 3 * n."""
+    tile = cuda.shared.array((128, PIXEL_PITCH), float32)
+    i, k = cuda.grid(1), cuda.threadIdx.x
+    first = cuda.blockIdx.x * cuda.blockDim.x
+    if first + k // 3 < inp.shape[0]:
+        tile[k // 3, k % 3] = inp[first + k // 3, k % 3]
+    cuda.syncthreads()
+    if i < inp.shape[0]:
+        for channel in range(3):
+            out[channel, i] = tile[k, channel]
+
+
+@cuda.jit
+def planes_of_128(out, inp):
+    """128 threads are taken for granted: a smaller block leaves pixels out."""
+    tile = cuda.shared.array((128, PIXEL_PITCH), float32)
+    tx, first = cuda.threadIdx.x, cuda.blockIdx.x * 128
+    for k in range(tx, 384, 128):
+        if first + k // 3 < inp.shape[0]:
+            tile[k // 3, k % 3] = inp[first + k // 3, k % 3]
+    cuda.syncthreads()
+    if first + tx < inp.shape[0]:
+        for channel in range(3):
+            out[channel, first + tx] = tile[tx, channel]
+
+
+def _pixels(count):
+    return (scattered((count, 3), seed=count),)
+
+
+def _cases():
+    """Four full blocks with their budget; one pixel, ragged counts, smaller blocks."""
+    clean = Budget(sectors_per_request=4, requests={"inp": 48, "out": 48}, shared_bytes=1536)
+    yield Case(partial(_pixels, 512), (4,), (128,), budget=clean)
+    for count, threads in [(1, 128), (129, 128), (300, 128), (300, 64), (97, 32)]:
+        yield Case(partial(_pixels, count), cover((count,), (threads,)), (threads,))
+
+
+EXERCISE = Exercise(
+    name="ex03_planes",
+    chapter="03_transpose",
+    title="An image in planes",
+    specification=lambda inp: np.ascontiguousarray(inp.T),
+    stub=planes_stub,
+    solution=planes,
+    wrong=(
+        Wrong(planes_direct, "sectors", "8 per request; budget 4"),
+        Wrong(planes_staged_by_pixel, "sectors", "12 per request; budget 4"),
+        Wrong(planes_padded, "wavefronts", "4-way"),
+        Wrong(planes_no_barrier, "findings", "race"),
+        Wrong(planes_split_in_three, "output", "wrong"),
+        Wrong(planes_one_pass, "output", "wrong"),
+        Wrong(planes_of_128, "output", "block 64"),
+    ),
+    cases=tuple(_cases()),
+    hints=(
+        "In memory, cell k of the block's pixels follows cell k - 1. A lane need not stage the "
+        "cells of its own pixel. Of which pixel, and which channel, is cell k?",
+        "Pixel k // 3, channel k % 3, with a guard for the last block. Later a lane reads the 3 "
+        "cells of its own pixel: which n-way has a pitch of 3 words? Does it want a pad?",
+        "First hole: pixel and channel of k; if the pixel, counted from `first`, exists, store "
+        "its cell into the tile. Second: a loop over the 3 channels; row channel of out.",
+    ),
+    budget=Budget(shared_bytes=1536),
+)

@@ -1,0 +1,174 @@
+"""Records of eight fields to eight planes: a narrow tile."""
+
+# mypy: disable-error-code="attr-defined"
+# ruff: noqa: B007, F841 (a stub has names that wait for the learner)
+
+from functools import partial
+
+import numpy as np
+from numba import cuda, float32
+
+from ....exercise import Budget, Case, Exercise, Wrong, cover, scattered
+
+MOST = 128  # records of a block
+
+
+@cuda.jit
+def fields_stub(out, inp):
+    """Eight planes: out = inp.T; inp has a row of 8 cells per record.  A record per thread."""
+    tile = cuda.shared.array((MOST, 8), float32)
+    tx, n = cuda.threadIdx.x, cuda.blockDim.x  # n threads have n records
+    first = cuda.blockIdx.x * n  # the block's first record
+    # 1. stage 8 * n cells: neighbouring lanes load neighbouring cells of memory
+    for k in range(tx, 8 * n, n):
+        r, f = k // 8, k % 8  # record and field
+        if first + r < inp.shape[0]:
+            # FILL (about 1 line)
+            pass
+    cuda.syncthreads()  # all records are staged
+    # 2. lanes along a row of out
+    if first + tx < inp.shape[0]:
+        for f in range(8):
+            # FILL (about 1 line)
+            pass
+
+
+@cuda.jit
+def fields(out, inp):
+    """Eight planes: out = inp.T; inp has a row of 8 cells per record.  A record per thread."""
+    tile = cuda.shared.array((MOST, 8), float32)
+    tx, n = cuda.threadIdx.x, cuda.blockDim.x  # n threads have n records
+    first = cuda.blockIdx.x * n  # the block's first record
+    # 1. stage 8 * n cells: neighbouring lanes load neighbouring cells of memory
+    for k in range(tx, 8 * n, n):
+        r, f = k // 8, k % 8  # record and field
+        if first + r < inp.shape[0]:
+            tile[r, f ^ (r // 4 % 8)] = inp[first + r, f]
+    cuda.syncthreads()  # all records are staged
+    # 2. lanes along a row of out
+    if first + tx < inp.shape[0]:
+        for f in range(8):
+            out[f, first + tx] = tile[tx, f ^ (tx // 4 % 8)]
+
+
+def _with(put, get, pitch=8):
+    """`fields` with other places: field f of record r goes to put(r, f), is read at get(r, f)."""
+    put, get = cuda.jit(device=True)(put), cuda.jit(device=True)(get)
+
+    @cuda.jit(device=True)
+    def moved(out, inp):
+        tile = cuda.shared.array((MOST, pitch), float32)
+        tx, n = cuda.threadIdx.x, cuda.blockDim.x
+        first = cuda.blockIdx.x * n
+        for k in range(tx, 8 * n, n):
+            r, f = k // 8, k % 8
+            if first + r < inp.shape[0]:
+                tile[r, put(r, f)] = inp[first + r, f]
+        cuda.syncthreads()
+        if first + tx < inp.shape[0]:
+            for f in range(8):
+                out[f, first + tx] = tile[tx, get(tx, f)]
+
+    return moved
+
+
+def _plain(r, f):
+    return f
+
+
+def _each_row(r, f):
+    return f ^ (r % 8)
+
+
+def _four_rows(r, f):
+    return f ^ (r // 4 % 8)
+
+
+def _not_wrapped(r, f):
+    return f ^ (r // 4)
+
+
+_move_plain = _with(_plain, _plain)
+_move_each_row = _with(_each_row, _each_row)
+_move_one_side = _with(_four_rows, _plain)
+_move_not_wrapped = _with(_not_wrapped, _not_wrapped)
+_move_padded = _with(_plain, _plain, 9)
+
+
+@cuda.jit
+def fields_plain(out, inp):
+    """Cells where they would be anyway: 8 words from record to record."""
+    _move_plain(out, inp)
+
+
+@cuda.jit
+def fields_each_row(out, inp):
+    """f ^ (r % 8): four records fill the banks once, so four neighbours should share a shift."""
+    _move_each_row(out, inp)
+
+
+@cuda.jit
+def fields_one_side(out, inp):
+    """Stored with the xor, but read without it."""
+    _move_one_side(out, inp)
+
+
+@cuda.jit
+def fields_not_wrapped(out, inp):
+    """f ^ (r // 4) without % 8: from record 32 on, it leaves the row of 8."""
+    _move_not_wrapped(out, inp)
+
+
+@cuda.jit
+def fields_padded(out, inp):
+    """A pitch of 9 is odd and cleans the read, but the store meets itself across four records."""
+    _move_padded(out, inp)
+
+
+@cuda.jit
+def fields_direct(out, inp):
+    """Right, but each lane loads its own record: 8 cells apart, eight times over."""
+    i = cuda.grid(1)
+    if i < inp.shape[0]:
+        for f in range(8):
+            out[f, i] = inp[i, f]
+
+
+def _records(count):
+    return (scattered((count, 8), seed=count),)
+
+
+def _cases():
+    """Four full blocks with their budget; one record, ragged counts, smaller blocks."""
+    clean = Budget(sectors_per_request=4, requests={"inp": 128, "out": 128}, shared_bytes=4096)
+    yield Case(partial(_records, 512), (4,), (MOST,), budget=clean)
+    for count, threads in [(1, 128), (129, 128), (300, 128), (300, 64), (97, 32)]:
+        yield Case(partial(_records, count), cover((count,), (threads,)), (threads,))
+
+
+EXERCISE = Exercise(
+    name="ex04_fields",
+    chapter="04_swizzle",
+    title="Records of eight fields in planes",
+    specification=lambda inp: np.ascontiguousarray(inp.T),
+    stub=fields_stub,
+    solution=fields,
+    wrong=(
+        Wrong(fields_plain, "wavefronts", "8-way"),
+        Wrong(fields_each_row, "wavefronts", "4-way"),
+        Wrong(fields_one_side, "output", "wrong"),
+        Wrong(fields_not_wrapped, "output", "wrong"),
+        Wrong(fields_padded, "wavefronts", "2-way"),
+        Wrong(fields_direct, "sectors", "18 per request; budget 4"),
+    ),
+    cases=tuple(_cases()),
+    hints=(
+        "Write down the banks of field 0 of records 0 to 7, 8 words apart. Which records share a "
+        "bank? They need different shifts; the others may have one shift together.",
+        "Records 0, 4, 8 ... share a bank, 0 to 3 do not: so the shift counts r // 4. A shift of 8 "
+        "or more would leave the record: go round after 8.",
+        "Store to the tile's row r, at f xor the shift of r, which is r // 4, modulo 8. Read from "
+        "row tx, at f xor the shift of tx, into row f of out.",
+    ),
+    budget=Budget(shared_bytes=4096),
+)

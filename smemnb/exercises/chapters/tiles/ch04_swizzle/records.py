@@ -1,0 +1,195 @@
+"""A transpose of records of 16 bytes, each moved whole."""
+
+# mypy: disable-error-code="attr-defined"
+# ruff: noqa: F841 (a stub has names that wait for the learner)
+
+from functools import partial
+
+import numpy as np
+from numba import cuda, float32
+
+from .....kernels.ptx import load16, store16
+from ....exercise import Budget, Case, Exercise, Wrong, cover, scattered
+
+SIZE = 32 * 32 * 4  # cells of a tile of 32 x 32 records
+
+
+@cuda.jit
+def transpose_records_stub(out, inp):
+    """out[c, r] = inp[r, c], records of 4 cells.  Tiles of 32 x 32, blocks of 32 x 8 or others."""
+    tile = cuda.shared.array(SIZE, float32, alignment=16)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    rows, cols = inp.shape[0], inp.shape[1]
+    top, left = cuda.blockIdx.y * 32, cuda.blockIdx.x * 32  # the tile's corner in inp
+    for y in range(ty, 32, cuda.blockDim.y):  # row y of the tile: record tx
+        if top + y < rows and left + tx < cols:
+            record = load16(inp, ((top + y) * cols + left + tx) * 4)
+            # FILL (about 2 lines)
+    cuda.syncthreads()  # the tile is full before anyone reads it
+    for x in range(ty, 32, cuda.blockDim.y):  # column x of the tile: record tx
+        if left + x < cols and top + tx < rows:
+            # FILL (about 2 lines)
+            pass
+
+
+@cuda.jit
+def transpose_records(out, inp):
+    """out[c, r] = inp[r, c], records of 4 cells.  Tiles of 32 x 32, blocks of 32 x 8 or others."""
+    tile = cuda.shared.array(SIZE, float32, alignment=16)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    rows, cols = inp.shape[0], inp.shape[1]
+    top, left = cuda.blockIdx.y * 32, cuda.blockIdx.x * 32  # the tile's corner in inp
+    for y in range(ty, 32, cuda.blockDim.y):  # row y of the tile: record tx
+        if top + y < rows and left + tx < cols:
+            record = load16(inp, ((top + y) * cols + left + tx) * 4)
+            chunk = y * 32 + (tx ^ (y % 8))
+            store16(tile, chunk * 4, record)
+    cuda.syncthreads()  # the tile is full before anyone reads it
+    for x in range(ty, 32, cuda.blockDim.y):  # column x of the tile: record tx
+        if left + x < cols and top + tx < rows:
+            chunk = tx * 32 + (x ^ (tx % 8))
+            store16(out, ((left + x) * rows + top + tx) * 4, load16(tile, chunk * 4))
+
+
+def _with(put, get, cells=SIZE):
+    """`transpose_records` with other places: record (y, x) goes to cell put(y, x), read at get."""
+    put, get = cuda.jit(device=True)(put), cuda.jit(device=True)(get)
+
+    @cuda.jit(device=True)
+    def moved(out, inp):
+        tile = cuda.shared.array(cells, float32, alignment=16)
+        tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+        rows, cols = inp.shape[0], inp.shape[1]
+        top, left = cuda.blockIdx.y * 32, cuda.blockIdx.x * 32
+        for y in range(ty, 32, cuda.blockDim.y):
+            if top + y < rows and left + tx < cols:
+                at = ((top + y) * cols + left + tx) * 4
+                store16(tile, put(y, tx), load16(inp, at))
+        cuda.syncthreads()
+        for x in range(ty, 32, cuda.blockDim.y):
+            if left + x < cols and top + tx < rows:
+                at = ((left + x) * rows + top + tx) * 4
+                store16(out, at, load16(tile, get(tx, x)))
+
+    return moved
+
+
+def _plain(y, x):
+    return (y * 32 + x) * 4
+
+
+def _by_four(y, x):
+    return (y * 32 + (x ^ (y % 4))) * 4
+
+
+def _by_eight(y, x):
+    return (y * 32 + (x ^ (y % 8))) * 4
+
+
+def _padded(y, x):
+    return (y * 33 + x) * 4
+
+
+_move_plain = _with(_plain, _plain)
+_move_by_four = _with(_by_four, _by_four)
+_move_one_side = _with(_by_eight, _plain)
+_move_padded = _with(_padded, _padded, 32 * 33 * 4)
+
+
+@cuda.jit
+def transpose_records_plain(out, inp):
+    """Records where they would be anyway: 8 lanes of a phase want one group of four banks."""
+    _move_plain(out, inp)
+
+
+@cuda.jit
+def transpose_records_by_four(out, inp):
+    """The shift goes round after 4 rows, a phase has 8 lanes."""
+    _move_by_four(out, inp)
+
+
+@cuda.jit
+def transpose_records_one_side(out, inp):
+    """Stored with the xor, but read without it."""
+    _move_one_side(out, inp)
+
+
+@cuda.jit
+def transpose_records_no_barrier(out, inp):
+    """Nobody waits until the tile is full."""
+    tile = cuda.shared.array(SIZE, float32, alignment=16)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    rows, cols = inp.shape[0], inp.shape[1]
+    top, left = cuda.blockIdx.y * 32, cuda.blockIdx.x * 32
+    for y in range(ty, 32, cuda.blockDim.y):
+        if top + y < rows and left + tx < cols:
+            at = ((top + y) * cols + left + tx) * 4
+            store16(tile, (y * 32 + (tx ^ (y % 8))) * 4, load16(inp, at))
+    for x in range(ty, 32, cuda.blockDim.y):
+        if left + x < cols and top + tx < rows:
+            at = ((left + x) * rows + top + tx) * 4
+            store16(out, at, load16(tile, (tx * 32 + (x ^ (tx % 8))) * 4))
+
+
+@cuda.jit
+def transpose_records_padded(out, inp):
+    """No conflict, but a pad record per row takes 512 bytes more."""
+    _move_padded(out, inp)
+
+
+@cuda.jit
+def transpose_records_by_word(out, inp):
+    """Right, but each record goes word by word: four times the requests."""
+    tile = cuda.shared.array(SIZE, float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    top, left = cuda.blockIdx.y * 32, cuda.blockIdx.x * 32
+    for y in range(ty, 32, cuda.blockDim.y):
+        if top + y < inp.shape[0] and left + tx < inp.shape[1]:
+            for w in range(4):
+                tile[w * 1024 + y * 32 + (tx ^ y)] = inp[top + y, left + tx, w]
+    cuda.syncthreads()
+    for x in range(ty, 32, cuda.blockDim.y):
+        if left + x < inp.shape[1] and top + tx < inp.shape[0]:
+            for w in range(4):
+                out[left + x, top + tx, w] = tile[w * 1024 + tx * 32 + (x ^ tx)]
+
+
+def _matrix(rows, cols):
+    return (scattered((rows, cols, 4), seed=rows + 3 * cols),)
+
+
+def _cases():
+    """Two full tiles with their budget; one row, one column, ragged sizes, other blocks."""
+    whole = Budget(sectors_per_request=16, requests={"inp": 64, "out": 64}, shared_bytes=16384)
+    yield Case(partial(_matrix, 32, 64), (2, 1), (32, 8), budget=whole)
+    for rows, cols, high in [(40, 35, 8), (1, 70, 8), (37, 1, 4), (33, 34, 16)]:
+        yield Case(partial(_matrix, rows, cols), cover((cols, rows), (32, 32)), (32, high))
+
+
+EXERCISE = Exercise(
+    name="ex04_records",
+    chapter="04_swizzle",
+    title="A transpose of records of 16 bytes",
+    specification=lambda inp: np.ascontiguousarray(inp.transpose(1, 0, 2)),
+    stub=transpose_records_stub,
+    solution=transpose_records,
+    wrong=(
+        Wrong(transpose_records_plain, "wavefronts", "8-way"),
+        Wrong(transpose_records_by_four, "wavefronts", "2-way"),
+        Wrong(transpose_records_one_side, "output", "wrong"),
+        Wrong(transpose_records_no_barrier, "findings", "race"),
+        Wrong(transpose_records_padded, "shared", "16896 bytes of shared memory per block"),
+        Wrong(transpose_records_by_word, "requests", "256 requests touch inp; budget 64"),
+    ),
+    cases=tuple(_cases()),
+    hints=(
+        "A request of 16 bytes per lane has four phases of 8 lanes. In the second loop the 8 lanes "
+        "of a phase stand in 8 rows of the tile: which chunk should each row give?",
+        "Chunk x of row y is kept at x xor (y % 8), in the same row. A row has 32 chunks, a chunk "
+        "has 4 cells; store16 and load16 take offsets in cells.",
+        "First: chunk = 32 chunks per row, times y, plus tx xor the shift of y; store16 to the "
+        "tile at 4 times that. Second: row tx, chunk x; out's record is (left + x) * rows + "
+        "top + tx.",
+    ),
+    budget=Budget(shared_bytes=16384),
+)

@@ -1,0 +1,165 @@
+"""A matrix less its transpose: both sides of the diagonal in one block."""
+
+# mypy: disable-error-code="attr-defined"
+
+from functools import partial
+
+from numba import cuda, float32, int16
+
+from ....exercise import Budget, Case, Exercise, Wrong, cover, scattered
+
+
+@cuda.jit
+def less_mirror_stub(out, inp):
+    """A square matrix less its transpose: out = inp - inp.T.  32 x 32 cells of out per block."""
+    # FILL (about 11 lines)
+
+
+@cuda.jit
+def less_mirror(out, inp):
+    """A square matrix less its transpose: out = inp - inp.T.  32 x 32 cells of out per block."""
+    tile = cuda.shared.array((32, 33), float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    n = inp.shape[0]
+    top, left = cuda.blockIdx.y * 32, cuda.blockIdx.x * 32  # the block's corner in out
+    for y in range(ty, 32, cuda.blockDim.y):  # the tile on the other side of the diagonal
+        if left + y < n and top + tx < n:
+            tile[y, tx] = inp[left + y, top + tx]
+    cuda.syncthreads()  # the tile is full before anyone reads it
+    for y in range(ty, 32, cuda.blockDim.y):
+        if top + y < n and left + tx < n:
+            out[top + y, left + tx] = inp[top + y, left + tx] - tile[tx, y]
+
+
+@cuda.jit(device=True)
+def _less_tile(out, inp, tile):
+    """The second half of `less_mirror`, for the wrong kernels."""
+    tx, n = cuda.threadIdx.x, inp.shape[0]
+    top, left = cuda.blockIdx.y * 32, cuda.blockIdx.x * 32
+    for y in range(cuda.threadIdx.y, 32, cuda.blockDim.y):
+        if top + y < n and left + tx < n:
+            out[top + y, left + tx] = inp[top + y, left + tx] - tile[tx, y]
+
+
+@cuda.jit(device=True)
+def _stage(inp, tile, top, left):
+    """The tile whose corner in inp is (top, left), for the wrong kernels."""
+    tx, n = cuda.threadIdx.x, inp.shape[0]
+    for y in range(cuda.threadIdx.y, 32, cuda.blockDim.y):
+        if top + y < n and left + tx < n:
+            tile[y, tx] = inp[top + y, left + tx]
+
+
+@cuda.jit
+def less_mirror_own_tile(out, inp):
+    """The block's own tile is staged: its mirror is another block's, but on the diagonal."""
+    tile = cuda.shared.array((32, 33), float32)
+    _stage(inp, tile, cuda.blockIdx.y * 32, cuda.blockIdx.x * 32)
+    cuda.syncthreads()
+    _less_tile(out, inp, tile)
+
+
+@cuda.jit
+def less_mirror_no_pad(out, inp):
+    """Neither pad nor swizzle."""
+    tile = cuda.shared.array((32, 32), float32)
+    _stage(inp, tile, cuda.blockIdx.x * 32, cuda.blockIdx.y * 32)
+    cuda.syncthreads()
+    _less_tile(out, inp, tile)
+
+
+@cuda.jit
+def less_mirror_short(out, inp):
+    """A tile of int16: a number above 32,767 does not fit."""
+    tile = cuda.shared.array((32, 34), int16)
+    _stage(inp, tile, cuda.blockIdx.x * 32, cuda.blockIdx.y * 32)
+    cuda.syncthreads()
+    _less_tile(out, inp, tile)
+
+
+@cuda.jit
+def less_mirror_no_barrier(out, inp):
+    """Nobody waits until the tile is full."""
+    tile = cuda.shared.array((32, 33), float32)
+    _stage(inp, tile, cuda.blockIdx.x * 32, cuda.blockIdx.y * 32)
+    _less_tile(out, inp, tile)
+
+
+@cuda.jit
+def less_mirror_direct(out, inp):
+    """Right, but the mirror is read from global memory, down a column."""
+    col, top = cuda.blockIdx.x * 32 + cuda.threadIdx.x, cuda.blockIdx.y * 32
+    for y in range(cuda.threadIdx.y, 32, cuda.blockDim.y):
+        if top + y < inp.shape[0] and col < inp.shape[1]:
+            out[top + y, col] = inp[top + y, col] - inp[col, top + y]
+
+
+@cuda.jit
+def less_mirror_both_tiles(out, inp):
+    """Right, but the block's own cells go through a tile as well, which nobody else reads."""
+    tile = cuda.shared.array((32, 33), float32)
+    own = cuda.shared.array((32, 32), float32)
+    tx, n = cuda.threadIdx.x, inp.shape[0]
+    top, left = cuda.blockIdx.y * 32, cuda.blockIdx.x * 32
+    _stage(inp, tile, left, top)
+    _stage(inp, own, top, left)
+    cuda.syncthreads()
+    for y in range(cuda.threadIdx.y, 32, cuda.blockDim.y):
+        if top + y < n and left + tx < n:
+            out[top + y, left + tx] = own[y, tx] - tile[tx, y]
+
+
+@cuda.jit
+def less_mirror_turned(out, inp):
+    """The sign is lost: the mirror less the matrix."""
+    tile = cuda.shared.array((32, 33), float32)
+    tx, n = cuda.threadIdx.x, inp.shape[0]
+    top, left = cuda.blockIdx.y * 32, cuda.blockIdx.x * 32
+    _stage(inp, tile, left, top)
+    cuda.syncthreads()
+    for y in range(cuda.threadIdx.y, 32, cuda.blockDim.y):
+        if top + y < n and left + tx < n:
+            out[top + y, left + tx] = tile[tx, y] - inp[top + y, left + tx]
+
+
+def _square(n):
+    """Whole numbers of up to 6 digits: differences are exact in float32, and int16 holds few."""
+    return (scattered((n, n), seed=n, low=-999_999, high=999_999),)
+
+
+def _cases():
+    """Nine full tiles with their budget; one cell, ragged edges, other blocks."""
+    clean = Budget(sectors_per_request=4, requests={"inp": 576, "out": 288}, shared_bytes=4224)
+    yield Case(partial(_square, 96), (3, 3), (32, 8), budget=clean)
+    for n, high in [(1, 8), (35, 8), (70, 4), (70, 32), (64, 16)]:
+        yield Case(partial(_square, n), cover((n, n), (32, 32)), (32, high))
+
+
+EXERCISE = Exercise(
+    name="ex04b_difference",
+    chapter="04b_checkpoint",
+    title="A matrix less its transpose",
+    specification=lambda inp: inp - inp.T,
+    stub=less_mirror_stub,
+    solution=less_mirror,
+    wrong=(
+        Wrong(less_mirror_own_tile, "output", "wrong"),
+        Wrong(less_mirror_short, "output", "wrong"),
+        Wrong(less_mirror_no_pad, "wavefronts", "32-way"),
+        Wrong(less_mirror_no_barrier, "findings", "race"),
+        Wrong(less_mirror_direct, "sectors", "per request; budget 4"),
+        Wrong(less_mirror_both_tiles, "shared", "8320 bytes of shared memory per block"),
+        Wrong(less_mirror_turned, "output", "wrong"),
+    ),
+    cases=tuple(_cases()),
+    hints=(
+        "A block of out needs two tiles of inp. One of them lies where the block lies, and each of "
+        "its cells is needed by one thread. Which one is worth staging?",
+        "The mirror's tile has its corner at row left, column top. Load it along its rows, read it "
+        "down its columns. The own cells come straight from global memory.",
+        "First loop: tile[y, tx] from row left + y and column top + tx of inp, guarded. Barrier. "
+        "Second loop: row top + y, column left + tx, guarded: inp there less the tile's cell in "
+        "row tx and column y. The tile needs a pad or a swizzle.",
+    ),
+    budget=Budget(shared_bytes=4224),
+)

@@ -1,0 +1,225 @@
+"""Eight results of a column per thread: a cell of b read once for all of them."""
+
+# mypy: disable-error-code="attr-defined"
+
+from functools import partial
+
+from numba import cuda, float32
+
+from ....exercise import Budget, Case, Exercise, Wrong, cover, scattered
+
+RESULTS = 8  # of a thread, one below the other
+DEPTH = 16  # columns of a, and rows of b, that are staged at a time
+HIGHEST = 64  # rows of a block of 32 x 8 threads
+
+
+@cuda.jit
+def column_stub(out, a, b):
+    """out = a @ b.  Blocks of 32 x h threads make 8 h rows and 32 columns."""
+    a_tile = cuda.shared.array((HIGHEST, DEPTH), float32)
+    b_tile = cuda.shared.array((DEPTH, 32), float32)
+    acc = cuda.local.array(RESULTS, float32)
+    tx, ty, high = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockDim.y
+    top, col = cuda.blockIdx.y * RESULTS * high, cuda.blockIdx.x * 32 + tx
+    for i in range(RESULTS):
+        acc[i] = 0
+    for k0 in range(0, a.shape[1], DEPTH):
+        for cell in range(ty * 32 + tx, RESULTS * high * DEPTH, 32 * high):
+            m, k = cell // DEPTH, cell % DEPTH
+            a_tile[m, k] = 0
+            if top + m < a.shape[0] and k0 + k < a.shape[1]:
+                a_tile[m, k] = a[top + m, k0 + k]
+        for k in range(ty, DEPTH, high):
+            b_tile[k, tx] = 0
+            if k0 + k < b.shape[0] and col < b.shape[1]:
+                b_tile[k, tx] = b[k0 + k, col]
+        cuda.syncthreads()  # both tiles are full before anyone reads them
+        # FILL (about 4 lines)
+        cuda.syncthreads()  # everyone has read before the next tiles overwrite these
+    # FILL (about 3 lines)
+
+
+@cuda.jit
+def column(out, a, b):
+    """out = a @ b.  Blocks of 32 x h threads make 8 h rows and 32 columns."""
+    a_tile = cuda.shared.array((HIGHEST, DEPTH), float32)
+    b_tile = cuda.shared.array((DEPTH, 32), float32)
+    acc = cuda.local.array(RESULTS, float32)
+    tx, ty, high = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockDim.y
+    top, col = cuda.blockIdx.y * RESULTS * high, cuda.blockIdx.x * 32 + tx
+    for i in range(RESULTS):
+        acc[i] = 0
+    for k0 in range(0, a.shape[1], DEPTH):
+        for cell in range(ty * 32 + tx, RESULTS * high * DEPTH, 32 * high):
+            m, k = cell // DEPTH, cell % DEPTH
+            a_tile[m, k] = 0
+            if top + m < a.shape[0] and k0 + k < a.shape[1]:
+                a_tile[m, k] = a[top + m, k0 + k]
+        for k in range(ty, DEPTH, high):
+            b_tile[k, tx] = 0
+            if k0 + k < b.shape[0] and col < b.shape[1]:
+                b_tile[k, tx] = b[k0 + k, col]
+        cuda.syncthreads()  # both tiles are full before anyone reads them
+        for k in range(DEPTH):
+            once = b_tile[k, tx]
+            for i in range(RESULTS):
+                acc[i] += a_tile[ty * RESULTS + i, k] * once
+        cuda.syncthreads()  # everyone has read before the next tiles overwrite these
+    for i in range(RESULTS):
+        if top + ty * RESULTS + i < out.shape[0] and col < out.shape[1]:
+            out[top + ty * RESULTS + i, col] = acc[i]
+
+
+@cuda.jit(device=True)
+def _staged(a, b, k0, a_tile, b_tile):
+    """Stage both tiles; for the wrong kernels."""
+    tx, ty, high = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockDim.y
+    top, col = cuda.blockIdx.y * RESULTS * high, cuda.blockIdx.x * 32 + tx
+    for cell in range(ty * 32 + tx, RESULTS * high * DEPTH, 32 * high):
+        m, k = cell // DEPTH, cell % DEPTH
+        a_tile[m, k] = 0
+        if top + m < a.shape[0] and k0 + k < a.shape[1]:
+            a_tile[m, k] = a[top + m, k0 + k]
+    for k in range(ty, DEPTH, high):
+        b_tile[k, tx] = 0
+        if k0 + k < b.shape[0] and col < b.shape[1]:
+            b_tile[k, tx] = b[k0 + k, col]
+
+
+@cuda.jit(device=True)
+def _column(out, a, b, first, apart, depth, guarded, wait):
+    """`column` with rows `first`, `first + apart`, ... of the block per thread."""
+    a_tile = cuda.shared.array((HIGHEST, DEPTH), float32)
+    b_tile = cuda.shared.array((DEPTH, 32), float32)
+    acc = cuda.local.array(RESULTS, float32)
+    tx, high = cuda.threadIdx.x, cuda.blockDim.y
+    top, col = cuda.blockIdx.y * RESULTS * high, cuda.blockIdx.x * 32 + tx
+    for i in range(RESULTS):
+        acc[i] = 0
+    for k0 in range(0, depth, DEPTH):
+        _staged(a, b, k0, a_tile, b_tile)
+        cuda.syncthreads()
+        for k in range(DEPTH):
+            once = b_tile[k, tx]
+            for i in range(RESULTS):
+                acc[i] += a_tile[first + apart * i, k] * once
+        if wait:
+            cuda.syncthreads()
+    for i in range(RESULTS):
+        if (top + first + apart * i < out.shape[0] or not guarded) and col < out.shape[1]:
+            out[top + first + apart * i, col] = acc[i]
+
+
+@cuda.jit
+def column_no_guard(out, a, b):
+    """The rows are not guarded: the last block stores beyond the edge."""
+    _column(out, a, b, cuda.threadIdx.y * RESULTS, 1, a.shape[1], False, True)
+
+
+@cuda.jit
+def column_overlapping(out, a, b):
+    """Thread ty begins at row ty: threads share rows, and most rows have no thread."""
+    _column(out, a, b, cuda.threadIdx.y, 1, a.shape[1], True, True)
+
+
+@cuda.jit
+def column_first_tile(out, a, b):
+    """Only the first tile of the depth."""
+    _column(out, a, b, cuda.threadIdx.y * RESULTS, 1, DEPTH, True, True)
+
+
+@cuda.jit
+def column_no_second(out, a, b):
+    """No barrier at the end of the loop."""
+    _column(out, a, b, cuda.threadIdx.y * RESULTS, 1, a.shape[1], True, False)
+
+
+@cuda.jit
+def column_read_again(out, a, b):
+    """Right, but the cell of b is read again for each result."""
+    a_tile = cuda.shared.array((HIGHEST, DEPTH), float32)
+    b_tile = cuda.shared.array((DEPTH, 32), float32)
+    acc = cuda.local.array(RESULTS, float32)
+    tx, ty, high = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockDim.y
+    top, col = cuda.blockIdx.y * RESULTS * high, cuda.blockIdx.x * 32 + tx
+    for i in range(RESULTS):
+        acc[i] = 0
+    for k0 in range(0, a.shape[1], DEPTH):
+        _staged(a, b, k0, a_tile, b_tile)
+        cuda.syncthreads()
+        for i in range(RESULTS):
+            for k in range(DEPTH):
+                acc[i] += a_tile[ty * RESULTS + i, k] * b_tile[k, tx]
+        cuda.syncthreads()
+    for i in range(RESULTS):
+        if top + ty * RESULTS + i < out.shape[0] and col < out.shape[1]:
+            out[top + ty * RESULTS + i, col] = acc[i]
+
+
+@cuda.jit
+def column_one_sum(out, a, b):
+    """One sum for all results of a thread: each row gets that of all eight."""
+    a_tile = cuda.shared.array((HIGHEST, DEPTH), float32)
+    b_tile = cuda.shared.array((DEPTH, 32), float32)
+    tx, ty, high = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockDim.y
+    top, col = cuda.blockIdx.y * RESULTS * high, cuda.blockIdx.x * 32 + tx
+    acc = float32(0)
+    for k0 in range(0, a.shape[1], DEPTH):
+        _staged(a, b, k0, a_tile, b_tile)
+        cuda.syncthreads()
+        for k in range(DEPTH):
+            for i in range(RESULTS):
+                acc += a_tile[ty * RESULTS + i, k] * b_tile[k, tx]
+        cuda.syncthreads()
+    for i in range(RESULTS):
+        if top + ty * RESULTS + i < out.shape[0] and col < out.shape[1]:
+            out[top + ty * RESULTS + i, col] = acc
+
+
+def _factors(rows, depth, cols):
+    a = scattered((rows, depth), seed=rows + depth, low=-9, high=9)
+    return a, scattered((depth, cols), seed=cols, low=-9, high=9)
+
+
+def _cases():
+    """Two full tiles with their budget; ragged, flat and deep ones; blocks of 32 x 4."""
+    once = Budget(
+        sectors_per_request=4,
+        requests={"a": 128, "b": 64, "out": 128},
+        shared_bytes=6144,
+        # 8 warps, 16 steps, 9 reads; 96 to stage the tiles
+        shared_requests=4992,
+    )
+    yield Case(partial(_factors, 64, 32, 64), grid=(2, 1), block=(32, 8), budget=once)
+    for rows, depth, cols in ((70, 20, 35), (97, 3, 33), (1, 40, 33), (65, 17, 1)):
+        yield Case(partial(_factors, rows, depth, cols), cover((cols, rows), (32, 64)), (32, 8))
+    yield Case(partial(_factors, 45, 20, 40), grid=(2, 2), block=(32, 4))
+
+
+COLUMN = Exercise(
+    name="ex06_column",
+    chapter="06_register_tiling",
+    title="Eight results per thread",
+    specification=lambda a, b: a @ b,
+    stub=column_stub,
+    solution=column,
+    wrong=(
+        Wrong(column_no_guard, "findings", "out of range"),
+        Wrong(column_overlapping, "output", "not written"),
+        Wrong(column_first_tile, "output", "wrong"),
+        Wrong(column_no_second, "findings", "race"),
+        Wrong(column_read_again, "requests", "requests go to shared memory; budget 4992"),
+        Wrong(column_one_sum, "output", "wrong"),
+    ),
+    cases=tuple(_cases()),
+    hints=(
+        "Thread (tx, ty) makes column `col`, and 8 of the block's rows. At each k, all 8 sums "
+        "need one and the same cell of b's tile: read it once, into a variable.",
+        "The thread's rows in the tile begin at `ty * RESULTS`. Two loops: k outside, and inside "
+        "the 8 results, acc[0] to acc[7]. At the end a loop with a guard stores them.",
+        "Inside: the variable is b_tile's cell [k, tx]; acc[i] grows by that times the cell of "
+        "a_tile in row ty * RESULTS + i, column k. Row i of the thread is row top + ty * RESULTS "
+        "+ i of out; it may be beyond the last one, and so may col.",
+    ),
+    budget=Budget(sectors_per_request=4, shared_bytes=6144),
+)

@@ -1,0 +1,217 @@
+"""Dynamic shared memory, one piece that a launch sizes, divided between two arrays."""
+
+# mypy: disable-error-code="attr-defined"
+# ruff: noqa: B007, F841 (a stub has names that wait for the learner)
+
+from functools import partial
+
+import numpy as np
+from numba import cuda, float32
+
+from ....exercise import Budget, Case, Exercise, Wrong, cover, scattered
+
+LARGEST, MOST_WEIGHTS = 1024, 64  # what a static array would have to allow for
+
+
+@cuda.jit
+def parts_stub(out, inp, weights):
+    """out[i] = sum of weights[d] * inp[i + d].  The launch brings what is staged, no byte more."""
+    whole = cuda.shared.array(0, float32)
+    tx, n, m = cuda.threadIdx.x, cuda.blockDim.x, weights.shape[0]
+    first, reach = cuda.blockIdx.x * n, n + m - 1  # cells of inp that a block needs
+    # FILL (about 2 lines)
+    for i in range(tx, reach, n):
+        # FILL (about 3 lines)
+        pass
+    for i in range(tx, m, n):
+        # FILL (about 1 line)
+        pass
+    cuda.syncthreads()  # both parts are full before anyone reads them
+    acc = float32(0)
+    for d in range(m):
+        # FILL (about 1 line)
+        pass
+    if first + tx < out.shape[0]:
+        out[first + tx] = acc
+
+
+@cuda.jit
+def parts(out, inp, weights):
+    """out[i] = sum of weights[d] * inp[i + d].  The launch brings what is staged, no byte more."""
+    whole = cuda.shared.array(0, float32)
+    tx, n, m = cuda.threadIdx.x, cuda.blockDim.x, weights.shape[0]
+    first, reach = cuda.blockIdx.x * n, n + m - 1  # cells of inp that a block needs
+    near = whole[:reach]
+    factors = whole[reach:]
+    for i in range(tx, reach, n):
+        near[i] = 0
+        if first + i < inp.shape[0]:
+            near[i] = inp[first + i]
+    for i in range(tx, m, n):
+        factors[i] = weights[i]
+    cuda.syncthreads()  # both parts are full before anyone reads them
+    acc = float32(0)
+    for d in range(m):
+        acc += factors[d] * near[tx + d]
+    if first + tx < out.shape[0]:
+        out[first + tx] = acc
+
+
+@cuda.jit(device=True)
+def _parts(out, inp, weights, near, factors, reach, guarded, wait):
+    """`parts` over any two arrays; `reach` cells of inp are staged."""
+    tx, n, m = cuda.threadIdx.x, cuda.blockDim.x, weights.shape[0]
+    first = cuda.blockIdx.x * n
+    for i in range(tx, reach, n):
+        near[i] = 0
+        if first + i < inp.shape[0] or not guarded:
+            near[i] = inp[first + i]
+    for i in range(tx, m, n):
+        factors[i] = weights[i]
+    if wait:
+        cuda.syncthreads()
+    acc = float32(0)
+    for d in range(m):
+        acc += factors[d] * near[tx + d]
+    if first + tx < out.shape[0]:
+        out[first + tx] = acc
+
+
+@cuda.jit
+def parts_aliased(out, inp, weights):
+    """A dynamic array for each part: but all dynamic arrays of a kernel begin at the same byte."""
+    near, factors = cuda.shared.array(0, float32), cuda.shared.array(0, float32)
+    reach = cuda.blockDim.x + weights.shape[0] - 1
+    _parts(out, inp, weights, near, factors, reach, True, True)
+
+
+@cuda.jit
+def parts_static(out, inp, weights):
+    """Right, but with static arrays for the largest launch there may be."""
+    near = cuda.shared.array(LARGEST, float32)
+    factors = cuda.shared.array(MOST_WEIGHTS, float32)
+    reach = cuda.blockDim.x + weights.shape[0] - 1
+    _parts(out, inp, weights, near, factors, reach, True, True)
+
+
+@cuda.jit
+def parts_overlapping(out, inp, weights):
+    """The weights begin behind the first n cells: where the last cells of inp are staged, too."""
+    whole, n = cuda.shared.array(0, float32), cuda.blockDim.x
+    reach = n + weights.shape[0] - 1
+    _parts(out, inp, weights, whole[:reach], whole[n:], reach, True, True)
+
+
+@cuda.jit
+def parts_beyond(out, inp, weights):
+    """The weights begin a cell too late, and end beyond what the launch brings."""
+    whole, reach = cuda.shared.array(0, float32), cuda.blockDim.x + weights.shape[0] - 1
+    _parts(out, inp, weights, whole[:reach], whole[reach + 1 :], reach, True, True)
+
+
+@cuda.jit
+def parts_in_bytes(out, inp, weights):
+    """The part is cut off at a number of bytes, where cells are counted."""
+    whole, reach = cuda.shared.array(0, float32), cuda.blockDim.x + weights.shape[0] - 1
+    _parts(out, inp, weights, whole[:reach], whole[4 * reach :], reach, True, True)
+
+
+@cuda.jit
+def parts_short(out, inp, weights):
+    """A cell per thread is staged: the last threads read beyond what is there."""
+    whole, n = cuda.shared.array(0, float32), cuda.blockDim.x
+    reach = n + weights.shape[0] - 1
+    _parts(out, inp, weights, whole[:reach], whole[reach:], n, True, True)
+
+
+@cuda.jit
+def parts_no_guard(out, inp, weights):
+    """No guard on the load of inp."""
+    whole, reach = cuda.shared.array(0, float32), cuda.blockDim.x + weights.shape[0] - 1
+    _parts(out, inp, weights, whole[:reach], whole[reach:], reach, False, True)
+
+
+@cuda.jit
+def parts_no_barrier(out, inp, weights):
+    """No barrier between staging and reading."""
+    whole, reach = cuda.shared.array(0, float32), cuda.blockDim.x + weights.shape[0] - 1
+    _parts(out, inp, weights, whole[:reach], whole[reach:], reach, True, False)
+
+
+@cuda.jit
+def parts_direct(out, inp, weights):
+    """Right, but the weights are loaded by every thread anew."""
+    near = cuda.shared.array(0, float32)
+    tx, n, m = cuda.threadIdx.x, cuda.blockDim.x, weights.shape[0]
+    first = cuda.blockIdx.x * n
+    for i in range(tx, n + m - 1, n):
+        near[i] = 0
+        if first + i < inp.shape[0]:
+            near[i] = inp[first + i]
+    cuda.syncthreads()
+    acc = float32(0)
+    for d in range(m):
+        acc += weights[d] * near[tx + d]
+    if first + tx < out.shape[0]:
+        out[first + tx] = acc
+
+
+def _sums(inp, weights):
+    count = inp.shape[0] - weights.shape[0] + 1
+    out = np.zeros(count, np.float32)
+    for d, weight in enumerate(weights):
+        out += weight * inp[d : d + count]
+    return out
+
+
+def _inputs(count, m):
+    inp = scattered(count + m - 1, seed=count, low=-9, high=9)
+    return inp, scattered(m, seed=m, low=-9, high=9)
+
+
+def _case(count, m, block, budget=None):
+    staged = 4 * (block + m - 1 + m)
+    asked = budget or Budget(shared_bytes=staged)
+    inputs = partial(_inputs, count, m)
+    return Case(inputs, cover((count,), (block,)), (block,), asked, shared_bytes=staged)
+
+
+def _cases():
+    """Whole blocks with their budget; ragged ones, one weight, more weights than threads."""
+    # 4 blocks: 8 warps, and 1 for the last 10 cells, load inp; 1 warp the weights
+    once = Budget(requests={"inp": 36, "weights": 4}, shared_bytes=1108)
+    yield _case(1024, 11, 256, once)
+    for count, m, block in ((1000, 7, 128), (70, 1, 64), (1, 5, 32), (97, 40, 32)):
+        yield _case(count, m, block)
+
+
+PARTS = Exercise(
+    name="ex08_parts",
+    chapter="08_budgets",
+    title="Dynamic memory in two parts",
+    specification=_sums,
+    stub=parts_stub,
+    solution=parts,
+    wrong=(
+        Wrong(parts_aliased, "output", "wrong"),
+        Wrong(parts_static, "shared", "budget 1108"),
+        Wrong(parts_overlapping, "output", "40 of 1024 wrong"),
+        Wrong(parts_beyond, "output", "978 of 1024 wrong"),
+        Wrong(parts_in_bytes, "output", "1021 of 1024 wrong"),
+        Wrong(parts_short, "output", "no thread has stored"),
+        Wrong(parts_no_guard, "findings", "out of range"),
+        Wrong(parts_no_barrier, "findings", "race"),
+        Wrong(parts_direct, "requests", "budget 4"),
+    ),
+    cases=tuple(_cases()),
+    hints=(
+        "`whole` is one array over all the bytes of the launch. A slice of it is an array as "
+        "well: the first part takes as many cells as a block needs of inp, the second the rest.",
+        "The parts meet at cell `reach`. Stage 0, or where it exists the cell of inp, whose "
+        "index is i counted from the block's first one. Then the weights, at their own index.",
+        "Two slices: up to reach, and from reach on. In the first loop: a 0, an if on first + i, "
+        "the load. In the second: a weight. In the last: acc grows by factor d times the cell d "
+        "behind tx.",
+    ),
+    budget=Budget(),
+)

@@ -17,15 +17,16 @@ ONES = np.ones(HALO + 1, np.float32)
 DRAWN = sizes(2, seed=3, low=130, high=600)
 
 
-def _inputs(*shape):
-    return (scattered(shape, seed=shape[-1]),)
+def _inputs(*shape, unit=1):
+    return (scattered(shape, seed=shape[-1]) * np.float32(unit),)
 
 
 def _cases(once, *launches):
     """Cases of (shape, grid, block); the first is the full one, with its budget."""
+    units = (1, 1, 2.0**64, *[1] * len(launches))  # the third: beyond what narrower tiles hold
     return tuple(
-        Case(partial(_inputs, *shape), (grid,), (block,), None if number else once)
-        for number, (shape, grid, block) in enumerate(launches)
+        Case(partial(_inputs, *shape, unit=unit), (grid,), (block,), None if number else once)
+        for number, (unit, (shape, grid, block)) in enumerate(zip(units, launches, strict=False))
     )
 
 
@@ -260,8 +261,7 @@ def rank(out, inp):
 def rank_no_second(out, inp):
     """No barrier at the end of the loop: fast warps overwrite the tile."""
     tile = cuda.shared.array(TILE, float32)
-    tx, i = cuda.threadIdx.x, cuda.grid(1)
-    n = inp.shape[0]
+    tx, i, n = cuda.threadIdx.x, cuda.grid(1), inp.shape[0]
     mine = inp[i] if i < n else float32(0)
     smaller = 0
     for start in range(0, n, cuda.blockDim.x):

@@ -87,26 +87,25 @@ def row_sums_wide(out, inp):
 @cuda.jit
 def row_sums_direct(out, inp):
     """Adds from global memory, where the lanes of a warp lie a row apart."""
-    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
-    i = cuda.blockIdx.x * 32 + tx
-    if ty == 0 and i < out.shape[0]:
+    i = cuda.blockIdx.x * 32 + cuda.threadIdx.x
+    if cuda.threadIdx.y == 0 and i < out.shape[0]:
         acc = float32(0)
         for k in range(COLS):
             acc += inp[i, k]
         out[i] = acc
 
 
-def _rows_of_24(rows):
-    return (scattered((rows, COLS), seed=rows),)
+def _rows_of_24(rows, unit):
+    return (scattered((rows, COLS), seed=rows) * np.float32(unit),)
 
 
 def _row_sum_cases():
-    """Four full blocks with their budget; one row, ragged and drawn sizes, other blocks."""
+    """Four full blocks with their budget; one row, ragged and drawn sizes, other blocks, huge cells."""
     staged = Budget(sectors_per_request=4, requests={"inp": 128, "out": 4}, shared_bytes=3200)
-    yield Case(partial(_rows_of_24, 128), grid=(4,), block=(32, 8), budget=staged)
-    launches = [(n, 8) for n in (1, 31, 33, *sizes(2, seed=2, low=34, high=300))]
-    for rows, high in [*launches, (70, 1), (70, 4)]:
-        yield Case(partial(_rows_of_24, rows), cover((rows,), (32,)), block=(32, high))
+    yield Case(partial(_rows_of_24, 128, 1), grid=(4,), block=(32, 8), budget=staged)
+    launches = [(n, 8, 1) for n in (1, 31, 33, *sizes(2, seed=2, low=34, high=300))]
+    for rows, high, unit in [*launches, (70, 1, 2.0**64), (70, 4, 1)]:
+        yield Case(partial(_rows_of_24, rows, unit), cover((rows,), (32,)), block=(32, high))
 
 
 @cuda.jit
@@ -308,9 +307,9 @@ def _group_sums(key, value):
     return np.stack([np.where(key == g, value, 0).sum(axis=1) for g in range(GROUPS)], axis=1)
 
 
-def _keyed(rows, cols):
+def _keyed(rows, cols, most=99):
     key = scattered((rows, cols), seed=cols, low=0, high=GROUPS - 1, dtype=np.int32)
-    return key, scattered((rows, cols), seed=rows, dtype=np.int32)
+    return key, scattered((rows, cols), seed=rows, low=-most, high=most, dtype=np.int32)
 
 
 def _group_cases():
@@ -318,7 +317,8 @@ def _group_cases():
     once = Budget(sectors_per_request=4, requests={"key": 32, "value": 32}, shared_bytes=2048)
     yield Case(partial(_keyed, 4, 256), grid=(4,), block=(64,), budget=once)
     for rows, cols, threads in [(3, 97, 64), (1, 200, 64), (7, 1, 64), (5, 70, 32), (5, 20, 32)]:
-        yield Case(partial(_keyed, rows, cols), grid=(rows,), block=(threads,))
+        data = partial(_keyed, rows, cols, 10**8 if cols == 20 else 99)  # sums fill an int32
+        yield Case(data, grid=(rows,), block=(threads,))
 
 
 EXERCISES = (

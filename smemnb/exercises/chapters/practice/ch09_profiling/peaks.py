@@ -5,6 +5,7 @@
 
 from functools import partial
 
+import numpy as np
 from numba import cuda, float32
 
 from ....exercise import Budget, Case, Exercise, Wrong, scattered
@@ -143,6 +144,13 @@ def below_peak_from_zero(out, inp):
 
 
 @cuda.jit
+def below_peak_from_hundred(out, inp):
+    """The largest so far starts as -100: a row of numbers further down has another peak."""
+    tile = cuda.shared.array((32, PITCH), float32)
+    _below(out, inp, tile, cuda.blockDim.y, float32(-100), 0)
+
+
+@cuda.jit
 def below_peak_height_8(out, inp):
     """Blocks of 8 rows of threads are taken for granted: with 4, rows are left out."""
     tile = cuda.shared.array((32, PITCH), float32)
@@ -186,17 +194,20 @@ def below_peak_twice(out, inp):
     _store(out, inp[first:], peak, first, cuda.blockDim.y)
 
 
-def _rows(rows, cols):
-    """Whole numbers below 0, so that a 0 from anywhere shows."""
-    return (scattered((rows, cols), seed=rows + 3 * cols, low=-99, high=-1),)
+def _rows(rows, cols, high=-1, unit=1):
+    """Whole numbers below 0, so that a 0 from anywhere shows; `unit` takes them further down."""
+    below = scattered((rows, cols), seed=rows + 3 * cols, low=-99, high=high)
+    return (below * np.float32(unit),)
 
 
 def _cases():
-    """Two full blocks with their budget; ragged, flat and high ones; other blocks."""
+    """Two full blocks with their budget; ragged, flat, high and low ones; other blocks."""
     staged = Budget(sectors_per_request=4, requests={"inp": 128, "out": 128}, shared_bytes=8448)
     yield Case(partial(_rows, 64, 64), grid=(2,), block=(32, 8), budget=staged)
-    for rows, cols, high in ((70, 35, 8), (1, 64, 8), (97, 1, 4), (33, 61, 4), (40, 33, 16)):
+    for rows, cols, high in ((70, 35, 8), (1, 64, 8), (97, 1, 4), (40, 33, 16)):
         yield Case(partial(_rows, rows, cols), (-(-rows // 32),), (32, high))
+    far = 2.0**121  # peaks from -2.6e38 to -2.4e38, where float32 ends at -3.4e38
+    yield Case(partial(_rows, 33, 61, -90, far), grid=(2,), block=(32, 4))
 
 
 EXERCISE = Exercise(
@@ -211,6 +222,7 @@ EXERCISE = Exercise(
         Wrong(below_peak_unpadded, "wavefronts", "32-way"),
         Wrong(below_peak_wider, "shared", "8704 bytes of shared memory per block; budget 8448"),
         Wrong(below_peak_from_zero, "output", "wrong"),
+        Wrong(below_peak_from_hundred, "output", "wrong"),
         Wrong(below_peak_height_8, "output", "block (32, 4)"),
         Wrong(below_peak_no_first, "findings", "race"),
         Wrong(below_peak_no_second, "findings", "race"),

@@ -122,8 +122,9 @@ def transpose_batch_guard_of_load(out, inp):
             out[b, left + y, top + tx] = tile[tx, y]
 
 
-def _matrices(count, rows, cols):
-    return (scattered((count, rows, cols), seed=rows + 3 * cols),)
+def _matrices(count, rows, cols, unit=1):
+    """Whole numbers; larger by `unit`, beyond what narrower tiles hold."""
+    return (scattered((count, rows, cols), seed=rows + 3 * cols) * np.float32(unit),)
 
 
 def _cases():
@@ -132,7 +133,8 @@ def _cases():
     yield Case(partial(_matrices, 2, 32, 64), (2, 1, 2), (32, 8), budget=clean)
     for count, rows, cols, high in [(3, 40, 35, 8), (2, 1, 70, 8), (1, 70, 1, 4), (2, 33, 65, 32)]:
         grid = (*cover((cols, rows), (32, 32)), count)
-        yield Case(partial(_matrices, count, rows, cols), grid, (32, high))
+        data = partial(_matrices, count, rows, cols, 2.0**64 if high == 32 else 1)
+        yield Case(data, grid, (32, high))
 
 
 EXERCISE = Exercise(

@@ -135,8 +135,9 @@ def flip_over_plain(out, inp):
         out[right, below] = tile[tx, ty]
 
 
-def _matrix(rows, cols):
-    return (scattered((rows, cols), seed=rows + 3 * cols),)
+def _matrix(rows, cols, unit=1):
+    """Whole numbers; larger by `unit`, beyond what narrower tiles hold."""
+    return (scattered((rows, cols), seed=rows + 3 * cols) * np.float32(unit),)
 
 
 def _cases():
@@ -144,7 +145,8 @@ def _cases():
     clean = Budget(sectors_per_request=4, requests={"inp": 192, "out": 192}, shared_bytes=4224)
     yield Case(partial(_matrix, 64, 96), (3, 2), (32, 32), budget=clean)
     for rows, cols in [(40, 35), (1, 70), (70, 1), (33, 97)]:
-        yield Case(partial(_matrix, rows, cols), cover((cols, rows), (32, 32)), (32, 32))
+        data = partial(_matrix, rows, cols, 2.0**64 if cols == 97 else 1)
+        yield Case(data, cover((cols, rows), (32, 32)), (32, 32))
     yield Case(partial(_matrix, 20, 32), (1, 2), (32, 32))
     half_warps = Budget(extra=None, shared_bytes=4224)  # of 16 lanes, two rows: no pad is clean
     yield Case(partial(_matrix, 45, 37), (3, 3), (16, 16), budget=half_warps)

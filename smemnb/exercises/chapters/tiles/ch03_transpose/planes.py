@@ -144,8 +144,9 @@ def planes_of_128(out, inp):
             out[channel, first + tx] = tile[tx, channel]
 
 
-def _pixels(count):
-    return (scattered((count, 3), seed=count),)
+def _pixels(count, unit=1):
+    """Whole numbers; larger by `unit`, beyond what narrower tiles hold."""
+    return (scattered((count, 3), seed=count) * np.float32(unit),)
 
 
 def _cases():
@@ -153,7 +154,8 @@ def _cases():
     clean = Budget(sectors_per_request=4, requests={"inp": 48, "out": 48}, shared_bytes=1536)
     yield Case(partial(_pixels, 512), (4,), (128,), budget=clean)
     for count, threads in [(1, 128), (129, 128), (300, 128), (300, 64), (97, 32)]:
-        yield Case(partial(_pixels, count), cover((count,), (threads,)), (threads,))
+        data = partial(_pixels, count, 2.0**64 if count == 97 else 1)
+        yield Case(data, cover((count,), (threads,)), (threads,))
 
 
 EXERCISE = Exercise(

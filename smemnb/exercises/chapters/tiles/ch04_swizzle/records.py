@@ -154,8 +154,9 @@ def transpose_records_by_word(out, inp):
                 out[left + x, top + tx, w] = tile[w * 1024 + tx * 32 + (x ^ tx)]
 
 
-def _matrix(rows, cols):
-    return (scattered((rows, cols, 4), seed=rows + 3 * cols),)
+def _matrix(rows, cols, unit=1):
+    """Whole numbers; larger by `unit`, beyond what narrower tiles hold."""
+    return (scattered((rows, cols, 4), seed=rows + 3 * cols) * np.float32(unit),)
 
 
 def _cases():
@@ -163,7 +164,8 @@ def _cases():
     whole = Budget(sectors_per_request=16, requests={"inp": 64, "out": 64}, shared_bytes=16384)
     yield Case(partial(_matrix, 32, 64), (2, 1), (32, 8), budget=whole)
     for rows, cols, high in [(40, 35, 8), (1, 70, 8), (37, 1, 4), (33, 34, 16)]:
-        yield Case(partial(_matrix, rows, cols), cover((cols, rows), (32, 32)), (32, high))
+        data = partial(_matrix, rows, cols, 2.0**64 if high == 16 else 1)
+        yield Case(data, cover((cols, rows), (32, 32)), (32, high))
 
 
 EXERCISE = Exercise(

@@ -134,8 +134,9 @@ def transpose_long_padded(out, inp):
     _move_padded(out, inp)
 
 
-def _matrix(rows, cols):
-    return (scattered((rows, cols), seed=rows + 3 * cols),)
+def _matrix(rows, cols, unit=1):
+    """Whole numbers; larger by `unit`, beyond what narrower tiles hold."""
+    return (scattered((rows, cols), seed=rows + 3 * cols) * np.float32(unit),)
 
 
 def _cases():
@@ -143,7 +144,8 @@ def _cases():
     clean = Budget(sectors_per_request=4, requests={"inp": 256, "out": 256}, shared_bytes=8192)
     yield Case(partial(_matrix, 64, 128), (2, 2), (32, 8), budget=clean)
     for rows, cols, high in [(40, 70, 8), (1, 130, 8), (70, 1, 8), (33, 97, 4), (33, 97, 32)]:
-        yield Case(partial(_matrix, rows, cols), cover((cols, rows), (WIDE, HIGH)), (32, high))
+        data = partial(_matrix, rows, cols, 2.0**64 if high == 32 else 1)
+        yield Case(data, cover((cols, rows), (WIDE, HIGH)), (32, high))
 
 
 EXERCISE = Exercise(

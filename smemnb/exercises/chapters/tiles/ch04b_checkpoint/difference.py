@@ -4,6 +4,7 @@
 
 from functools import partial
 
+import numpy as np
 from numba import cuda, float32, int16
 
 from ....exercise import Budget, Case, Exercise, Wrong, cover, scattered
@@ -122,9 +123,12 @@ def less_mirror_turned(out, inp):
             out[top + y, left + tx] = tile[tx, y] - inp[top + y, left + tx]
 
 
-def _square(n):
-    """Whole numbers of up to 6 digits: differences are exact in float32, and int16 holds few."""
-    return (scattered((n, n), seed=n, low=-999_999, high=999_999),)
+def _square(n, unit=1):
+    """Whole numbers of up to 6 digits, larger by `unit`: differences are exact in float32.
+
+    int16 holds few of them; int32, with a unit of 2**40, none but 0.
+    """
+    return (scattered((n, n), seed=n, low=-999_999, high=999_999) * np.float32(unit),)
 
 
 def _cases():
@@ -132,7 +136,8 @@ def _cases():
     clean = Budget(sectors_per_request=4, requests={"inp": 576, "out": 288}, shared_bytes=4224)
     yield Case(partial(_square, 96), (3, 3), (32, 8), budget=clean)
     for n, high in [(1, 8), (35, 8), (70, 4), (70, 32), (64, 16)]:
-        yield Case(partial(_square, n), cover((n, n), (32, 32)), (32, high))
+        data = partial(_square, n, 2.0**40 if high == 16 else 1)
+        yield Case(data, cover((n, n), (32, 32)), (32, high))
 
 
 EXERCISE = Exercise(

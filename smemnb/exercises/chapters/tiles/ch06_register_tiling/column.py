@@ -4,6 +4,7 @@
 
 from functools import partial
 
+import numpy as np
 from numba import cuda, float32
 
 from ....exercise import Budget, Case, Exercise, Wrong, cover, scattered
@@ -176,9 +177,10 @@ def column_one_sum(out, a, b):
             out[top + ty * RESULTS + i, col] = acc
 
 
-def _factors(rows, depth, cols):
-    a = scattered((rows, depth), seed=rows + depth, low=-9, high=9)
-    return a, scattered((depth, cols), seed=cols, low=-9, high=9)
+def _factors(rows, depth, cols, unit=1):
+    """Whole numbers; larger by `unit`, beyond what narrower tiles hold."""
+    a = scattered((rows, depth), seed=rows + depth, low=-9, high=9) * np.float32(unit)
+    return a, scattered((depth, cols), seed=cols, low=-9, high=9) * np.float32(unit)
 
 
 def _cases():
@@ -192,7 +194,8 @@ def _cases():
     )
     yield Case(partial(_factors, 64, 32, 64), grid=(2, 1), block=(32, 8), budget=once)
     for rows, depth, cols in ((70, 20, 35), (97, 3, 33), (1, 40, 33), (65, 17, 1)):
-        yield Case(partial(_factors, rows, depth, cols), cover((cols, rows), (32, 64)), (32, 8))
+        data = partial(_factors, rows, depth, cols, 2.0**40 if depth == 40 else 1)
+        yield Case(data, cover((cols, rows), (32, 64)), (32, 8))
     yield Case(partial(_factors, 45, 20, 40), grid=(2, 2), block=(32, 4))
 
 

@@ -5,6 +5,7 @@
 
 from functools import partial
 
+import numpy as np
 from numba import cuda, float32
 
 from ....exercise import Budget, Case, Exercise, Wrong, cover, scattered
@@ -200,9 +201,10 @@ def square_swapped(out, a, b):
     _without_parts(out, a, b, cuda.local.array((4, 4), float32), True)
 
 
-def _factors(rows, depth, cols):
-    a = scattered((rows, depth), seed=rows + depth, low=-9, high=9)
-    return a, scattered((depth, cols), seed=cols, low=-9, high=9)
+def _factors(rows, depth, cols, unit=1):
+    """Whole numbers; larger by `unit`, beyond what narrower tiles hold."""
+    a = scattered((rows, depth), seed=rows + depth, low=-9, high=9) * np.float32(unit)
+    return a, scattered((depth, cols), seed=cols, low=-9, high=9) * np.float32(unit)
 
 
 def _cases():
@@ -215,7 +217,8 @@ def _cases():
     )
     yield Case(partial(_factors, 64, 32, 128), grid=(2, 1), block=(16, 16), budget=once)
     for rows, depth, cols in ((70, 20, 67), (97, 3, 33), (1, 40, 33), (65, 9, 1)):
-        yield Case(partial(_factors, rows, depth, cols), cover((cols, rows), (64, 64)), (16, 16))
+        data = partial(_factors, rows, depth, cols, 2.0**40 if depth == 40 else 1)
+        yield Case(data, cover((cols, rows), (64, 64)), (16, 16))
     yield Case(partial(_factors, 45, 12, 70), grid=(2, 2), block=(16, 8))
 
 

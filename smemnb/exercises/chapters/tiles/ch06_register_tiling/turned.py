@@ -5,6 +5,7 @@
 
 from functools import partial
 
+import numpy as np
 from numba import cuda, float32
 
 from ....exercise import Budget, Case, Exercise, Wrong, cover, scattered
@@ -180,9 +181,10 @@ def turned_no_zeros(out, a, b):
     store(out, acc, top + ty * 4, left + tx)
 
 
-def _factors(rows, depth, cols):
-    a = scattered((rows, depth), seed=rows + depth, low=-9, high=9)
-    return a, scattered((depth, cols), seed=cols, low=-9, high=9)
+def _factors(rows, depth, cols, unit=1):
+    """Whole numbers; larger by `unit`, beyond what narrower tiles hold."""
+    a = scattered((rows, depth), seed=rows + depth, low=-9, high=9) * np.float32(unit)
+    return a, scattered((depth, cols), seed=cols, low=-9, high=9) * np.float32(unit)
 
 
 def _cases():
@@ -190,7 +192,8 @@ def _cases():
     clean = Budget(sectors_per_request=4, requests={"a": 128, "b": 128}, shared_bytes=8320)
     yield Case(partial(_factors, 64, 32, 128), grid=(2, 1), block=(16, 16), budget=clean)
     for rows, depth, cols in ((70, 20, 67), (97, 3, 33), (1, 40, 33), (65, 9, 1)):
-        yield Case(partial(_factors, rows, depth, cols), cover((cols, rows), (64, 64)), (16, 16))
+        data = partial(_factors, rows, depth, cols, 2.0**40 if depth == 40 else 1)
+        yield Case(data, cover((cols, rows), (64, 64)), (16, 16))
     yield Case(partial(_factors, 45, 20, 70), grid=(2, 2), block=(16, 8))
 
 

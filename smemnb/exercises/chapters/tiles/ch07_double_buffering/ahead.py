@@ -5,6 +5,7 @@
 
 from functools import partial
 
+import numpy as np
 from numba import cuda, float32
 
 from ....exercise import Budget, Case, Exercise, Wrong, cover, scattered
@@ -262,9 +263,10 @@ def ahead_twice(out, a, b):
     _stored(out, acc)
 
 
-def _factors(rows, depth, cols):
-    a = scattered((rows, depth), seed=rows + depth, low=-9, high=9)
-    return a, scattered((depth, cols), seed=cols, low=-9, high=9)
+def _factors(rows, depth, cols, unit=1):
+    """Whole numbers; larger by `unit`, beyond what narrower tiles hold."""
+    a = scattered((rows, depth), seed=rows + depth, low=-9, high=9) * np.float32(unit)
+    return a, scattered((depth, cols), seed=cols, low=-9, high=9) * np.float32(unit)
 
 
 def _cases():
@@ -276,7 +278,8 @@ def _cases():
     yield Case(partial(_factors, 32, 64, 48), grid=(3, 2), block=(16, 16), budget=once)
     for rows, depth, cols in ((35, 40, 20), (1, 70, 33), (33, 17, 1), (40, 3, 35)):
         grid, budget = cover((cols, rows), (16, 16)), _waits(-(-depth // 16))
-        yield Case(partial(_factors, rows, depth, cols), grid, (16, 16), budget)
+        data = partial(_factors, rows, depth, cols, 2.0**40 if depth == 3 else 1)
+        yield Case(data, grid, (16, 16), budget)
     yield Case(partial(_factors, 20, 37, 12), grid=(2, 3), block=(8, 8), budget=_waits(5))
 
 

@@ -5,6 +5,7 @@
 
 from functools import partial
 
+import numpy as np
 from numba import cuda, float32
 
 from ....exercise import Budget, Case, Exercise, Wrong, cover, scattered
@@ -181,8 +182,9 @@ def walk_direct(out, inp):
             out[col, row] = inp[row, col]
 
 
-def _matrix(rows, cols):
-    return (scattered((rows, cols), seed=rows + cols),)
+def _matrix(rows, cols, unit=1):
+    """Whole numbers; larger by `unit`, beyond what narrower tiles hold."""
+    return (scattered((rows, cols), seed=rows + cols) * np.float32(unit),)
 
 
 def _cases():
@@ -197,7 +199,8 @@ def _cases():
     yield Case(partial(_matrix, 64, 96), grid=(2,), block=(32, 8), budget=clean)
     for rows, cols in ((40, 35), (97, 3), (1, 70), (70, 1)):
         grid, budget = cover((rows,), (TILE,)), _waits(-(-cols // TILE))
-        yield Case(partial(_matrix, rows, cols), grid, (32, 8), budget)
+        data = partial(_matrix, rows, cols, 2.0**64 if cols == 3 else 1)
+        yield Case(data, grid, (32, 8), budget)
     yield Case(partial(_matrix, 33, 65), grid=(2,), block=(32, 4), budget=_waits(3))
 
 

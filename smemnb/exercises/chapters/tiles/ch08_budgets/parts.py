@@ -164,15 +164,16 @@ def _sums(inp, weights):
     return out
 
 
-def _inputs(count, m):
-    inp = scattered(count + m - 1, seed=count, low=-9, high=9)
-    return inp, scattered(m, seed=m, low=-9, high=9)
+def _inputs(count, m, unit):
+    """Whole numbers; larger by `unit`, beyond what narrower parts hold."""
+    inp = scattered(count + m - 1, seed=count, low=-9, high=9) * np.float32(unit)
+    return inp, scattered(m, seed=m, low=-9, high=9) * np.float32(unit)
 
 
-def _case(count, m, block, budget=None):
+def _case(count, m, block, budget=None, unit=1):
     staged = 4 * (block + m - 1 + m)
     asked = budget or Budget(shared_bytes=staged)
-    inputs = partial(_inputs, count, m)
+    inputs = partial(_inputs, count, m, unit)
     return Case(inputs, cover((count,), (block,)), (block,), asked, shared_bytes=staged)
 
 
@@ -181,8 +182,9 @@ def _cases():
     # 4 blocks: 8 warps, and 1 for the last 10 cells, load inp; 1 warp the weights
     once = Budget(requests={"inp": 36, "weights": 4}, shared_bytes=1108)
     yield _case(1024, 11, 256, once)
-    for count, m, block in ((1000, 7, 128), (70, 1, 64), (1, 5, 32), (97, 40, 32)):
+    for count, m, block in ((1000, 7, 128), (70, 1, 64), (1, 5, 32)):
         yield _case(count, m, block)
+    yield _case(97, 40, 32, unit=2.0**40)
 
 
 PARTS = Exercise(

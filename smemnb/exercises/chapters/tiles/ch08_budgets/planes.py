@@ -154,8 +154,9 @@ def _turned(inp):
     return np.ascontiguousarray(inp.sum(axis=0).T)
 
 
-def _inputs(*shape):
-    return (scattered(shape, seed=sum(shape)),)
+def _inputs(*shape, unit=1):
+    """Whole numbers; larger by `unit`, beyond what narrower tiles hold."""
+    return (scattered(shape, seed=sum(shape)) * np.float32(unit),)
 
 
 def _cases():
@@ -163,7 +164,8 @@ def _cases():
     clean = Budget(sectors_per_request=4, requests={"inp": 576, "out": 192}, shared_bytes=4224)
     yield Case(partial(_inputs, 3, 64, 96), grid=(3, 2), block=(32, 32), budget=clean)
     for count, rows, cols in ((4, 40, 35), (2, 97, 3), (1, 1, 70), (3, 33, 1)):
-        yield Case(partial(_inputs, count, rows, cols), cover((cols, rows), (32, 32)), (32, 32))
+        data = partial(_inputs, count, rows, cols, unit=2.0**64 if rows == 97 else 1)
+        yield Case(data, cover((cols, rows), (32, 32)), (32, 32))
     ragged = Budget(extra=None, shared_bytes=4224)
     yield Case(partial(_inputs, 2, 37, 20), grid=(2, 3), block=(16, 16), budget=ragged)
 

@@ -4,6 +4,7 @@
 
 from functools import partial
 
+import numpy as np
 from numba import cuda, float32
 
 from ....exercise import Budget, Case, Exercise, Wrong, cover, scattered
@@ -267,24 +268,28 @@ def distances_direct(out, a, b):
         out[row, col] = acc
 
 
-def _points(count, others, depth):
-    """Coordinates above 0, so that a 0 that should not be there makes a difference."""
+def _points(count, others, depth, unit):
+    """Coordinates above 0, so that a 0 that should not be there makes a difference.
+
+    Larger by `unit`, they lie beyond what narrower tiles hold.
+    """
     a = scattered((count, depth), seed=count + depth, low=1, high=19)
-    return a, scattered((others, depth), seed=others, low=1, high=19)
+    b = scattered((others, depth), seed=others, low=1, high=19)
+    return a * np.float32(unit), b * np.float32(unit)
 
 
-def _case(count, others, depth, n, **asked):
+def _case(count, others, depth, n, unit=1, **asked):
     staged = 4 * (n * n + n * (n + 1))
     budget = Budget(shared_bytes=staged, **asked)
-    inputs = partial(_points, count, others, depth)
+    inputs = partial(_points, count, others, depth, unit)
     return Case(inputs, cover((others, count), (n, n)), (n, n), budget, shared_bytes=staged)
 
 
 def _cases():
     """Two full tiles in each of two blocks with their budget; ragged and flat ones."""
     yield _case(32, 64, 64, 32, sectors_per_request=4, requests={"a": 128, "b": 128})
-    for count, others, depth in ((40, 35, 33), (70, 1, 3), (1, 40, 70)):
-        yield _case(count, others, depth, 32)
+    for count, others, depth, unit in ((40, 35, 33, 1), (70, 1, 3, 1), (1, 40, 70, 2.0**40)):
+        yield _case(count, others, depth, 32, unit)
     yield _case(20, 37, 21, 16, extra=None)  # two rows per warp: the stores meet
     yield _case(9, 20, 11, 8, extra=None)
 

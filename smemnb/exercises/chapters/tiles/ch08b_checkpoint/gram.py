@@ -254,8 +254,10 @@ def gram_read_again(out, inp):
     _store(out, acc, top + ty, n, left + tx, n)
 
 
-def _rows(count, width):
-    return (scattered((count, width), seed=count + 3 * width, low=-9, high=9),)
+def _rows(count, width, unit=1):
+    """Whole numbers; larger by `unit`, beyond what narrower tiles hold."""
+    rows = scattered((count, width), seed=count + 3 * width, low=-9, high=9)
+    return (rows * np.float32(unit),)
 
 
 def _cases():
@@ -268,7 +270,8 @@ def _cases():
     )
     yield Case(partial(_rows, 32, 128), grid=(2, 2), block=(16, 16), budget=counted)
     for count, width in ((20, 70), (3, 97), (1, 65), (40, 1)):
-        yield Case(partial(_rows, count, width), cover((width, width), (64, 64)), (16, 16))
+        data = partial(_rows, count, width, 2.0**40 if width == 97 else 1)
+        yield Case(data, cover((width, width), (64, 64)), (16, 16))
     yield Case(partial(_rows, 21, 45), grid=(2, 2), block=(8, 8))
 
 

@@ -4,6 +4,7 @@
 
 from functools import partial
 
+import numpy as np
 from numba import cuda, float32
 
 from ....exercise import Budget, Case, Exercise, Wrong, cover, scattered
@@ -271,9 +272,11 @@ def products_end_to_end(out, a, b):
     _store(out, acc)
 
 
-def _pairs(count, rows, depth, cols):
+def _pairs(count, rows, depth, cols, unit=1):
+    """Whole numbers; larger by `unit`, beyond what narrower tiles hold."""
     a = scattered((count, rows, depth), seed=rows + depth, low=-9, high=9)
-    return a, scattered((count, depth, cols), seed=cols, low=-9, high=9)
+    b = scattered((count, depth, cols), seed=cols, low=-9, high=9)
+    return a * np.float32(unit), b * np.float32(unit)
 
 
 def _cases():
@@ -287,7 +290,8 @@ def _cases():
     yield Case(partial(_pairs, 3, 32, 32, 32), grid=(2, 2), block=(16, 16), budget=once)
     for count, rows, depth, cols in ((2, 35, 20, 18), (4, 1, 3, 33), (1, 33, 17, 1)):
         extent = cover((cols, rows), (16, 16))
-        yield Case(partial(_pairs, count, rows, depth, cols), extent, (16, 16))
+        data = partial(_pairs, count, rows, depth, cols, 2.0**40 if count == 4 else 1)
+        yield Case(data, extent, (16, 16))
     yield Case(partial(_pairs, 2, 20, 13, 12), grid=(2, 3), block=(8, 8))
 
 

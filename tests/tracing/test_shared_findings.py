@@ -373,3 +373,45 @@ def test_partial_warps():
     out = np.zeros(40, np.float32)
     assert kinds(kernel, out, numbers(40), grid=1, block=40) == []
     np.testing.assert_array_equal(out, numbers(40)[::-1])
+
+
+@cuda.jit
+def parts(out, inp, at):
+    whole = cuda.shared.array(0, float32)
+    near, far = whole[:64], whole[at:]
+    tx = cuda.threadIdx.x
+    near[tx] = inp[tx]
+    far[tx] = inp[tx + 64]
+    cuda.syncthreads()  # both parts are full before anyone reads them
+    out[tx] = near[63 - tx] + far[63 - tx]
+
+
+def test_parts_of_dynamic_memory_that_overlap():
+    """A race of two names: no barrier would mend it, another beginning does."""
+    inp = numbers(128)
+    run = trace(parts)[1, 64, 0, 128 * 4]
+    found = [one for one in run(np.zeros(64, np.float32), inp, 60).findings if one.kind == "race"]
+    assert found
+    assert found[0].cure.endswith(
+        "If near and far are two parts of the dynamic memory, they overlap: let one begin where "
+        "the other ends."
+    )
+    out = np.zeros(64, np.float32)
+    assert run(out, inp, 64).findings == ()
+    np.testing.assert_array_equal(out, (inp[:64] + inp[64:])[::-1])
+
+
+@cuda.jit
+def one_part(out, inp):
+    whole = cuda.shared.array(0, float32)
+    tx = cuda.threadIdx.x
+    whole[tx] = inp[tx]
+    out[tx] = whole[63 - tx]
+
+
+def test_one_name_of_dynamic_memory():
+    """A barrier is missing, and nothing else is said."""
+    out = np.zeros(64, np.float32)
+    (race, *_) = trace(one_part)[1, 64, 0, 64 * 4](out, numbers(64)).findings
+    assert "overlap" not in race.cure
+    assert "cuda.syncthreads() between" in race.cure

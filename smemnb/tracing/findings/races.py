@@ -2,13 +2,31 @@
 
 from __future__ import annotations
 
+from ...lockstep.batch import DYNAMIC_BASE
 from ..model import Observation
+from ..subscript import subscript
 from .words import Say, Words
 
 
 def _race(words: Words, seen: Observation) -> tuple[str, str]:
     cause = f"{words.both(seen)}, and no barrier orders them."
-    return cause, _ordered_by(_BLOCK, words, seen)
+    return cause, _ordered_by(_BLOCK, words, seen) + _parts_of_dynamic(seen)
+
+
+def _parts_of_dynamic(seen: Observation) -> str:
+    """Of two names for one cell of dynamic memory: they may be parts that overlap by mistake."""
+    then, array = seen.other, seen.array
+    if then is None or array is None or then.function != seen.site.function:
+        return ""
+    names = [subscript(site.text)[0] for site in (seen.site, then)]
+    if array.space != "shared" or array.base < DYNAMIC_BASE or "" in names:
+        return ""
+    if names[0] == names[1]:
+        return ""
+    return (
+        f" If {names[0]} and {names[1]} are two parts of the dynamic memory, they overlap: let one "
+        "begin where the other ends."
+    )
 
 
 _BLOCK = "cuda.syncthreads()"

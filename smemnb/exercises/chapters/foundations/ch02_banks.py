@@ -100,7 +100,7 @@ def _rows_of_24(rows, unit):
 
 
 def _row_sum_cases():
-    """Four full blocks with their budget; one row, ragged and drawn sizes, other blocks, huge cells."""
+    """Four full blocks with their budget; one row, ragged, drawn and other blocks, large cells."""
     staged = Budget(sectors_per_request=4, requests={"inp": 128, "out": 4}, shared_bytes=3200)
     yield Case(partial(_rows_of_24, 128, 1), grid=(4,), block=(32, 8), budget=staged)
     launches = [(n, 8, 1) for n in (1, 31, 33, *sizes(2, seed=2, low=34, high=300))]

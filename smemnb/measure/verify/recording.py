@@ -28,6 +28,7 @@ from ...compiled.toolchain import available, cubin
 from ...errors import SmemnbError
 from ...tracing import Trace
 from ..bench import provenance
+from .at_once import each
 from .case import Case
 from .machine_code import totals
 from .ncu.counters import METRICS, TABLED
@@ -145,7 +146,11 @@ def live(
         profile(cases, Path(folder), say=say, launcher=launcher)
         read, missing = collected(Path(folder))
         known = {case.name: case for case in cases}
-        made = {name: recorded(known[name], found) for name, found in read.items()}
+        if all(known[name] is of_set(name) for name in read):
+            every = each(recorded_of_set, list(read), list(read.values()), say)
+        else:  # kernels of the user's, whose names mean nothing to another process
+            every = [recorded(known[name], found) for name, found in read.items()]
+        made = dict(zip(read, every, strict=True))
     return Recording({**machine(), "command": "smemnb verify"}, made, missing)
 
 
@@ -157,7 +162,9 @@ def build(
 
     with tempfile.TemporaryDirectory() as folder:
         origin, read, missing = _unpacked(raw, Path(folder))
-        made = {case.name: recorded(case, read[case.name]) for case in CASES if case.name in read}
+        names = [case.name for case in CASES if case.name in read]
+        every = each(recorded_of_set, names, [read[name] for name in names], say)
+        made = dict(zip(names, every, strict=True))
     found = Recording(origin, made, missing)
     out.write_text(text(found), encoding="utf-8")
     ran = sum(one.compiled is not None for one in made.values())
@@ -186,6 +193,20 @@ def _unpacked(
         read,
         {name: why for name, why in missing.items() if name not in read},
     )
+
+
+def of_set(name: str) -> Case | None:
+    """The case of that name in the set, None if there is none."""
+    from .corpus import CASES
+
+    return next((case for case in CASES if case.name == name), None)
+
+
+def recorded_of_set(name: str, read: Read) -> Recorded:
+    """One case of the set as it is kept."""
+    case = of_set(name)
+    assert case is not None, name
+    return recorded(case, read)
 
 
 def recorded(case: Case, read: Read) -> Recorded:

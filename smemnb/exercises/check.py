@@ -56,8 +56,8 @@ def check(name: Any, kernel: Any) -> Verdict:
     return replace(verdict, note=remember(exercise.name, done=bool(verdict), checks=1))
 
 
-def graded(exercise: Exercise, kernel: Any) -> Verdict:
-    """The verdict without a record of it."""
+def graded(exercise: Exercise, kernel: Any, *, advise: bool = True) -> Verdict:
+    """The verdict without a record of it; without its hint, which may take a launch, if asked."""
     refusal = refused(exercise, kernel)
     if refusal:
         return Verdict(exercise.name, (Part("kernel", False, refusal),))
@@ -76,7 +76,7 @@ def graded(exercise: Exercise, kernel: Any) -> Verdict:
     except Exception as error:  # whatever a learner's code can raise
         text = f"the kernel stopped: {plain(error)}"
         return Verdict(exercise.name, (Part("kernel", False, text),))
-    return _verdict(exercise, kernel, runs)
+    return _verdict(exercise, kernel, runs, advise)
 
 
 def _runs(exercise: Exercise, kernel: Any) -> list[Run]:
@@ -89,7 +89,7 @@ def _runs(exercise: Exercise, kernel: Any) -> list[Run]:
     return runs
 
 
-def _verdict(exercise: Exercise, kernel: Any, runs: list[Run]) -> Verdict:
+def _verdict(exercise: Exercise, kernel: Any, runs: list[Run], advise: bool) -> Verdict:
     wrong = wrong_values(exercise, runs[-1])
     right = f"right answer in {len(runs)} of {len(exercise.cases)} launches"
     parts = [Part("output", not wrong, wrong or right)]
@@ -104,7 +104,7 @@ def _verdict(exercise: Exercise, kernel: Any, runs: list[Run]) -> Verdict:
     if not wrong:
         parts += graded_counts(exercise, runs)
     verdict = Verdict(exercise.name, tuple(parts))
-    if not verdict:
+    if not verdict and advise:
         said = verdict.advice
         if first and (wrong or verdict.reason == "findings"):
             said = on_findings(exercise, kernel, first, bool(wrong))

@@ -14,13 +14,17 @@ from smemnb.exercises.source import function_of, source_of
 
 ALL = exercises()
 NARROWER = {
-    "float64": ("float32", "float16", "int32", "int16", "int8"),
-    "float32": ("float16", "int32", "int16", "int8"),
-    "int32": ("float32", "float16", "int16", "int8"),
+    "float64": ("float32", "int32"),
+    "float32": ("float16", "int32"),
+    "int32": ("float32", "int16"),
     "int16": ("float16", "int8"),
     "uint8": ("int8",),
 }
-"""Types that do not hold every value of the type: of fewer bytes, or of other numbers."""
+"""The widest types of either kind that do not hold every value of the type.
+
+What a narrower one of the kind holds, they hold as well: refused with int32, an answer would be
+refused with int16 and int8.
+"""
 
 EXCEPTIONS = {
     ("ex02_quarter", "quarter_turn, array 1: uint8 -> int8"): (
@@ -105,7 +109,7 @@ EVERY = [(exercise, one) for exercise in ALL for one in narrowed(exercise.soluti
 )
 def test_refused(exercise, one):
     """Refused for its values, so not for a cost that other types happen to have."""
-    verdict = graded(exercise, one.kernel())
+    verdict = graded(exercise, one.kernel(), advise=False)
     if (exercise.name, one.name) in EXCEPTIONS:
         assert verdict
         return
@@ -125,7 +129,7 @@ def test_figure():
     """How many changes there are: of all exercises that have such an array."""
     without = {exercise.name for exercise in ALL} - {exercise.name for exercise, _ in EVERY}
     assert without == {"ex00_scale", "ex00_bias", "ex00_rounds"}
-    assert len(EVERY) >= 196
+    assert len(EVERY) >= 99
     assert len({(exercise.name, one.name) for exercise, one in EVERY}) == len(EVERY)
 
 

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from smemnb.measure.verify.at_once import FEW, each, processes
+from smemnb.measure.verify.machine_code import FEW, each, processes
 
 
 def told(name, read):

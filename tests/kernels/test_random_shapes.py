@@ -145,7 +145,7 @@ def test_wide_products(name):
 
 @pytest.mark.parametrize(
     ("shapes", "watched"),
-    [(1, False), pytest.param(12, True, marks=pytest.mark.slow)],
+    [(1, False), pytest.param(8, True, marks=pytest.mark.slow)],
     ids=["few", "many"],
 )
 @pytest.mark.parametrize("multiprocessors", [0, 1, 132], ids=["large", "shared", "small"])

@@ -3,12 +3,29 @@
 `trace(...).as_compiled(cc, elf)` runs machine code instruction by instruction: the code that ran on
 the GPU, where it was kept, or what is compiled here. Warps whose lanes are all switched off by a
 predicate execute an instruction that asks for nothing (`idle`); some counters count them.
+
+A launch of the set takes seconds on one core, and the set has hundreds: `each` shares them out
+among processes. They are started afresh, as one that has a GPU's context must not be forked.
 """
 
 from __future__ import annotations
 
+import multiprocessing
+import os
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
 from ...tracing import Trace
 from .ncu.counters import COUNTS, ISSUED
+
+Result = TypeVar("Result")
+Read = TypeVar("Read")
+
+FEW = 8
+"""So many launches take no longer than processes take to start."""
+
+MOST = 12
+"""Processes, each of which needs up to 1 GB."""
 
 
 def totals(trace: Trace, elf: bytes | None = None, cc: tuple[int, int] = (9, 0)) -> dict[str, int]:
@@ -41,3 +58,36 @@ def totals(trace: Trace, elf: bytes | None = None, cc: tuple[int, int] = (9, 0))
         if row.unknown:
             unknown |= {requests, cost}
     return {count: value for count, value in sums.items() if count not in unknown}
+
+
+def processes(launches: int, cores: int | None = None) -> int:
+    """How many processes to start; 1 stands for this one.
+
+    >>> processes(8, cores=16), processes(213, cores=16), processes(213, cores=2)
+    (1, 12, 2)
+    """
+    cores = cores or os.cpu_count() or 1
+    return 1 if launches <= FEW else min(cores, MOST, launches)
+
+
+def each(
+    made: Callable[[str, Read], Result],
+    names: Sequence[str],
+    read: Sequence[Read],
+    say: Callable[[str], None] = lambda line: None,
+) -> list[Result]:
+    """`made(name, what was read)` of every launch, in their order.
+
+    Args:
+        made: a function of a module, so that another process finds it.
+        names: of the launches.
+        read: what belongs to each.
+        say: is told how far it is, now and then.
+    """
+    pairs = list(zip(names, read, strict=True))
+    count = processes(len(pairs))
+    if count == 1:
+        return [made(*pair) for pair in pairs]
+    say(f"{len(pairs)} launches to predict, {count} at once")
+    with multiprocessing.get_context("spawn").Pool(count) as pool:
+        return pool.starmap(made, pairs, chunksize=1)

@@ -28,9 +28,8 @@ from ...compiled.toolchain import available, cubin
 from ...errors import SmemnbError
 from ...tracing import Trace
 from ..bench import provenance
-from .at_once import each
 from .case import Case
-from .machine_code import totals
+from .machine_code import each, totals
 from .ncu.counters import METRICS, TABLED
 from .ncu.pages import Instruction
 from .ncu.profiling import Read, collected, command, only, profile

@@ -21,7 +21,7 @@ from .exercise import Exercise
 from .grading.advice import on_findings, on_launches, on_values
 from .grading.grade import graded_counts, graded_findings
 from .grading.observe import Run, observe
-from .grading.values import changed_input, wrong_cell, wrong_values
+from .grading.values import changed_input, wrong_cell
 from .grading.verdict import Part, Verdict
 from .progress import remember
 from .registry import find, unknown
@@ -84,13 +84,14 @@ def _runs(exercise: Exercise, kernel: Any) -> list[Run]:
     end = time.monotonic() + PATIENCE_SECONDS
     for case in exercise.cases:
         runs.append(observe(exercise, case, kernel, end - time.monotonic()))
-        if wrong_values(exercise, runs[-1]):
+        if wrong_cell(exercise, runs[-1]):
             break
     return runs
 
 
 def _verdict(exercise: Exercise, kernel: Any, runs: list[Run], advise: bool) -> Verdict:
-    wrong = wrong_values(exercise, runs[-1])
+    cell = wrong_cell(exercise, runs[-1])
+    wrong = "" if cell is None else cell.text
     right = f"right answer in {len(runs)} of {len(exercise.cases)} launches"
     parts = [Part("output", not wrong, wrong or right)]
     changed = next((text for text in map(changed_input, runs) if text), "")
@@ -108,8 +109,8 @@ def _verdict(exercise: Exercise, kernel: Any, runs: list[Run], advise: bool) -> 
         said = verdict.advice
         if first and (wrong or verdict.reason == "findings"):
             said = on_findings(exercise, kernel, first, bool(wrong))
-        elif wrong:
-            said = on_values(kernel, runs[-1], wrong_cell(exercise, runs[-1]))
+        elif cell is not None:
+            said = on_values(exercise, kernel, runs[-1], cell)
         if wrong:
             said += on_launches(runs)
         said = f'{said}\nhint("{exercise.name}", 1) says more.'

@@ -75,8 +75,9 @@ def test_thread_line_and_source():
     """Cell (9, 2) of 16 x 24: block (1, 0), thread (2, 1); its tile row holds another cell."""
     run = observe(exercise(), launched(24, 16), turned)
     first = turned.py_func.__code__.co_firstlineno
-    assert who_stored(turned, run, 0, (9, 2)) == (
-        f"Thread (2, 1) of block (1, 0) stores it in line {first + 10}, from tile[1, 2]."
+    assert who_stored(exercise(), turned, run, 0, (9, 2)) == (
+        f"Thread (2, 1) of block (1, 0) stores it in line {first + 10}, from tile[1, 2].",
+        ["tile[1, 2]"],
     )
 
 
@@ -84,19 +85,20 @@ def test_value_in_a_name_and_several_threads():
     """What was loaded in another line is not told; of 16 threads the last one is."""
     run = observe(exercise(), launched(4, 4), by_way_of_a_name)
     line = by_way_of_a_name.py_func.__code__.co_firstlineno + 5
-    assert who_stored(by_way_of_a_name, run, 0, (0, 0)) == (
-        f"Thread (3, 3) of block 0 stores it in line {line} (15 other threads stored it before)."
+    assert who_stored(exercise(), by_way_of_a_name, run, 0, (0, 0)) == (
+        f"Thread (3, 3) of block 0 stores it in line {line} (15 other threads stored it before).",
+        [],
     )
 
 
 def test_nobody_and_atomics():
     """A cell that no thread stores has no writer; one that all add to has the last of them."""
     run = observe(exercise(), launched(4, 4), none_there)
-    assert who_stored(none_there, run, 0, (0, 0)) == ""
+    assert who_stored(exercise(), none_there, run, 0, (0, 0)) == ("", [])
     cell = wrong_cell(exercise(), run)
     assert (cell.index, cell.written) == ((0, 0), False)
     run = observe(exercise(start=0), launched(4, 4), added)
-    said = who_stored(added, run, 0, (0, 0))
+    said, _ = who_stored(exercise(start=0), added, run, 0, (0, 0))
     assert said.startswith("Thread (3, 3) of block 0 stores it")
 
 

@@ -57,18 +57,18 @@ def on_findings(exercise: Exercise, kernel: Kernel, first: Finding, wrong: bool)
     return first.cure or PLAIN["findings"]
 
 
-def on_values(kernel: Kernel, run: Run, cell: WrongCell | None) -> str:
+def on_values(exercise: Exercise, kernel: Kernel, run: Run, cell: WrongCell) -> str:
     """Who stored the first wrong cell, and from what, as far as a run can tell."""
     if dynamic_arrays(source_of(kernel) or "") > 1:
         return PLAIN["dynamic"]
-    if cell is None or "no cell" in cell.text:
+    if not cell.any_written:
         return PLAIN["unwritten"]
     if not cell.written:
         return "No thread stores that cell: which one should, and what keeps it from doing so?"
-    said = who_stored(kernel, run, cell.output, cell.index)
+    said, sources = who_stored(exercise, kernel, run, cell.output, cell.index)
     if not said:
         return PLAIN["output"]
-    if ", from " in said:
+    if sources:
         return f"{said} Is that the thread that should, and are those the values it needs?"
     return (
         f"{said} Is that the thread that should? Then look at what its value is made of: the "

@@ -16,18 +16,16 @@ WHOLE = 10**15
 
 @dataclass(frozen=True)
 class WrongCell:
-    """The first bad cell of a run: number of the output, index, whether any thread stored it."""
+    """The first bad cell of a run: number of the output, index, and what is wrong, in words.
+
+    `written`: whether a thread stored it; `any_written`: one of this output at all.
+    """
 
     output: int
     index: tuple[int, ...]
     written: bool
+    any_written: bool
     text: str
-
-
-def wrong_values(exercise: Exercise, run: Run) -> str:
-    """The first bad cell in words, "" if every cell of every output is right."""
-    cell = wrong_cell(exercise, run)
-    return "" if cell is None else f"{cell.text}\n({run.title})"
 
 
 def wrong_cell(exercise: Exercise, run: Run) -> WrongCell | None:
@@ -39,7 +37,9 @@ def wrong_cell(exercise: Exercise, run: Run) -> WrongCell | None:
         if bad.any():
             index = tuple(int(i) for i in np.argwhere(bad)[0])
             text = _first_bad(name, got, expected, unwritten, bad, index)
-            return WrongCell(output, index, not unwritten[index], text)
+            return WrongCell(
+                output, index, not unwritten[index], not unwritten.all(), f"{text}\n({run.title})"
+            )
     return None
 
 

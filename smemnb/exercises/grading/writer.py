@@ -14,11 +14,11 @@ import numpy as np
 from ...errors import SmemnbError
 from ...lockstep.watch import Access, Site, Watcher
 from ...tracing.model import Dim3, place
-from ..exercise import Kernel
+from ..exercise import Exercise, Kernel
+from .observe import Run, started
 
 if TYPE_CHECKING:
     from ...lockstep.batch import Batch, Launch
-    from .observe import Run
 
 PATIENCE_SECONDS = 5.0
 
@@ -31,7 +31,7 @@ class Stores(Watcher):
 
     def __init__(self, array: str, cell: int) -> None:
         self._array, self._cell = array, cell
-        self.last, self.threads = "", set[tuple[Dim3, Dim3]]()
+        self.last, self.sources, self.threads = "", list[str](), set[tuple[Dim3, Dim3]]()
 
     def start(self, launch: Launch) -> None:
         """Remember the launch."""
@@ -61,14 +61,14 @@ class Stores(Watcher):
             self.threads.add(who)
         thread, around = place(who[0], launch.block), place(who[1], launch.grid)
         said = f"Thread {thread} of block {around} stores it in line {event.site.line}"
-        sources = [
+        self.sources = [
             _cell(load, int(np.broadcast_to(load.offset, self._batch.shape)[at]))
             for site, load in self._loads.items()
             if (site.function, site.line) == (event.site.function, event.site.line)
             and load.array.space in ("shared", "global")
             and np.broadcast_to(load.active, self._batch.shape)[at]
         ]
-        self.last = said + (f", from {' and '.join(sources)}" if sources else "")
+        self.last = said + (f", from {' and '.join(self.sources)}" if self.sources else "")
 
 
 def _cell(load: Access, offset: int) -> str:
@@ -81,10 +81,15 @@ def _cell(load: Access, offset: int) -> str:
     return f"{array.name}[{', '.join(str(index[axis]) for axis in index)}]"
 
 
-def who_stored(kernel: Kernel, run: Run, output: int, cell: Sequence[int]) -> str:
-    """A sentence on the last store into a cell of an output; "" if none was seen.
+def who_stored(
+    exercise: Exercise, kernel: Kernel, run: Run, output: int, cell: Sequence[int]
+) -> tuple[str, list[str]]:
+    """A sentence on the last store into a cell of an output, and the cells its line loaded.
+
+    "" if no store was seen.
 
     Args:
+        exercise: says what outputs hold before the launch.
         kernel: what was run.
         run: its run; the same case is run again.
         output: number of the output.
@@ -94,7 +99,7 @@ def who_stored(kernel: Kernel, run: Run, output: int, cell: Sequence[int]) -> st
 
     case, expected = run.case, run.expected[output]
     seen = Stores(run.names[output], int(np.ravel_multi_index(tuple(cell), expected.shape)))
-    outputs = [np.zeros_like(array) for array in run.expected]
+    outputs = [started(exercise, array) for array in run.expected]
     try:
         launch.run(
             kernel,
@@ -110,4 +115,4 @@ def who_stored(kernel: Kernel, run: Run, output: int, cell: Sequence[int]) -> st
         pass
     others = len(seen.threads) - 1
     more = f" ({others} other thread{'s' if others > 1 else ''} stored it before)" if others else ""
-    return f"{seen.last}{more}." if seen.last else ""
+    return (f"{seen.last}{more}." if seen.last else ""), seen.sources

@@ -65,7 +65,7 @@ def transposed(rung, rng, dtype, to=1, watched=False):
 
 FEW_OR_MANY = pytest.mark.parametrize(
     ("shapes", "watched"),
-    [(1, False), pytest.param(10, True, marks=pytest.mark.slow)],
+    [(1, False), pytest.param(20, True, marks=pytest.mark.slow)],
     ids=["few", "many"],
 )
 
@@ -73,7 +73,7 @@ FEW_OR_MANY = pytest.mark.parametrize(
 @FEW_OR_MANY
 @pytest.mark.parametrize("rung", transposes.LADDER, ids=lambda rung: rung.name)
 def test_transposes(rung, shapes, watched):
-    """12 rungs, 11 shapes each."""
+    """12 rungs, 21 shapes each."""
     rng = np.random.default_rng([1, shapes, transposes.LADDER.index(rung)])
     for _ in range(shapes):
         transposed(rung, rng, np.float32, rung.aligned, watched)
@@ -124,7 +124,7 @@ def depth_of(rng):
 @FEW_OR_MANY
 @pytest.mark.parametrize("rung", products.LADDER[:9], ids=lambda rung: rung.name)
 def test_narrow_products(rung, shapes, watched):
-    """9 rungs, 11 shapes each, a depth of 0 and 1 often."""
+    """9 rungs, 21 shapes each, a depth of 0 and 1 often."""
     rng = np.random.default_rng([3, shapes, products.LADDER.index(rung)])
     for _ in range(shapes):
         shape = sized(rng, 90), depth_of(rng), sized(rng, 90)
@@ -145,7 +145,7 @@ def test_wide_products(name):
 
 @pytest.mark.parametrize(
     ("shapes", "watched"),
-    [(1, False), pytest.param(8, True, marks=pytest.mark.slow)],
+    [(1, False), pytest.param(12, True, marks=pytest.mark.slow)],
     ids=["few", "many"],
 )
 @pytest.mark.parametrize("multiprocessors", [0, 1, 132], ids=["large", "shared", "small"])

@@ -60,16 +60,11 @@ def test_both_operations(monkeypatch):
 
 @pytest.mark.gpu
 def test_bound_on_a_gpu():
-    """A call costs less than two bare launches more than one, whatever the library.
-
-    In launches, because hosts differ: the same call took 34 and 50 microseconds more within a
-    minute. The lower quartile, as other tests may run beside this one.
-    """
+    """A call costs less than 60 microseconds beyond a bare launch, whatever the library."""
     here, _ = libraries.found(["torch", "cupy"])
     rows = list(overheads(here))
     assert rows
-    slow = [one for one in rows if one.low_us >= 2 * one.launch_us]
-    assert [(one.operation, one.arrays, one.low_us, one.launch_us) for one in slow] == []
+    assert [(one.operation, one.arrays, one.beyond_us) for one in rows if one.beyond_us >= 60] == []
 
 
 def test_bound_of_the_shipped_times():

@@ -12,8 +12,8 @@ from dataclasses import dataclass, fields
 
 from ..errors import SmemnbError
 from ..tracing import AccessRow, Finding, Trace
+from ..tracing.findings import SEVERITIES
 
-SEVERITIES = ("error", "warning", "note")
 _LINES_SHOWN = 5
 
 
@@ -112,10 +112,10 @@ def failing(
         raise SmemnbError(f"allow={allow!r}: write a tuple of kinds, such as ({allow!r},)")
     if severity is None:
         return []
-    told = SEVERITIES[: SEVERITIES.index(severity) + 1]
+    reported = SEVERITIES[: [*SEVERITIES].index(severity) + 1]
     allowed = set(allow)
     return [
         one
         for one in findings
-        if one.severity in told and one.kind not in allowed and (prices or not one.price)
+        if one.severity in reported and one.kind not in allowed and (prices or not one.price)
     ]

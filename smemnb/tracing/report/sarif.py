@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..findings import SEVERITY
+from ..findings import KINDS
 from .places import Told, from_root
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -47,7 +47,7 @@ def _rule(kind: str) -> dict[str, Any]:
         "id": f"smemnb/{kind}",
         "name": "".join(word.capitalize() for word in kind.split("_")),
         "shortDescription": {"text": kind.replace("_", " ")},
-        "defaultConfiguration": {"level": SEVERITY[kind]},
+        "defaultConfiguration": {"level": KINDS[kind].severity},
     }
 
 

@@ -298,7 +298,7 @@ def check_allowed(allow: object) -> None:
             near = difflib.get_close_matches(str(kind), KINDS, 1)
             hint = f"; did you mean {near[0]!r}?" if near else f"; there are: {', '.join(KINDS)}"
             raise SmemnbError(f"allow: {kind!r} is no kind of finding{hint}")
-        if isinstance(place, bool) or not isinstance(place, int | str):
+        if isinstance(place, bool) or not isinstance(place, int | str) or place == "":
             raise SmemnbError(
                 f"allow: {key!r}: the place is a line's number, a part of its source, or the name"
                 " of a function"

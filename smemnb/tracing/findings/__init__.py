@@ -4,7 +4,7 @@ A watcher hands over an `Observation` (sites, threads, a cell); a `Finding` says
 that names the lines as they are written, the threads with their warps, and the cell, and in a
 second sentence what to change. `kinds` lists every kind of finding with its severity, unit and
 words; the words stand in one file per family: `races`, `signals`, `barriers`, `memory`, `indices`,
-`prices`.
+`prices`, `waivers`.
 
 Taught in `01_shared_memory`. **Limits**: a finding is about the launch that was watched; another
 grid or other data may show more.

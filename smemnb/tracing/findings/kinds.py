@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Literal, get_args
 
 from ...errors import SmemnbError
-from . import barriers, indices, memory, prices, races, signals
+from . import barriers, indices, memory, prices, races, signals, waivers
 from .words import Say
 
 Severity = Literal["error", "warning", "note"]
@@ -34,6 +34,7 @@ class Kind:
         words: gives cause and cure of an observation.
         price: whether it only costs time or memory, so that results are right on any GPU.
         brings_others: whether it causes findings of other kinds, and is reported before them.
+        of_source: whether it is about the text of the source, so that no block or thread is named.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Kind:
     words: Say
     price: bool = False
     brings_others: bool = False
+    of_source: bool = False
 
     @property
     def rank(self) -> int:
@@ -104,6 +106,16 @@ KINDS = _table(
         Kind("shared_occupancy", "note", "byte", prices.shared_occupancy, price=True),
         Kind("unused_shared", "note", "byte", prices.unused_shared, price=True),
         Kind("unused_barrier", "note", "time", prices.unused_barrier, price=True),
+        # waivers in the source
+        Kind(
+            "waiver_without_reason",
+            "warning",
+            "comment",
+            waivers.waiver_without_reason,
+            of_source=True,
+        ),
+        Kind("unknown_waiver", "warning", "comment", waivers.unknown_waiver, of_source=True),
+        Kind("unused_waiver", "note", "comment", waivers.unused_waiver, of_source=True),
     ]
 )
 """Every kind of finding by its name."""

@@ -35,6 +35,7 @@ class SiteCounts:
 
     Shared memory fills `wavefronts` to `multicast`, global memory `sectors` and `ideal_sectors`;
     the other group is 0. `multicast` counts requests in which some word serves several lanes.
+    `in_turn` are the addresses of the first requests of one warp, in order; of global loads only.
     """
 
     site: Site
@@ -51,6 +52,7 @@ class SiteCounts:
     sectors: int = 0
     ideal_sectors: int = 0
     worst: WorstRequest | None = None
+    in_turn: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True)

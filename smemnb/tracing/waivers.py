@@ -208,12 +208,12 @@ def _statements(lines: Sequence[str]) -> Iterator[tuple[int, int, list[Comment]]
     comments: list[Comment] = []
     first = 0
     for token in _tokens(lines):
-        row = token.start[0]
+        row, column = token.start
+        before = lines[row - 1][:column].strip() if row <= len(lines) else ""
         if token.type == tokenize.COMMENT:
-            comments.append((row, token.string, token.line.lstrip().startswith("#")))
+            comments.append((row, token.string, not before))
         elif token.type == tokenize.NL:
-            blank = not token.line.strip()
-            if blank and not first:
+            if not before and not first:
                 comments = []  # what stands above a blank line is not directly above
         elif token.type == tokenize.NEWLINE:
             yield first, row, comments

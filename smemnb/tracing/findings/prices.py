@@ -35,8 +35,8 @@ def interleaved(words: Words, seen: Observation) -> tuple[str, str]:
     """Lanes leave out what other accesses of the kind take."""
     step = abs(int(seen.detail["step"]))
     return (
-        f"{_moved(words, seen)}: it takes a part of every {step} bytes, and other accesses "
-        "take the rest.",
+        f"{_moved(words, seen)}: it takes a part of every {step} bytes, and other accesses or "
+        "its next executions take the rest.",
         "A cache may keep the sectors from one to the next; one array per field needs none.",
     )
 

@@ -20,7 +20,7 @@ def unknown_waiver(words: Words, seen: Observation) -> tuple[str, str]:
     named, near = str(seen.detail["kinds"]), str(seen.detail["near"])
     if not named:
         return (
-            f"{words.line(seen.site)} is a comment to smemnb that is no waiver: {seen.site.text!r}.",
+            f"{words.line(seen.site)} has a comment that cannot be read: {seen.site.text!r}.",
             "Write # smemnb: allow[kind] and then the reason; several kinds with commas between.",
         )
     return (

@@ -56,7 +56,7 @@ class KernelStopped(SmemnbError, RuntimeError):
 
     trace: Any = None
 
-    def tell(self, trace: Any) -> None:
+    def attach_trace(self, trace: Any) -> None:
         """Keep the trace so far, and add its errors to the text: they may be the reason."""
         self.trace = trace
         found = [one for one in trace.findings if one.severity == "error"]

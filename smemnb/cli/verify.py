@@ -162,8 +162,8 @@ def _verify_set(out: Path | None) -> int:
                 from ..measure.verify.corpus import CASES
                 from ..measure.verify.recording import live
 
-                return _told(live(CASES, say=_say))
-            return _told(build([record(out, say=_say)], out, say=_say))
+                return _reported(live(CASES, say=_say))
+            return _reported(build([record(out, say=_say)], out, say=_say))
         except SmemnbError as error:
             print(f"{error}\n\nby time instead:", file=sys.stderr)
             _by_time()
@@ -171,10 +171,10 @@ def _verify_set(out: Path | None) -> int:
     if out is not None:
         raise SmemnbError(f"--out keeps what a GPU counts, and {NO_GPU}")
     print(f"{NO_GPU}: today's model beside the counters that were recorded")
-    return _told(load())
+    return _reported(load())
 
 
-def _told(found: Recording) -> int:
+def _reported(found: Recording) -> int:
     from ..measure.verify.compare import compare_all
     from ..measure.verify.corpus import CASES
     from ..measure.verify.report import origin, whole

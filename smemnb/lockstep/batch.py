@@ -1,4 +1,4 @@
-"""A launch and the blocks in flight: what the meaning of an intrinsic can ask for.
+"""A launch and the blocks in flight: what the implementation of an intrinsic can ask for.
 
 `Launch` is what holds for all blocks (grid, block, threads), `Batch` one group of blocks that run
 together (their numbers, their shared memory, the lanes still alive).
@@ -21,7 +21,7 @@ from .watch import Access, Barrier, Fence, OutOfRange, Overflow, Site, Watcher
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Dim3 = tuple[int, int, int]
-Meaning = Callable[..., Any]
+Implementation = Callable[..., Any]
 Residents = Callable[[int], int]
 """How many blocks a device holds at once, by their bytes of shared memory."""
 
@@ -258,7 +258,7 @@ class Batch:
     ) -> tuple[Array, Array] | None:
         """The barrier of a block; (predicate, arrived) as (blocks, threads) if one is given."""
         if self.watched:
-            self.tell_barrier(Barrier(site, "block", mask, self.live))
+            self.report_barrier(Barrier(site, "block", mask, self.live))
         if predicate is None:
             return None
         true = spread(np.not_equal(predicate, 0), self.shape)
@@ -266,10 +266,10 @@ class Batch:
         return true.reshape(self.count, -1), arrived.reshape(self.count, -1)
 
     def gather(
-        self, meaning: Meaning, mask: Mask, site: Site, arguments: Sequence[Any]
+        self, implementation: Implementation, mask: Mask, site: Site, arguments: Sequence[Any]
     ) -> LaneValue:
-        """The result of a meaning that needs the lanes of a warp together."""
-        return meaning(self, mask, site, *arguments)
+        """The result of an implementation that needs the lanes of a warp together."""
+        return implementation(self, mask, site, *arguments)
 
     def sync_grid(self, mask: Mask, site: Site) -> None:
         """The barrier of all blocks of the grid.
@@ -282,9 +282,9 @@ class Batch:
         if self.count < self.launch.blocks:
             raise Stuck(f"{site.text} in line {site.line} waits for blocks that wait for it.")
         if self.watched:
-            self.tell_barrier(Barrier(site, "grid", mask, self.live))
+            self.report_barrier(Barrier(site, "grid", mask, self.live))
 
-    def tell_access(self, event: Access) -> None:
+    def report_access(self, event: Access) -> None:
         """Hand an access to the watchers."""
         if not isinstance(event.offset, np.ndarray):
             event.offset = np.full((1, 1, 1), event.offset, np.int64)
@@ -292,22 +292,22 @@ class Batch:
             for watcher in self.listeners:
                 watcher.access(event)
 
-    def tell_barrier(self, event: Barrier) -> None:
+    def report_barrier(self, event: Barrier) -> None:
         """Hand a barrier to the watchers."""
         for watcher in self.watchers:
             watcher.barrier(event)
 
-    def tell_fence(self, event: Fence) -> None:
+    def report_fence(self, event: Fence) -> None:
         """Hand a fence to the watchers."""
         for watcher in self.watchers:
             watcher.fence(event)
 
-    def tell_out_of_range(self, event: OutOfRange) -> None:
+    def report_out_of_range(self, event: OutOfRange) -> None:
         """Hand lost and wrapped accesses to the watchers."""
         for watcher in self.watchers:
             watcher.out_of_range(event)
 
-    def tell_overflow(self, event: Overflow) -> None:
+    def report_overflow(self, event: Overflow) -> None:
         """Hand index arithmetic that wraps to the watchers."""
         for watcher in self.watchers:
             watcher.overflow(event)

@@ -17,7 +17,7 @@ from ..errors import LaunchRefused
 from ..kernels.matmul import ladder as products
 from ..kernels.rung import Rung
 from ..kernels.transpose import ladder as transposes
-from .kinds.seen import HOST, Seen, TypeRefused
+from .backends.backend import HOST, MatrixView, TypeRefused
 
 MOST_BLOCKS_DOWN = 65535  # of a grid in y, on every chip
 ENGINE = 0
@@ -59,7 +59,7 @@ class _Shown:
         self.__cuda_array_interface__ = {"data": (beyond, False)}
 
 
-def layout_of(seen: Seen) -> Layout:
+def layout_of(seen: MatrixView) -> Layout:
     """Where a matrix lies for a kernel: those of the host are copied, with contiguous rows."""
     rows, cols = seen.rows, seen.cols
     if seen.place == HOST:

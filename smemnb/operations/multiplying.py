@@ -9,6 +9,8 @@ import numpy as np
 from ..errors import LaunchRefused, SmemnbError, shortened
 from ..kernels.rung import Rung
 from . import launching
+from .backends.backend import HOST, MatrixView
+from .backends.find import see
 from .choice import (
     ENGINE,
     Plan,
@@ -30,8 +32,6 @@ from .contract import (
     number,
 )
 from .engine import check_time, seconds
-from .kinds.find import see
-from .kinds.seen import HOST, Seen
 
 
 def matmul(
@@ -123,7 +123,7 @@ def _product(a: Any, b: Any, out: Any, factors: Any, stream: Any, rung: Any) -> 
     return out if out is not None else left.kind.given(target, left, on)
 
 
-def _check_shapes(a: Seen, b: Seen) -> None:
+def _check_shapes(a: MatrixView, b: MatrixView) -> None:
     if a.cols != b.rows:
         raise LaunchRefused(
             f"`a` has {a.cols} columns and `b` {b.rows} rows (shapes {a.shape} and {b.shape}); a"
@@ -131,7 +131,7 @@ def _check_shapes(a: Seen, b: Seen) -> None:
         )
 
 
-def _plan(rung: Any, a: Seen, b: Seen, out: Seen | None, plain: bool) -> Plan:
+def _plan(rung: Any, a: MatrixView, b: MatrixView, out: MatrixView | None, plain: bool) -> Plan:
     result = new_layout(a.rows, b.cols, 4) if out is None else layout_of(out)
     return matmul_plan(
         rung, result, layout_of(a), layout_of(b), plain, launching.processors(a.place)
@@ -141,7 +141,7 @@ def _plan(rung: Any, a: Seen, b: Seen, out: Seen | None, plain: bool) -> Plan:
 def _run(
     plan: Plan,
     rung: Any,
-    arrays: tuple[Seen, Seen, Seen],
+    arrays: tuple[MatrixView, MatrixView, MatrixView],
     scalars: tuple[np.float32, np.float32],
     handle: int,
     plain: bool,

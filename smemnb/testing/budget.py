@@ -112,10 +112,10 @@ def failing(
         raise SmemnbError(f"allow={allow!r}: write a tuple of kinds, such as ({allow!r},)")
     if severity is None:
         return []
-    told = SEVERITIES[: SEVERITIES.index(severity) + 1]
+    reported = SEVERITIES[: SEVERITIES.index(severity) + 1]
     allowed = set(allow)
     return [
         one
         for one in findings
-        if one.severity in told and one.kind not in allowed and (prices or not one.price)
+        if one.severity in reported and one.kind not in allowed and (prices or not one.price)
     ]

@@ -18,12 +18,12 @@ import pytest
 from ..errors import SmemnbError
 from ..tracing import Finding, Trace, trace
 from ..tracing.report import github, sarif
-from ..tracing.report.places import Told, told
+from ..tracing.report.places import PlacedFinding, placed_findings
 from .budget import Budget, failing
 
 Fails = Callable[[Sequence[Finding]], list[Finding]]
 """Which findings of a trace fail its test."""
-_SEEN = pytest.StashKey[list[Told]]()
+_SEEN = pytest.StashKey[list[PlacedFinding]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -159,10 +159,10 @@ def kernel_trace(request: pytest.FixtureRequest) -> KernelTrace:
 
 
 def _collector(item: Any) -> Callable[[Trace], None]:
-    kept: list[Told] = item.stash.setdefault(_SEEN, [])
+    kept: list[PlacedFinding] = item.stash.setdefault(_SEEN, [])
 
     def seen(report: Trace) -> None:
-        kept.extend(one for one in told(report) if one not in kept)
+        kept.extend(one for one in placed_findings(report) if one not in kept)
 
     return seen
 
@@ -172,18 +172,18 @@ def watched_launches(seen: Callable[[Trace], None]) -> Iterator[None]:
     """Every launch of this process is traced while this holds, and its trace handed over."""
     from ..simulator import plug
 
-    plain = plug.Launch.__call__
+    plain = plug.ConfiguredKernel.__call__
 
     def traced(self: Any, *args: Any) -> None:
         seen(
             trace(self.dispatcher)[self.griddim, self.blockdim, self.stream, self.sharedmem](*args)
         )
 
-    plug.Launch.__call__ = traced  # type: ignore[method-assign]
+    plug.ConfiguredKernel.__call__ = traced  # type: ignore[method-assign]
     try:
         yield
     finally:
-        plug.Launch.__call__ = plain  # type: ignore[method-assign]
+        plug.ConfiguredKernel.__call__ = plain  # type: ignore[method-assign]
 
 
 def _watched(item: pytest.Item) -> Generator[None, Any, Any]:
@@ -238,16 +238,16 @@ class Gathered:
     """The findings of all tests, those of worker processes too, until the session ends."""
 
     def __init__(self) -> None:
-        self._told: dict[str, Told] = {}
+        self._reported: dict[str, PlacedFinding] = {}
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Keep what a test's report carries."""
         for stored in getattr(report, "smemnb", ()):
-            self._told.setdefault(stored, Told.from_json(stored))
+            self._reported.setdefault(stored, PlacedFinding.from_json(stored))
 
     def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
         """Store the SARIF file, print the annotations."""
-        found, root = list(self._told.values()), Path(config.rootpath)
+        found, root = list(self._reported.values()), Path(config.rootpath)
         target = config.getoption("smemnb_sarif")
         if target:
             Path(target).write_text(sarif.sarif(found, root), encoding="utf-8")

@@ -19,7 +19,7 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import KernelStopped, LaunchRefused, SmemnbError, shortened
-from ..lockstep.strands.plan import Order, check_order
+from ..lockstep.fibers.plan import Order, check_order
 from ..lockstep.watch import Site
 from .as_compiled import keep, relaunch
 from .findings import findings_of
@@ -155,7 +155,7 @@ class Tracer:
             )
         except KernelStopped as error:
             seen.stopped()
-            error.tell(self._traced(seen))
+            error.attach_trace(self._traced(seen))
             raise
         again = relaunch(self._kernel, args, kept)
         return replace(self._traced(seen), relaunch=again, barriers=seen.barriers)

@@ -37,7 +37,7 @@ class Watched(Watcher):
 
     @property
     def all(self) -> tuple[Watcher, ...]:
-        """Every watcher, in the order in which they are told."""
+        """Every watcher, in the order in which they are called."""
         return (self, *self._counting, *self._checking, self._prices)
 
     def start(self, launch: Launch) -> None:

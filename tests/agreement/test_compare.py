@@ -1,4 +1,4 @@
-"""Counters beside both views: what is compared, what differs, and the cause that is told."""
+"""Counters beside both views: what is compared, what differs, and the cause that is reported."""
 
 import dataclasses
 

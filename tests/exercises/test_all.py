@@ -63,7 +63,7 @@ def test_there_are_exercises():
 
 @each
 def test_stub(exercise):
-    """The stub as given is "not yet", and told what is to be done."""
+    """The stub as given is "not yet", and the verdict says what is to be done."""
     verdict = check(exercise.name, exercise.stub)
     assert (bool(verdict), verdict.reason) == (False, "kernel")
     assert f"{exercise.name}: not yet" in repr(verdict)

@@ -126,7 +126,7 @@ def test_other_names():
 
 
 def test_nothing_written():
-    """An empty kernel is told that nothing was written, not that values are wrong."""
+    """The verdict on an empty kernel says that nothing was written, not that values are wrong."""
     verdict = check("ex00_scale", kernels.empty)
     assert verdict.part("output").text.startswith("no cell of out was written\n")
     assert verdict.hint.startswith("No thread came to a store")

@@ -82,7 +82,7 @@ def test_thread_line_and_source():
 
 
 def test_value_in_a_name_and_several_threads():
-    """What was loaded in another line is not told; of 16 threads the last one is."""
+    """What was loaded in another line is not reported; of 16 threads the last one is."""
     run = observe(exercise(), launched(4, 4), by_way_of_a_name)
     line = by_way_of_a_name.py_func.__code__.co_firstlineno + 5
     assert who_stored(exercise(), by_way_of_a_name, run, 0, (0, 0)) == (

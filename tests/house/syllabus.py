@@ -42,7 +42,7 @@ BANKS: tuple[Row, ...] = (
 TRANSPOSE: tuple[Row, ...] = (
     ("naive, coalesced loads", "03_transpose", "show_source(transpose_naive)"),
     ("naive, coalesced stores", "03_transpose", "show_change(transpose_naive, transpose_gathered)"),
-    ("sectors and wavefronts told apart", "03_transpose", "33 cells apart: global 32 sectors"),
+    ("sectors and wavefronts distinguished", "03_transpose", "33 cells apart: global 32 sectors"),
     (
         "the tile, its 32-way read",
         "03_transpose",

@@ -8,6 +8,7 @@ from smemnb.errors import LaunchRefused
 from smemnb.kernels.matmul import ladder as products
 from smemnb.kernels.transpose import ladder as transposes
 from smemnb.operations import matmul, transpose
+from smemnb.operations.backends.find import see
 from smemnb.operations.choice import (
     ENGINE,
     Layout,
@@ -18,7 +19,6 @@ from smemnb.operations.choice import (
     new_layout,
     transpose_plan,
 )
-from smemnb.operations.kinds.find import see
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
 A, B = np.ones((3, 4), np.float32), np.ones((4, 5), np.float32)

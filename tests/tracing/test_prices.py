@@ -1,4 +1,4 @@
-"""Prices: each kind in words, with its count, and what must not be told."""
+"""Prices: each kind in words, with its count, and what must not be reported."""
 
 import math
 
@@ -114,7 +114,7 @@ def test_uncoalesced_by_fields():
 
 @pytest.mark.parametrize(("step", "expected"), [(1, []), (2, ["uncoalesced"]), (0, []), (-1, [])])
 def test_step(step, expected):
-    """Twice the sectors is told; a broadcast and a walk backwards cost nothing."""
+    """Twice the sectors is reported; a broadcast and a walk backwards cost nothing."""
 
     @cuda.jit
     def take(out, inp, step):
@@ -330,7 +330,7 @@ def test_occupancy():
 
 
 def test_half_of_the_warps_is_enough():
-    """Shared memory that leaves half of the warps is not told."""
+    """Shared memory that leaves half of the warps is not reported."""
 
     @cuda.jit
     def tiled(out, inp):
@@ -350,7 +350,7 @@ def test_half_of_the_warps_is_enough():
     ("width", "count", "first"), [(1 << 25, 0, ""), (1 << 26, 32, "2147483648")]
 )
 def test_cast_of_an_index(width, count, first):
-    """int32(row * width) is told from the first row whose product does not fit."""
+    """int32(row * width) is reported from the first row whose product does not fit."""
 
     @cuda.jit
     def place(out, width):
@@ -368,7 +368,7 @@ def test_cast_of_an_index(width, count, first):
 
 
 def test_numba_computes_int32_in_64_bits():
-    """A product of two int32 does not wrap in Numba, so nothing is told."""
+    """A product of two int32 does not wrap in Numba, so nothing is reported."""
 
     @cuda.jit
     def place(out, row, width):

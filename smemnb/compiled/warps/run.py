@@ -12,12 +12,12 @@ import numpy as np
 from ...errors import SmemnbError
 from ..image import Image, read_image
 from ..listing import Located, listing
-from .arguments import Snapshot
 from .flow import STEP, Flow, Stuck
 from .instructions.control import CONTROLS, Control, Votes
-from .meaning import MAKERS, Bench, Instruction, Step
 from .memory import GLOBAL, LOCAL_WINDOW, SHARED_WINDOW, BadAddress, Memory
 from .operands import Array, Reader, Readers, Unknown
+from .parameters import Snapshot
+from .semantics import MAKERS, Bench, Instruction, Step
 from .state import LANES, Group, State, Writers
 from .tally import Site, Tally
 
@@ -32,7 +32,7 @@ class NotDetermined(SmemnbError):
 
 
 @dataclass(frozen=True)
-class Launch:
+class CodeLaunch:
     """What is launched: machine code, extents, dynamic shared bytes, arguments and their types.
 
     `backwards` runs blocks, and the lanes of an atomic, from last to first.
@@ -56,7 +56,9 @@ class Ran:
     code: tuple[Located, ...]
 
 
-def run(launch: Launch, code: Sequence[Located] | None = None, image: Image | None = None) -> Ran:
+def run(
+    launch: CodeLaunch, code: Sequence[Located] | None = None, image: Image | None = None
+) -> Ran:
     """Run a kernel's machine code over all blocks; the arguments themselves stay as they are.
 
     Args:
@@ -108,7 +110,7 @@ class _Batch:
 
     def __init__(
         self,
-        launch: Launch,
+        launch: CodeLaunch,
         image: Image,
         code: tuple[Located, ...],
         parameters: bytes,
@@ -215,7 +217,7 @@ def _registers(code: Sequence[Located]) -> int:
     return max(numbers, default=0) + 1
 
 
-def _bank0(launch: Launch, image: Image, parameters: bytes, stack: int) -> bytes:
+def _bank0(launch: CodeLaunch, image: Image, parameters: bytes, stack: int) -> bytes:
     """Constant bank 0: extents, windows, stack, parameters."""
     bank = bytearray(image.parameters_at or _LAUNCH_BYTES)
     for at, number in zip(range(0, 24, 4), (*launch.block, *launch.grid), strict=True):
@@ -226,7 +228,7 @@ def _bank0(launch: Launch, image: Image, parameters: bytes, stack: int) -> bytes
     return bytes(bank) + parameters + bytes(16)
 
 
-def _special(launch: Launch, first: int, blocks: int, thread: Array) -> dict[str, Array]:
+def _special(launch: CodeLaunch, first: int, blocks: int, thread: Array) -> dict[str, Array]:
     """Special registers, each (warps, 32) or (warps, 1)."""
     bx, by, _ = launch.block
     gx, gy, _ = launch.grid

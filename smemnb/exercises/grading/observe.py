@@ -76,7 +76,7 @@ def observe(exercise: Exercise, case: Case, kernel: Kernel, patience_s: float | 
     """
     inputs = case.inputs()
     expected = outputs_of(exercise, inputs)
-    outputs = tuple(started(exercise, array) for array in expected)
+    outputs = tuple(initial_output(exercise, array) for array in expected)
     before = tuple(array.copy() for array in outputs)
     handed = tuple(_copied(value) for value in inputs)
     watched = trace(kernel, patience_s=patience_s)
@@ -117,7 +117,7 @@ def poison(expected: Array) -> Any:
     return dtype.type(free)
 
 
-def started(exercise: Exercise, expected: Array) -> Array:
+def initial_output(exercise: Exercise, expected: Array) -> Array:
     """An output as the kernel gets it: the exercise's start everywhere, or poison."""
     start = poison(expected) if exercise.start is None else exercise.start
     return np.full(expected.shape, start, expected.dtype)

@@ -12,9 +12,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ..intrinsics.coordinates import COORDINATES
+from ..intrinsics.names import qualified
 from ..lanes import NO_LANE, LaneValue, Mask, cast, constant, split, truth
-from ..meanings.intrinsics import COORDINATES
-from ..meanings.names import qualified
 from ..memory import KernelArray, frozen
 from ..memory.attributes import ATTRIBUTES, MISSING
 from ..memory.whole import contains

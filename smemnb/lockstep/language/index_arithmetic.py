@@ -8,8 +8,8 @@ A name used for something else further down is another variable. An unwatched ke
 without any of this.
 
 Numba computes int32 and uint32 in 64 bits, so what wraps is a product of large 64-bit numbers, or
-a cast to a narrower type. **Limits**: an unsigned number below zero is not told here (its access is
-out of range); nor is what a store to a narrower array cuts off.
+a cast to a narrower type. **Limits**: an unsigned number below zero is not reported here (its
+access is out of range); nor is what a store to a narrower array cuts off.
 """
 
 from __future__ import annotations
@@ -160,7 +160,7 @@ def _binary(scope: Scope, node: ast.BinOp) -> Expression:
         a, b = left(frame, mask), right(frame, mask)
         result = combine(a, b)
         if getattr(result, "dtype", np.dtype("f8")).kind in "iu" and not _fits(a, b, shift):
-            _tell_product(frame, mask, site, (a, b), result, shift)
+            _report_product(frame, mask, site, (a, b), result, shift)
         return result
 
     return run
@@ -177,13 +177,13 @@ def _bits(value: LaneValue) -> int:
     return int(value).bit_length()
 
 
-def _tell_product(
+def _report_product(
     frame: Frame, mask: Mask, site: Site, operands: tuple[Any, Any], result: LaneValue, shift: bool
 ) -> None:
     a, b = (np.asarray(value) for value in operands)
     true = np.multiply(a, np.exp2(b) if shift else b, dtype=np.float64)
     wrong = np.abs(true - np.asarray(result, np.float64)) > 2.0**62
-    _tell(frame, mask, site, wrong, true, result)
+    _report(frame, mask, site, wrong, true, result)
 
 
 def _call(scope: Scope, node: ast.Call) -> Expression:
@@ -200,7 +200,7 @@ def _call(scope: Scope, node: ast.Call) -> Expression:
             wrong = np.not_equal(result, wide)
             if dtype.kind == "u":
                 wrong = wrong & np.greater_equal(wide, 0)
-            _tell(frame, mask, site, wrong, wide, result)
+            _report(frame, mask, site, wrong, wide, result)
         return result
 
     return run
@@ -211,12 +211,12 @@ def _may_be_cut(wide: LaneValue, dtype: np.dtype[Any]) -> bool:
     return narrower or (wide.dtype.itemsize == dtype.itemsize and wide.dtype.kind == "u")
 
 
-def _tell(
+def _report(
     frame: Frame, mask: Mask, site: Site, wrong: Any, wide: LaneValue, result: LaneValue
 ) -> None:
     lanes = mask & wrong
     if frame.batch.watched and lanes.any():
-        frame.batch.tell_overflow(Overflow(site, wide, result, lanes))
+        frame.batch.report_overflow(Overflow(site, wide, result, lanes))
 
 
 EXPRESSIONS[ast.BinOp] = _binary

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from ...errors import KernelStopped
+from ..fibers.waiting import waits_on_memory
 from ..lanes import NO_LANE, LaneValue, Mask, both, cast, split, truth
 from ..numbers.operators import range_dtype
-from ..strands.waiting import waits_on_memory
 from .calling.raising import number
 from .objects.iterables import items_of
 from .objects.mixed import NUMBERS
@@ -188,7 +188,7 @@ def _where(scope: Scope, node: ast.expr) -> str:
 def _look(
     rounds: _Rounds, count: int, before: Any, reads: bool
 ) -> tuple[int, dict[str, LaneValue]]:
-    """What the loop's last round left behind; the batch is told whether anything changed."""
+    """What the loop's last round left behind; the batch learns whether anything changed."""
     frame = rounds.frame
     batch = frame.batch
     now = (batch.writes, dict(frame.values))

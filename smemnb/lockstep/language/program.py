@@ -17,7 +17,7 @@ import numpy as np
 from ..lanes import NO_LANE, LaneValue, Mask
 from . import elements, index_arithmetic, statements  # noqa: F401  (they fill the tables of scope)
 from .calling import inner  # noqa: F401
-from .calling.arguments import Parameters
+from .calling.binding import Parameters
 from .calling.raising import Raised
 from .objects.mixed import known
 from .scope import NOTHING, Frame, InferredTypes, Place, Scope

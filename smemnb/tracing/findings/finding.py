@@ -1,4 +1,4 @@
-"""One thing that is wrong with a launch, and the order in which such things are told.
+"""One thing that is wrong with a launch, and the order in which such things are reported.
 
 Severity "error" changes results or hangs a GPU; "warning" works until the hardware schedules the
 lanes differently, or costs much; "note" is harmless today, or the price of something. A new kind

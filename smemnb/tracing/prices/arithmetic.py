@@ -69,14 +69,14 @@ def double_arithmetic(types: Any) -> list[Observation]:
 def _doubled(types: Any) -> list[Observation]:
     if not _single(types.argument_types):
         return []
-    own = [parts for parts in types.typed() if not _numbas(parts[0])]
+    own = [parts for parts in types.typed() if not _is_from_numba(parts[0])]
     functions = [_Function(*parts) for parts in own]
     if any(function.names_double() for function in functions):
         return []
     return [seen for function in functions for seen in _observed(function)]
 
 
-def _numbas(function: Any) -> bool:
+def _is_from_numba(function: Any) -> bool:
     """Whether a function is Numba's own, as those of cuda.random are."""
     return str(function.__module__).split(".")[0] == "numba"
 

@@ -24,7 +24,7 @@ EXTRA = 4
 MANY = 32  # requests, before a sector too many in each is worth a note
 
 
-def dear_accesses(counts: Iterable[SiteCounts]) -> Iterator[Observation]:
+def inefficient_accesses(counts: Iterable[SiteCounts]) -> Iterator[Observation]:
     """One observation per expression that moves far more than it needs, or lies off the edges."""
     counts = [one for one in counts if one.array.space == "global" and one.worst is not None]
     if all(one.sectors == one.ideal_sectors for one in counts):

@@ -13,7 +13,7 @@ from ...lockstep.watch import Site, Watcher
 from ..model import Observation, SiteCounts
 from ..watchers.initialisation import Initialisation
 from .arithmetic import double_arithmetic
-from .coalescing import dear_accesses
+from .coalescing import inefficient_accesses
 from .padding import phantom_padding
 from .shared_memory import few_blocks, unused_arrays
 
@@ -54,7 +54,7 @@ class Prices(Watcher):
         yield from few_blocks(self._launch, self._declared, limits(devices.cc()))
         if not counts:
             return
-        yield from dear_accesses(counts)
+        yield from inefficient_accesses(counts)
         yield from unused_arrays(self._declared, counts)
         for array in self._declared.values():
             on_it = [one for one in counts if _same(one, array)]

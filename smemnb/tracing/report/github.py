@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from .places import Told, from_root
+from .places import PlacedFinding, from_root
 
 _LEVEL = {"error": "error", "warning": "warning", "note": "notice"}
 
 
-def commands(told: Iterable[Told], root: Path) -> Iterator[str]:
+def commands(findings: Iterable[PlacedFinding], root: Path) -> Iterator[str]:
     """One line per finding; findings in files outside `root` carry no place."""
-    for one in told:
+    for one in findings:
         found = one.finding
         path = from_root(one.file, root) if one.file else None
         place = [f"file={_property(path)}", f"line={found.line}"] if path else []

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Told:
+class PlacedFinding:
     """A finding, the file of each of its lines ("" where there is none), and the launch."""
 
     finding: Finding
@@ -28,7 +28,7 @@ class Told:
         return json.dumps(asdict(self), sort_keys=True)
 
     @classmethod
-    def from_json(cls, stored: str) -> Told:
+    def from_json(cls, stored: str) -> PlacedFinding:
         """What `to_json` wrote."""
         whole = json.loads(stored)
         finding = {key: _tuples(value) for key, value in whole.pop("finding").items()}
@@ -40,11 +40,11 @@ class Told:
         return f"{self.launch}: {self.finding.cause} {self.finding.cure}"
 
 
-def told(trace: Trace) -> Iterator[Told]:
+def placed_findings(trace: Trace) -> Iterator[PlacedFinding]:
     """The findings of a trace with their files."""
     for finding in trace.findings:
         other = finding.other_function
-        yield Told(
+        yield PlacedFinding(
             finding,
             trace.files.get(finding.function, ""),
             trace.files.get(other, "") if other is not None else "",

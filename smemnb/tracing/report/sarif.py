@@ -15,18 +15,18 @@ from pathlib import Path
 from typing import Any
 
 from ..findings import SEVERITY
-from .places import Told, from_root
+from .places import PlacedFinding, from_root
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 ROOT = "%SRCROOT%"
 
 
-def sarif(told: Iterable[Told], root: Path, version: str = "") -> str:
+def sarif(findings: Iterable[PlacedFinding], root: Path, version: str = "") -> str:
     """The SARIF file's text; paths below `root` are relative to it.
 
     `version` is that of smemnb; empty, it is looked up.
     """
-    kept = list(told)
+    kept = list(findings)
     kinds = sorted({one.finding.kind for one in kept})
     driver = {
         "name": "smemnb",
@@ -51,7 +51,7 @@ def _rule(kind: str) -> dict[str, Any]:
     }
 
 
-def _result(one: Told, kinds: Sequence[str], root: Path) -> dict[str, Any]:
+def _result(one: PlacedFinding, kinds: Sequence[str], root: Path) -> dict[str, Any]:
     found = one.finding
     result: dict[str, Any] = {
         "ruleId": f"smemnb/{found.kind}",
@@ -79,7 +79,7 @@ def _location(file: str, line: int, source: str, root: Path) -> dict[str, Any]:
     return {"physicalLocation": {"artifactLocation": artifact, "region": region}}
 
 
-def _fingerprint(one: Told) -> str:
+def _fingerprint(one: PlacedFinding) -> str:
     """The same for the same finding after lines above it moved."""
     found = one.finding
     parts = (found.kind, found.function, found.source, found.other_source, found.array)

@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..meaning import Bench, Instruction, Step, means
 from ..memory import space_of
 from ..operands import ZERO, Array, Reader, Unknown
+from ..semantics import Bench, Instruction, Step, means
 from ..state import Group
 from .accesses import address_reader
 

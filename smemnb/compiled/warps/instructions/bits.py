@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..meaning import Bench, Instruction, Step, means
 from ..operands import Array, Unknown
+from ..semantics import Bench, Instruction, Step, means
 from ..state import Group
 
 U32 = np.uint32

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from ..flow import STEP, Flow
-from ..meaning import Bench, Instruction, Step, means
 from ..operands import Array, Operand, Unknown, constantly
+from ..semantics import Bench, Instruction, Step, means
 from ..state import Group, packed
 
 Control = Callable[[int, Group, Array], None]

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..meaning import Bench, Instruction, Step, means
 from ..operands import Array, Operand, Reader, Unknown, flushed
+from ..semantics import Bench, Instruction, Step, means
 from ..state import Group
 from .floats import rounded
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..meaning import Bench, Instruction, Step, means
 from ..operands import Array, Unknown
+from ..semantics import Bench, Instruction, Step, means
 from ..state import BITS, LANES, Group, packed
 
 U32, U64 = np.uint32, np.uint64

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ..meaning import Bench, Instruction, Step, means
 from ..operands import Array, Operand, Reader, Unknown
+from ..semantics import Bench, Instruction, Step, means
 from ..state import Group
 
 U32, U64 = np.uint32, np.uint64

@@ -233,7 +233,7 @@ def _matrix(rows, cols):
 def _matrix_cases():
     """A full size with its budget, and ragged ones; each grid covers the matrix either way round.
 
-    A kernel that takes x for the row is then right and slow, and told so by its sectors.
+    A kernel that takes x for the row is then right and slow, and its sectors say so.
     """
     once = Budget(sectors_per_request=4, requests={"out": 128, "matrix": 128}, shared_bytes=0)
     yield Case(partial(_matrix, 64, 64), grid=(2, 8), block=(32, 8), budget=once)

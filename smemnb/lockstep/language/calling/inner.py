@@ -11,7 +11,7 @@ from typing import Any
 
 from ...lanes import NO_LANE, LaneValue, Mask
 from ..scope import EXPRESSIONS, NOTHING, STATEMENTS, Expression, Frame, Scope, Statement
-from .arguments import Parameters
+from .binding import Parameters
 
 
 class InnerFunction:

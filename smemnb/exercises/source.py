@@ -163,23 +163,24 @@ def _pieces(kernel: Any) -> list[_Piece]:
     if function is kernel:
         return [alone]
     top = ast.parse("".join(file)).body
-    (own,) = [node for node in top if _begin(node) == first] or [None]
+    own = next((node for node in top if _begin(node) == first), None)
     if not isinstance(own, ast.FunctionDef):
         return [alone]  # made inside another function
     defined = {name: node for node in top for name in _defined(node)}
-    used, waiting = {id(own)}, [own]
+    used: dict[int, ast.stmt] = {id(own): own}
+    waiting: list[ast.stmt] = [own]
     while waiting:
         for part in ast.walk(waiting.pop()):
             found = defined.get(part.id) if isinstance(part, ast.Name) else None
             if found is not None and id(found) not in used:
-                used.add(id(found))
+                used[id(found)] = found
                 waiting.append(found)
     return [_piece(node, file) for node in top if id(node) in used]
 
 
 def _begin(node: ast.stmt) -> int:
     """The number of a statement's first line, decorators included."""
-    decorators = getattr(node, "decorator_list", [])
+    decorators: list[ast.expr] = getattr(node, "decorator_list", [])
     return min([node.lineno, *(one.lineno for one in decorators)])
 
 

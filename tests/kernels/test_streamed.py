@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from smemnb.kernels.matmul.ladder import SHARED, SMALL, sharing_pays
-from smemnb.kernels.matmul.streamed import matmul_streamed_of
+from smemnb.kernels.matmul.variants.streamed import matmul_streamed_of
 from smemnb.tracing import trace
 from smemnb.tracing.findings.finding import PRICES
 

@@ -129,7 +129,7 @@ NAMES = [
 def test_rungs(rung):
     """Each rung by its name and by itself."""
     rng = np.random.default_rng(33)
-    rows, depth, cols = (128, 16, 256) if rung.aligned > 1 else (70, 19, 33)
+    rows, depth, cols = (128, 16, 256) if rung.depth else (70, 19, 33)
     a, b = scattered(rng, rows, depth), scattered(rng, depth, cols)
     np.testing.assert_array_equal(matmul(a, b, rung=rung.name), product(a, b))
     np.testing.assert_array_equal(matmul(a, b, rung=rung), product(a, b))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from numba import cuda, float32, uint32
 
 from ...ptx import load1, load16, store1, store16
-from ...unrolled import device, jit, smaller
+from ...unrolled import device, jit
 
 ROWS = 128  # of out, for a block
 COLS = 128
@@ -116,7 +116,7 @@ def matmul_fastest(out, a, b, alpha, beta):
     per_band = uint32(wide * uint32(BAND))
     first = uint32(number // per_band * uint32(BAND))
     rest = uint32(number % per_band)
-    height = smaller(uint32(BAND), uint32(high - first))
+    height = uint32(min(uint32(BAND), uint32(high - first)))
     row0 = uint32(first + rest % height) * ROWS
     col0 = uint32(rest // height) * COLS
 

@@ -97,8 +97,8 @@ def matmul_warped(out, a, b, alpha, beta):
     tid = cuda.threadIdx.x
     warp = tid // 32
     lane = tid % 32
-    down = lane // 16 * 2 + lane % 2
-    across = lane // 2 % 8
+    down = lane // 8 * 2 + lane % 2
+    across = lane // 2 % 4
     m0 = uint32(warp // 4 * 64 + down * 4)
     n0 = uint32(warp % 4 * 32 + across * 4)
     for i in range(8):

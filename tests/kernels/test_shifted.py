@@ -6,7 +6,7 @@ from numba import float32, uint8, uint16, uint64
 
 from smemnb.kernels.rung import Rung
 from smemnb.kernels.transpose.ladder import fastest
-from smemnb.kernels.transpose.shifted import SHAPES, transpose_shifted_of
+from smemnb.kernels.transpose.variants.shifted import SHAPES, transpose_shifted_of
 from smemnb.tracing import trace
 from smemnb.tracing.findings.finding import PRICES
 

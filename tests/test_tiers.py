@@ -82,6 +82,9 @@ def test_sampled():
     cases = [(group, n) for group in "ab" for n in range(5)] + [("c", 0)]
     made = sampled(cases, 2, by=lambda case: case[0])
     assert [one.values for one in made] == cases
+    named = pytest.param(7, id="seven", marks=pytest.mark.slow)
+    (one, other) = sampled([named, named], 1)
+    assert {len(one.marks), len(other.marks)} == {1, 2} and one.id == other.id == "seven"
     first = [one.values for one in made if not one.marks]
     assert [group for group, _ in first] == ["a", "a", "b", "b", "c"]
     assert first == [one.values for one in sampled(cases, 2, by=lambda c: c[0]) if not one.marks]

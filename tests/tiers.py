@@ -17,6 +17,7 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 import pytest
+from _pytest.mark import ParameterSet
 
 SEED = 2026
 exhaustive = pytest.mark.exhaustive
@@ -31,8 +32,9 @@ def sampled(
 ) -> list[Any]:
     """The cases as parameters: of each group, `keep` drawn ones are plain, the others exhaustive.
 
-    `by` says to which group a case belongs; without it all are one group. What is drawn depends on
-    the seed and on the number of cases in the group alone, so it is the same in every process.
+    A case is a value, a tuple of values or a `pytest.param`. `by` says to which group a case
+    belongs; without it all are one group. What is drawn depends on the seed and on the number of
+    cases in the group alone, so it is the same in every process.
     """
     cases = list(cases)
     groups: dict[Hashable, list[int]] = defaultdict(list)
@@ -44,10 +46,12 @@ def sampled(
         for number in random.Random(seed).sample(numbers, min(keep, len(numbers)))
     }
     return [
-        pytest.param(*_values(case), marks=() if number in first else exhaustive)
+        _parameters(case, () if number in first else (exhaustive,))
         for number, case in enumerate(cases)
     ]
 
 
-def _values(case: Any) -> tuple[Any, ...]:
-    return case if isinstance(case, tuple) else (case,)
+def _parameters(case: Any, marks: tuple[pytest.MarkDecorator, ...]) -> Any:
+    if isinstance(case, ParameterSet):
+        return pytest.param(*case.values, id=case.id, marks=(*case.marks, *marks))
+    return pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=marks)

@@ -35,7 +35,7 @@ def test_values(dtype, shape):
     traced(dtype, *shape)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("shape", SIZES)
 @pytest.mark.parametrize("dtype", WORDS, ids=str)
 def test_values_of_more_shapes(dtype, shape):
@@ -43,7 +43,7 @@ def test_values_of_more_shapes(dtype, shape):
     traced(dtype, *shape)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_random_values():
     """40 shapes of up to four tiles."""
     rng = np.random.default_rng(1)

@@ -97,8 +97,8 @@ _MOVED: dict[int, np.dtype[Any]] = {
     2: np.dtype("u2"),
     4: np.dtype("f4"),
     8: np.dtype("u8"),
+    16: np.dtype("u8"),
 }
-_MOVED[16] = _MOVED[8]
 _RAW16 = np.dtype("V16")
 
 

@@ -196,6 +196,10 @@ class _Kind:
 
         return implementation
 
+    def constructor(self, batch: Batch, mask: Mask, site: Site, value: Any) -> Any:
+        """The implementation of the type called with a number."""
+        return self.write(self.read(value))
+
     def table(self) -> dict[str, Function]:
         """Qualified name -> implementation."""
         word = self.word
@@ -222,8 +226,4 @@ IMPLEMENTATIONS: dict[str, tuple[Function, str]] = {
     name: (implementation, "half")
     for kind in (_Kind("fp16", "half", FORMATS["f2"]), _BRAIN)
     for name, implementation in kind.table().items()
-}
-IMPLEMENTATIONS["bf16.bfloat16"] = (
-    (lambda batch, mask, site, x: _BRAIN.write(_BRAIN.read(x))),
-    "half",
-)
+} | {"bf16.bfloat16": (_BRAIN.constructor, "half")}

@@ -15,10 +15,9 @@ from typing import Any
 import numpy as np
 
 from ..lanes import NO_LANE, LaneValue, Mask
-from . import elements, index_arithmetic, statements  # noqa: F401  (they fill the tables of scope)
-from .calling import inner  # noqa: F401
 from .calling.binding import Parameters
 from .calling.raising import Raised
+from .nodes import EXPRESSIONS, STATEMENTS
 from .objects.mixed import known
 from .scope import NOTHING, Frame, InferredTypes, Place, Scope
 
@@ -80,8 +79,10 @@ def _defaults(function: Any, parameters: Sequence[str]) -> dict[str, LaneValue]:
 class Library:
     """The programs that one kernel reaches, for one set of inferred types.
 
-    `watched` programs tell of arithmetic in an index that wraps.
+    `watched` programs report arithmetic in an index that wraps.
     """
+
+    statements, expressions = STATEMENTS, EXPRESSIONS
 
     def __init__(
         self, types: InferredTypes | None, watched: bool = False, kernel: Any = None

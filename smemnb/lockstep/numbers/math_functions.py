@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from ..tables import union
 from . import division
 from . import typing_rules as rules
 from .casts import cast, to_bool, to_float, to_int
@@ -300,7 +301,7 @@ def _registry() -> dict[object, Implementation]:
     for name, ufunc in vars(np).items():
         if isinstance(ufunc, np.ufunc) and name not in missing | {"bitwise_count", "spacing"}:
             found[ufunc] = _ufunc(ufunc)
-    return found | CMATH
+    return union(found, CMATH)
 
 
 FUNCTIONS: dict[object, Implementation] = _registry()

@@ -254,7 +254,7 @@ class Batch:
                 f"{launch.shared_limit:,}. Make the tile smaller."
             )
 
-    def look(self, where: str, inside: Mask, count: int, still: bool, quiet: bool) -> None:
+    def look(self, where: str, inside: Mask, count: int, *, still: bool, quiet: bool) -> None:
         """Note what a while loop left behind since the last look.
 
         Args:

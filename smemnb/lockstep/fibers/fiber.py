@@ -209,7 +209,7 @@ class FiberBatch(
             raise Abandoned
         self.launch.pass_round(where)
 
-    def look(self, where: str, inside: Mask, count: int, still: bool, quiet: bool) -> None:
+    def look(self, where: str, inside: Mask, count: int, *, still: bool, quiet: bool) -> None:
         """Let others run: until they store something, if nothing changes here, else in turns."""
         fiber = self.fiber
         pauses = QUIET_LOOKS_BETWEEN_PAUSES if quiet else LOOKS_BETWEEN_PAUSES

@@ -309,7 +309,7 @@ def compare(scope: Scope, node: ast.Compare) -> Expression:
 def _comparison(scope: Scope, node: ast.Compare, operator: ast.cmpop) -> Operation:
     compare = COMPARISONS[SYMBOLS[type(operator)]]
     if isinstance(operator, (ast.In, ast.NotIn)):
-        return _membership(scope, node, isinstance(operator, ast.In), compare)
+        return _membership(scope, node, compare, wanted=isinstance(operator, ast.In))
     if not isinstance(operator, (ast.Is, ast.IsNot)):
         return operation(scope, node, operator)
     if scope.library.of_two_enums(scope.function, node.lineno):
@@ -318,7 +318,7 @@ def _comparison(scope: Scope, node: ast.Compare, operator: ast.cmpop) -> Operati
     return lambda frame, mask, left, right: compare(left, right)
 
 
-def _membership(scope: Scope, node: ast.Compare, wanted: bool, compare: Any) -> Operation:
+def _membership(scope: Scope, node: ast.Compare, compare: Any, *, wanted: bool) -> Operation:
     """`in` and `not in`, of an array by loads of its elements."""
     site = scope.site(node, "load")
 

@@ -161,14 +161,14 @@ def binary(scope: Scope, node: ast.BinOp) -> Expression:
     def run(frame: Frame, mask: Mask) -> LaneValue:
         a, b = left(frame, mask), right(frame, mask)
         result = combine(a, b)
-        if getattr(result, "dtype", np.dtype("f8")).kind in "iu" and not _fits(a, b, shift):
-            _report_product(frame, mask, site, (a, b), result, shift)
+        if getattr(result, "dtype", np.dtype("f8")).kind in "iu" and not _fits(a, b, shift=shift):
+            _report_product(frame, mask, site, (a, b), result, shift=shift)
         return result
 
     return run
 
 
-def _fits(a: LaneValue, b: LaneValue, shift: bool) -> bool:
+def _fits(a: LaneValue, b: LaneValue, *, shift: bool) -> bool:
     """Whether the operands are so short that their product surely fits into 64 bits."""
     return not shift and _bits(a) + _bits(b) < 64
 
@@ -180,7 +180,13 @@ def _bits(value: LaneValue) -> int:
 
 
 def _report_product(
-    frame: Frame, mask: Mask, site: Site, operands: tuple[Any, Any], result: LaneValue, shift: bool
+    frame: Frame,
+    mask: Mask,
+    site: Site,
+    operands: tuple[Any, Any],
+    result: LaneValue,
+    *,
+    shift: bool,
 ) -> None:
     a, b = (np.asarray(value) for value in operands)
     true = np.multiply(a, np.exp2(b) if shift else b, dtype=np.float64)

@@ -55,7 +55,7 @@ class Program:
         Raises:
             Exception: what a thread of a kernel with debug=True raised.
         """
-        frame = Frame(batch, mask, kernel)
+        frame = Frame(batch, mask, kernel=kernel)
         if not named and len(arguments) == self.simple:
             frame.values.update(zip(self.parameters, arguments, strict=True))
         else:
@@ -85,7 +85,7 @@ class Library:
     statements, expressions = STATEMENTS, EXPRESSIONS
 
     def __init__(
-        self, types: InferredTypes | None, watched: bool = False, kernel: Any = None
+        self, types: InferredTypes | None, kernel: Any = None, *, watched: bool = False
     ) -> None:
         self.types, self.watched, self.kernel = types, watched, kernel
         self.index_nodes: dict[ast.AST, frozenset[ast.AST]] = {}
@@ -133,11 +133,11 @@ class Library:
 
 
 @functools.lru_cache(maxsize=256)
-def _library(function: Any, types: Any, watched: bool) -> Library:
-    return Library(types, watched, function)
+def _library(function: Any, types: Any, *, watched: bool) -> Library:
+    return Library(types, function, watched=watched)
 
 
-def library_of(function: Any, types: InferredTypes | None, watched: bool = False) -> Library:
+def library_of(function: Any, types: InferredTypes | None, *, watched: bool = False) -> Library:
     """The library of a kernel, kept for its next launch."""
     key: Any = types
-    return _library(function, key, watched)
+    return _library(function, key, watched=watched)

@@ -90,7 +90,7 @@ class Frame:
     )
 
     def __init__(
-        self, batch: Batch, alive: Mask, kernel: bool = False, outer: Frame | None = None
+        self, batch: Batch, alive: Mask, *, kernel: bool = False, outer: Frame | None = None
     ) -> None:
         self.batch, self.alive, self.kernel, self.outer = batch, alive, kernel, outer
         self.values: dict[str, LaneValue] = {}

@@ -81,7 +81,7 @@ def to_integer(one: Instruction, context: BuildContext) -> Step:
     if "F64" in given:
         read = context.read.float64(a)
     else:
-        read = context.read.float32(a, "FTZ" in given)
+        read = context.read.float32(a, flush="FTZ" in given)
     write = context.write.pair(out) if size == 8 else context.write.word(out)
     how = next((_ROUND[name] for name in _ROUND if name in given), np.rint)
 

@@ -58,7 +58,7 @@ def arithmetic(one: Instruction, context: BuildContext) -> Step:
     """a + b, a * b, a * b + c."""
     given = one.only({"FTZ", "SAT", *ROUNDING, *SCALES})
     out, *sources = one.operands
-    readers = [context.read.float32(source, "FTZ" in given) for source in sources]
+    readers = [context.read.float32(source, flush="FTZ" in given) for source in sources]
     store = _finish(context, out, given)
     if one.name == "FFMA":
         return lambda group: store(group, _fused(*(read(group) for read in readers)))
@@ -160,7 +160,7 @@ def compare(one: Instruction, context: BuildContext) -> Step:
     given = one.only({*_ORDERED, *COMBINE, "FTZ", *_EXTREMES})
     first, second, a, b, *last = one.operands
     if one.name == "FSETP":
-        left, right = (context.read.float32(source, "FTZ" in given) for source in (a, b))
+        left, right = (context.read.float32(source, flush="FTZ" in given) for source in (a, b))
     else:
         left, right = context.read.float64(a), context.read.float64(b)
     flags = context.write.predicate(first), context.write.predicate(second)
@@ -195,7 +195,7 @@ def compare_to_value(one: Instruction, context: BuildContext) -> Step:
     """d = 1.0 (.BF) or all ones where (a < b) and q, else 0."""
     given = one.only({*_ORDERED, *COMBINE, "FTZ", "BF"})
     out, a, b, *last = one.operands
-    left, right = (context.read.float32(source, "FTZ" in given) for source in (a, b))
+    left, right = (context.read.float32(source, flush="FTZ" in given) for source in (a, b))
     how = next(_ORDERED[name] for name in one.modifiers if name in _ORDERED)
     with_other = next(COMBINE[name] for name in one.modifiers if name in COMBINE)
     other, write = context.read.predicate(last[0]), context.write.word(out)
@@ -213,7 +213,7 @@ def select(one: Instruction, context: BuildContext) -> Step:
     """d = p ? a : b."""
     given = one.only({"FTZ"})
     out, a, b, p = one.operands
-    yes, no = (context.read.float32(source, "FTZ" in given) for source in (a, b))
+    yes, no = (context.read.float32(source, flush="FTZ" in given) for source in (a, b))
     which, write = context.read.predicate(p), context.write.float32(out)
     return lambda group: write(group, np.where(which(group), yes(group), no(group)))
 
@@ -223,7 +223,7 @@ def smaller_or_larger(one: Instruction, context: BuildContext) -> Step:
     """The smaller of a and b if p, else the larger; a NaN loses (.NAN: wins)."""
     given = one.only({"FTZ", "NAN"})
     out, a, b, p = one.operands
-    left, right = (context.read.float32(source, "FTZ" in given) for source in (a, b))
+    left, right = (context.read.float32(source, flush="FTZ" in given) for source in (a, b))
     which, write = context.read.predicate(p), context.write.float32(out)
     low, high = (np.minimum, np.maximum) if "NAN" in given else (np.fmin, np.fmax)
 
@@ -253,7 +253,7 @@ def function(one: Instruction, context: BuildContext) -> Step:
     out, a = one.operands
     if given & {"RCP64H", "RSQ64H"}:
         return _upper_half(one, context, "RCP" if "RCP64H" in given else "RSQ")
-    read, store = context.read.float32(a, "FTZ" in given), _finish(context, out, given)
+    read, store = context.read.float32(a, flush="FTZ" in given), _finish(context, out, given)
     apply = _FUNCTIONS[next(name for name in one.modifiers if name in _FUNCTIONS)]
     return lambda group: store(group, apply(read(group).astype(F64)))
 

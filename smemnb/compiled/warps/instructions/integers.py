@@ -105,7 +105,7 @@ def multiply_add(one: Instruction, context: BuildContext) -> Step:
     left, right = context.read.integer(a), context.read.integer(b)
     if given & {"WIDE", "HI"}:
         signed = "U32" not in given
-        return _wide_product(out, left, right, c, last, context, signed, "HI" in given)
+        return _wide_product(out, left, right, c, last, context, signed=signed, upper="HI" in given)
     if "X" not in given and last:
         raise Unknown("carry into a product without .X")
     if "X" not in given and len(out) == 1:
@@ -126,6 +126,7 @@ def _wide_product(
     c: Operand,
     last: list[Operand],
     context: BuildContext,
+    *,
     signed: bool,
     upper: bool,
 ) -> Step:
@@ -192,13 +193,13 @@ def funnel_shift(one: Instruction, context: BuildContext) -> Step:
         by = wide(amount(group))
         by = by % U64(most) if "W" in given else np.minimum(by, U64(most))
         whole = wide(high(group)) << WORD | low(group)
-        shifted = _shifted(whole, by, left, signed)
+        shifted = _shifted(whole, by, left=left, signed=signed)
         write(group, ((shifted >> WORD) if upper else shifted).astype(U32))
 
     return step
 
 
-def _shifted(whole: Array, by: Array, left: bool, signed: bool) -> Array:
+def _shifted(whole: Array, by: Array, *, left: bool, signed: bool) -> Array:
     """A shift by 0 to 64, whose result NumPy leaves open at 64."""
     within = np.minimum(by, U64(63))
     if left:

@@ -171,6 +171,15 @@ def test_race():
     assert "cuda.sync" in verdict.hint
 
 
+def test_waivers_do_not_count():
+    """A learner's own comment waives nothing that is graded, and is not spoken of."""
+    verdict = check("ex00_scale", kernels.waived_neighbours)
+    plain = check("ex00_scale", kernels.neighbours)
+    assert not verdict and verdict.part("findings").text.startswith("race")
+    assert [part.name for part in verdict.parts] == [part.name for part in plain.parts]
+    assert check("ex00_scale", kernels.odd_comment)
+
+
 def test_exercises_are_found():
     """The registry walks the chapter files."""
     assert SCALE in exercises()

@@ -81,11 +81,12 @@ def run(
     scalars: Scalars,
     dtype: np.dtype[Any],
     handle: int,
+    *,
     reads_out: bool = False,
 ) -> Any:
     """Launch a plan on matrices, `out` first, moved as `dtype`; Numba's stream comes back."""
     if arrays[0].place == HOST:
-        return _run_on_host(plan, arrays, scalars, dtype, handle, reads_out)
+        return _run_on_host(plan, arrays, scalars, dtype, handle, reads_out=reads_out)
     return _run_on_device(plan, arrays, scalars, dtype, handle)
 
 
@@ -177,6 +178,7 @@ def _run_on_host(
     scalars: Scalars,
     dtype: np.dtype[Any],
     handle: int,
+    *,
     reads_out: bool,
 ) -> Any:
     """Copy to the device, launch there, copy the first array back; the result is awaited."""

@@ -72,7 +72,6 @@ def test_solution():
 
 def test_show_source():
     """Functions and kernels alike; words for what has none."""
-    assert repr(show_source(SCALE.solution)) == repr(solution("ex00_scale"))
     assert repr(show_source(test_solution)).startswith("def test_solution():")
     assert repr(show_source(len)).startswith("no source: ")
 
@@ -106,10 +105,10 @@ def test_show_change():
 
 def test_same_code():
     """Docstrings, comments, layout and the function's name do not count; statements do."""
-    assert same_code(SCALE.stub, untouched)
-    assert not same_code(SCALE.stub, SCALE.solution)
-    assert not same_code(SCALE.stub, hoarder)
-    assert not same_code(None, None)
+    assert same_code(untouched, SCALE.stub)
+    assert not same_code(SCALE.solution, SCALE.stub)
+    assert not same_code(hoarder, SCALE.stub)
+    assert not same_code(None, "")
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """No line of a solution is there for nothing: without it, the checker refuses the kernel."""
 
 import linecache
+import random
 
 import pytest
 from equivalents import EQUIVALENTS
@@ -21,7 +22,16 @@ def survivors(exercise):
     return left
 
 
-@pytest.mark.slow
+@pytest.mark.parametrize("exercise", ALL, ids=[e.name for e in ALL])
+def test_one_line_is_needed(exercise):
+    """One mutant, drawn by the exercise's name, is refused: of the first tier."""
+    known = EQUIVALENTS.get(exercise.name, {})
+    needed = [mutant for mutant in mutants(exercise.solution) if mutant.line not in known]
+    mutant = random.Random(exercise.name).choice(needed)
+    assert not graded(exercise, mutant.kernel, advise=False), mutant.line
+
+
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("exercise", ALL, ids=[e.name for e in ALL])
 def test_each_line_is_needed(exercise):
     """Every mutant is refused, but for the lines that equivalents.py names."""
@@ -29,14 +39,14 @@ def test_each_line_is_needed(exercise):
     assert KILLED[exercise.name][1] >= 3
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("exercise", ALL, ids=[e.name for e in ALL])
 def test_nothing_else_is_lost(exercise):
     """A solution made anew from its whole text is accepted: a mutant fails for its line."""
     assert graded(exercise, unchanged(exercise.solution))
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_figure(capsys):
     """The figure: killed of all, and how many of the others are known to be equivalent."""
     if set(KILLED) != {e.name for e in ALL}:

@@ -287,6 +287,14 @@ def by_start(out, inp):
 
 
 @cuda.jit
+def by_start_of_two(out, inp):
+    first, acc = 0, 0.0
+    for k in range(first, 10):
+        acc += inp[k]
+    out[cuda.grid(1)] = acc
+
+
+@cuda.jit
 def by_start_of_int(out, inp):
     acc = 0
     for k in range(10):
@@ -318,6 +326,7 @@ def by_name(out, inp):
         (by_square, 0, ""),
         (by_quotient, 1, "cuda.threadIdx.x / cuda.blockDim.x"),
         (by_start, 1, "acc + inp[...]"),
+        (by_start_of_two, 1, "acc + inp[...]"),
         (by_start_of_int, 1, "acc + inp[...]"),
         (by_name, 0, ""),
     ],

@@ -13,11 +13,12 @@ from ...errors import SmemnbError
 from ..image import Image, read_image
 from ..listing import Located, listing
 from .flow import STEP, Flow, Stuck
-from .instructions.control import CONTROLS, Control, Votes
+from .instructions import CONTROLS, STEPS
+from .instructions.control import Control, Votes
 from .memory import GLOBAL, LOCAL_WINDOW, SHARED_WINDOW, BadAddress, Memory
 from .operands import Array, Reader, Readers, Unknown
 from .parameters import Snapshot
-from .semantics import MAKERS, Bench, Instruction, Step
+from .semantics import BuildContext, Instruction, Step
 from .state import LANES, Group, State, Writers
 from .tally import Site, Tally
 
@@ -136,7 +137,7 @@ class _Batch:
             "votes": Votes(alive.shape, warps),
             "special": _special(launch, blocks.first, blocks.number, thread),
         }
-        self._bench = Bench(self.state, Readers(self.state), Writers(self.state), tools)
+        self._context = BuildContext(self.state, Readers(self.state), Writers(self.state), tools)
         self._listed = {one.address: one for one in code}
         self._ready: dict[int, _Code] = {}
 
@@ -172,11 +173,11 @@ class _Batch:
         one = Instruction.of(located)
         guard = None
         if located.guard:
-            guard = self._bench.read.predicate(_predicate(located.guard[1:]))
+            guard = self._context.read.predicate(_predicate(located.guard[1:]))
         if one.name in CONTROLS:
-            made = _Code(None, CONTROLS[one.name](one, self._bench), guard, located)
-        elif one.name in MAKERS:
-            made = _Code(MAKERS[one.name](one, self._bench), None, guard, located)
+            made = _Code(None, CONTROLS[one.name](one, self._context), guard, located)
+        elif one.name in STEPS:
+            made = _Code(STEPS[one.name](one, self._context), None, guard, located)
         else:
             raise Unknown(f"instruction {located.name}")
         self._ready[address] = made

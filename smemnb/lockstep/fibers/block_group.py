@@ -26,7 +26,9 @@ class BlockGroup:
     def __init__(self, scheduler: Scheduler, segment: Segment, plan: Plan) -> None:
         launch = scheduler.launch
         self.batch = Batch(launch, *segment)
-        self.event_log = EventLog(self.batch, scheduler.tally, plan.sequential, plan.together)
+        self.event_log = EventLog(
+            self.batch, scheduler.tally, sequential=plan.sequential, together=plan.together
+        )
         self.arrivals: dict[Fiber, tuple[Site, Mask, LaneValue]] = {}
         self.votes: tuple[Array, Array] | None = None
         self.calls: dict[Fiber, Call] = {}  # of lanes that wait for their warp

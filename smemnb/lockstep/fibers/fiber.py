@@ -8,6 +8,7 @@ loop waits for what others store, and at its end. What the kernel's closures see
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -123,18 +124,66 @@ def _own_lanes(live: Mask, warp: int, lane: int | None) -> Mask:
     return EVERY_LANE if own.all() else own
 
 
-class FiberBatch(Batch):
-    """What a fiber's closures take for their batch; all else is the group's own batch."""
-
-    look_every = 1
-    _OWN = frozenset(
-        {"fiber", "parent", "shape", "live", "thread_index", "watchers", "listeners", "writes"}
+def _of_the_group(name: str) -> Any:
+    """A field that is read and written where the group's batch has it."""
+    return property(
+        lambda self: getattr(self.parent, name),
+        lambda self, value: setattr(self.parent, name, value),
     )
-    _COPIED = ("launch", "first", "count", "weight", "watched", "block_axis", "block_index")
+
+
+class PartOfBatch(Batch):
+    """A batch that is part of another one, and says of each field whose it is.
+
+    The class statement names the fields in three lists: `own` are of the part alone and set by
+    it; `copied` never change, and have the value that the whole batch has; `shared` are read and
+    written in the whole batch.
+    """
+
+    __slots__ = ("parent",)
+    _copied: tuple[str, ...] = ()
+
+    def __init_subclass__(
+        cls, *, own: Sequence[str], copied: Sequence[str], shared: Sequence[str]
+    ) -> None:
+        """Define the shared fields as properties.
+
+        Raises:
+            TypeError: a field of `Batch` is in none of the lists or in two of them, or a list
+                names what is no field.
+        """
+        declared = Counter([*own, *copied, *shared])
+        declared.subtract(Batch.__slots__)
+        wrong = sorted(name for name, count in declared.items() if count)
+        if wrong:
+            raise TypeError(
+                f"{cls.__name__} says of each field of Batch once whether it is own, copied or"
+                f" shared; look at {', '.join(wrong)}"
+            )
+        cls._copied = tuple(copied)
+        for name in shared:
+            setattr(cls, name, _of_the_group(name))
+
+    def __init__(self, parent: Batch) -> None:
+        self.parent = parent
+        for name in self._copied:
+            setattr(self, name, getattr(parent, name))
+
+
+class FiberBatch(
+    PartOfBatch,
+    own=("listeners", "live", "scrutiny", "shape", "thread_index", "watchers", "writes"),
+    copied=("block_axis", "block_index", "count", "first", "launch", "watched", "weight"),
+    shared=("dynamic", "shared", "shared_top"),
+):
+    """The batch as the closures of one fiber see it: one warp of each block, or one lane."""
+
+    __slots__ = ("fiber",)
+    look_every = 1
 
     def __init__(self, fiber: Fiber, parent: Batch, live: Mask) -> None:
-        self.__dict__.update({name: getattr(parent, name) for name in self._COPIED})
-        self.fiber, self.parent, self.live = fiber, parent, live
+        super().__init__(parent)
+        self.fiber, self.live, self.scrutiny = fiber, live, False
         self.shape = (parent.count, 1, WARP)
         warp = slice(fiber.warp, fiber.warp + 1)
         self.thread_index = Xyz(
@@ -144,15 +193,6 @@ class FiberBatch(Batch):
             )
         )
         self.watchers = self.listeners = (fiber.block_group.event_log.recorder(fiber),)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.__dict__["parent"], name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in self._OWN:
-            object.__setattr__(self, name, value)
-        else:
-            setattr(self.parent, name, value)
 
     @property
     def writes(self) -> int:
@@ -169,7 +209,7 @@ class FiberBatch(Batch):
             raise Abandoned
         self.launch.pass_round(where)
 
-    def look(self, where: str, inside: Mask, count: int, still: bool, quiet: bool) -> None:
+    def look(self, where: str, inside: Mask, count: int, *, still: bool, quiet: bool) -> None:
         """Let others run: until they store something, if nothing changes here, else in turns."""
         fiber = self.fiber
         pauses = QUIET_LOOKS_BETWEEN_PAUSES if quiet else LOOKS_BETWEEN_PAUSES

@@ -88,7 +88,14 @@ def plans(launch: Launch, step: int, order: Order | None, seed: int) -> list[Pla
 
 def _in_order(blocks: int, step: int, found: frozenset[str], order: Order, seed: int) -> Plan:
     size = max(1, min(step, blocks // CREWS))
-    return Plan(size, True, order, seed, "grid" not in found, "wait" not in found)
+    return Plan(
+        size,
+        fibers=True,
+        order=order,
+        seed=seed,
+        sequential="grid" not in found,
+        together="wait" not in found,
+    )
 
 
 class Beginning:

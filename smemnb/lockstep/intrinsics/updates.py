@@ -126,7 +126,7 @@ def _running(ufunc: np.ufunc) -> Callable[[Array, Array], Array]:
     return cumulate
 
 
-def _running_extreme(ufunc: np.ufunc, least: float, nan_gives_way: bool) -> Cumulate:
+def _running_extreme(ufunc: np.ufunc, least: float, *, nan_gives_way: bool) -> Cumulate:
     """Cumulative max or min: a NaN operand changes nothing; a NaN cell gives way or stays."""
 
     def cumulate(first: Array, operands: Array) -> Array:
@@ -217,10 +217,10 @@ CAS = Operation(_swap, _swapping)
 OPERATIONS: dict[str, Operation] = {
     "add": ADD,
     "sub": Operation(np.subtract, _running(np.subtract)),
-    "max": Operation(_larger, _running_extreme(np.maximum, -np.inf, False)),
-    "min": Operation(_smaller, _running_extreme(np.minimum, np.inf, False)),
-    "nanmax": Operation(np.fmax, _running_extreme(np.maximum, -np.inf, True)),
-    "nanmin": Operation(np.fmin, _running_extreme(np.minimum, np.inf, True)),
+    "max": Operation(_larger, _running_extreme(np.maximum, -np.inf, nan_gives_way=False)),
+    "min": Operation(_smaller, _running_extreme(np.minimum, np.inf, nan_gives_way=False)),
+    "nanmax": Operation(np.fmax, _running_extreme(np.maximum, -np.inf, nan_gives_way=True)),
+    "nanmin": Operation(np.fmin, _running_extreme(np.minimum, np.inf, nan_gives_way=True)),
     "and_": Operation(np.bitwise_and, _running(np.bitwise_and)),
     "or_": Operation(np.bitwise_or, _running(np.bitwise_or)),
     "xor": Operation(np.bitwise_xor, _running(np.bitwise_xor)),

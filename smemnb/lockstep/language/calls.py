@@ -33,9 +33,8 @@ from .calling.methods import METHOD_NAMES, method_of
 from .calling.operator_functions import as_operator
 from .calling.raising import number
 from .calling.ufuncs import has_output, into_array
-from .objects.merged import widened
 from .objects.mixed import NUMBERS, Mixed
-from .scope import EXPRESSIONS, UNKNOWN, Expression, Frame, Scope, attribute_of
+from .scope import UNKNOWN, Expression, Frame, Scope, attribute_of
 
 
 def as_dtype(target: object) -> np.dtype[Any] | None:
@@ -52,7 +51,8 @@ def as_dtype(target: object) -> np.dtype[Any] | None:
     return None
 
 
-def _call(scope: Scope, node: ast.Call) -> Expression:
+def call(scope: Scope, node: ast.Call) -> Expression:
+    """The closure of a call."""
     declared, scope.declared = scope.declared, ""
     target = scope.static(node.func)
     if target is not UNKNOWN:
@@ -353,6 +353,3 @@ def _refuse_method(scope: Scope, node: ast.Call) -> NoReturn:
         f"the engine does not know the method {ast.unparse(node.func)}",
         "Write the loop out, or use a function of cuda or math.",
     )
-
-
-EXPRESSIONS[ast.Call] = widened(_call)

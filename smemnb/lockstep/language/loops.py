@@ -174,7 +174,7 @@ def while_loop(scope: Scope, node: ast.While) -> Statement:
                 break
             count += 1
             if count % look_every == 0:
-                before = _look(rounds, count, before, reads)
+                before = _look(rounds, count, before, reads=reads)
         return rounds.end(orelse)
 
     return run
@@ -186,7 +186,7 @@ def _where(scope: Scope, node: ast.expr) -> str:
 
 
 def _look(
-    rounds: _Rounds, count: int, before: Any, reads: bool
+    rounds: _Rounds, count: int, before: Any, *, reads: bool
 ) -> tuple[int, dict[str, LaneValue]]:
     """What the loop's last round left behind; the batch learns whether anything changed."""
     frame = rounds.frame
@@ -195,7 +195,7 @@ def _look(
     quiet = before is not None and before[0] == now[0]
     still = quiet and _same(before[1], now[1])
     batch.scrutiny = count >= LONG_LOOP
-    batch.look(rounds.where, rounds.inside, count, still, quiet and reads)
+    batch.look(rounds.where, rounds.inside, count, still=still, quiet=quiet and reads)
     if count >= MOST_ROUNDS:
         waiting = int(np.broadcast_to(rounds.inside, batch.shape).sum())
         raise KernelStopped(

@@ -195,7 +195,7 @@ class KernelArray(Selectable):
         if batch.watched:
             for wrapped, lanes in ((False, outside & mask), (True, negative & ~outside & mask)):
                 if lanes.any():
-                    self._report_outside(batch, index, axis, site, lanes, wrapped)
+                    self._report_outside(batch, index, axis, site, lanes, wrapped=wrapped)
         return np.where(outside, 0, at), ~outside
 
     def _report_outside(
@@ -205,6 +205,7 @@ class KernelArray(Selectable):
         axis: int,
         site: Site,
         lanes: Mask,
+        *,
         wrapped: bool,
     ) -> None:
         extent = self.shape[axis]

@@ -61,8 +61,9 @@ class MatrixView:
         dtype: Any,
         itemsize: int,
         place: int = HOST,
-        readonly: bool = False,
         stream: int | None = None,
+        *,
+        readonly: bool = False,
     ) -> None:
         if len(shape) != 2:
             raise LaunchRefused(_not_a_matrix(name, tuple(shape)))
@@ -101,8 +102,8 @@ class MatrixView:
             self.dtype,
             self.itemsize,
             self.place,
-            self.readonly,
             self.stream,
+            readonly=self.readonly,
         )
 
     def _refuse_strides(self, strides: tuple[int, ...]) -> None:

@@ -67,7 +67,16 @@ class JaxArrays(ArrayBackend):
         self, name: str, keep: Any, address: int, shape: Any, strides: Any, of: Any, at: int = HOST
     ) -> MatrixView:
         return MatrixView(
-            name, keep, self, address, shape, strides, of.dtype, of.dtype.itemsize, at, True
+            name,
+            keep,
+            self,
+            address,
+            shape,
+            strides,
+            of.dtype,
+            of.dtype.itemsize,
+            at,
+            readonly=True,
         )
 
     def empty(

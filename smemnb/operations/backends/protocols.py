@@ -51,8 +51,8 @@ class InterfaceArrays(NumbaArrays):
             dtype,
             dtype.itemsize,
             current_device(),
-            bool(readonly),
             said.get("stream"),
+            readonly=bool(readonly),
         )
 
     def family(self, place: int) -> ArrayBackend:
@@ -95,7 +95,7 @@ class DlpackArrays(ArrayBackend):
             found.dtype,
             found.dtype.itemsize,
             HOST if on_host else int(number),
-            found.readonly,
+            readonly=found.readonly,
         )
 
     def family(self, place: int) -> ArrayBackend:

@@ -7,10 +7,9 @@ import pytest
 import smemnb.kernels
 from smemnb.tracing.waivers import waivers_of
 from tests.kernels.finished import TAUGHT, finished
+from tests.tiers import exhaustive
 
-ALL = [
-    pytest.param(one, id=one.name, marks=() if one.rung else pytest.mark.slow) for one in finished()
-]
+ALL = [pytest.param(one, id=one.name, marks=() if one.rung else exhaustive) for one in finished()]
 
 
 @pytest.mark.parametrize("one", ALL)
@@ -29,7 +28,7 @@ def test_taught(kind, kernel):
     assert kind in {found.kind for found in one.launch().findings}
 
 
-@pytest.mark.slow
+@exhaustive
 def test_no_waiver_too_many():
     """Each waiver in the sources is needed by some launch, and gives its reason."""
     used = {

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import LaunchRefused, SmemnbError
 from ..tracing import Trace, trace
-from .arguments import argument, extent
+from .argument_text import argument, extent
 from .kernel_file import KernelFile, functions, load, where
 
 if TYPE_CHECKING:

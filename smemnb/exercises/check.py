@@ -25,7 +25,8 @@ from .grading.values import changed_input, wrong_cell
 from .grading.verdict import Part, Verdict
 from .progress import remember
 from .registry import find, unknown
-from .source import described, function_of, parameters, same_code, source_line, source_of
+from .source import described, function_of, parameters, same_code, source_line
+from .variants import is_mark
 
 PATIENCE_SECONDS = 15.0
 """For one check; the solution of an exercise takes less than 2."""
@@ -163,6 +164,6 @@ def _engine_refusal(error: SmemnbError) -> str:
 
 
 def _untouched(exercise: Exercise) -> str:
-    lines = (source_of(exercise.stub) or "").split("\n")
-    holes = "; ".join(line.strip() for line in lines if "# FILL" in line)
+    lines = exercise.stub.split("\n")
+    holes = "; ".join(line.strip() for line in lines if is_mark(line))
     return f"this is the stub as it was given; still to do: {holes}"

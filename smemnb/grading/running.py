@@ -57,7 +57,7 @@ def grade_all(
 ) -> dict[str, list[Outcome]]:
     """The outcomes of each learner, in the order of `names`; `jobs` learners at a time.
 
-    `step` is told how many exercises are done, as they are done.
+    `step` is called with how many exercises are done, as they are done.
     """
     halt = threading.Event()
 

@@ -1,4 +1,4 @@
-"""What a watcher of a launch is told: sites, arrays, and one event per executed access.
+"""What a watcher of a launch sees: sites, arrays, and one event per executed access.
 
 A watcher subclasses `Watcher` and overrides what it needs; a launch without watchers pays for
 none. Events carry lane values: arrays that broadcast to (blocks, warps, 32). Events may be kept

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import LaunchRefused
-from .kinds.seen import HOST, Seen, TypeRefused
+from .backends.backend import HOST, MatrixView, TypeRefused
 from .overlap import overlap, rows_overlap
 
 MOST_ELEMENTS = 1 << 31
@@ -23,7 +23,7 @@ _LARGEST = float(np.finfo(np.float32).max)
 SIZES = (1, 2, 4, 8, 16)
 
 
-def check_together(arrays: Sequence[Seen]) -> None:
+def check_together(arrays: Sequence[MatrixView]) -> None:
     """Nothing, if the arrays are of one library, on one device, and not too large.
 
     Raises:
@@ -62,18 +62,18 @@ _MOST = (
 )
 
 
-def _refuse_size(seen: Seen) -> None:
+def _refuse_size(seen: MatrixView) -> None:
     reach = -(-seen.span // seen.itemsize)
     raise LaunchRefused(
         f"`{seen.name}` of shape {seen.shape} reaches over {reach} elements. {_MOST}"
     )
 
 
-def _place(seen: Seen) -> str:
+def _place(seen: MatrixView) -> str:
     return "the host" if seen.place == HOST else f"device {seen.place}"
 
 
-def check_elements(seen: Seen) -> None:
+def check_elements(seen: MatrixView) -> None:
     """Nothing, if a transpose can move its elements.
 
     Raises:
@@ -86,7 +86,7 @@ def check_elements(seen: Seen) -> None:
         )
 
 
-def check_single(arrays: Sequence[Seen]) -> None:
+def check_single(arrays: Sequence[MatrixView]) -> None:
     """Nothing, if all arrays are float32.
 
     Raises:
@@ -102,7 +102,9 @@ def check_single(arrays: Sequence[Seen]) -> None:
             )
 
 
-def check_out(out: Seen, what: str, rows: int, cols: int, inputs: Sequence[Seen]) -> None:
+def check_out(
+    out: MatrixView, what: str, rows: int, cols: int, inputs: Sequence[MatrixView]
+) -> None:
     """Nothing, if the result `what` of rows x cols elements may be written to `out`.
 
     Raises:
@@ -130,7 +132,7 @@ def check_out(out: Seen, what: str, rows: int, cols: int, inputs: Sequence[Seen]
             )
 
 
-def check_aligned(arrays: Sequence[Seen]) -> None:
+def check_aligned(arrays: Sequence[MatrixView]) -> None:
     """Nothing, if every array on a device begins at a multiple of its elements' size.
 
     Raises:

@@ -17,9 +17,9 @@ import numpy as np
 from ..errors import LaunchRefused
 from ..simulator import device
 from ..simulator.devices import launches
+from .backends.backend import HOST, MatrixView
+from .backends.numba_arrays import array_over, on_device, stream_of
 from .choice import ENGINE, Plan
-from .kinds.numba_arrays import array_over, on_device, stream_of
-from .kinds.seen import HOST, Seen
 
 Scalars = tuple[Any, ...]
 """What a kernel takes after its matrices."""
@@ -50,7 +50,7 @@ def processors(place: int) -> int:
     return int(chip.MULTIPROCESSOR_COUNT)
 
 
-def check_reachable(arrays: Sequence[Seen]) -> None:
+def check_reachable(arrays: Sequence[MatrixView]) -> None:
     """Nothing, if the lockstep engine can look at the memory of these arrays.
 
     Raises:
@@ -64,7 +64,7 @@ def check_reachable(arrays: Sequence[Seen]) -> None:
             )
 
 
-def _is_here(seen: Seen) -> bool:
+def _is_here(seen: MatrixView) -> bool:
     if device() != "lockstep":
         return False
     from ..simulator.host.memory import memory
@@ -77,20 +77,21 @@ def _is_here(seen: Seen) -> bool:
 
 def run(
     plan: Plan,
-    arrays: Sequence[Seen],
+    arrays: Sequence[MatrixView],
     scalars: Scalars,
     dtype: np.dtype[Any],
     handle: int,
+    *,
     reads_out: bool = False,
 ) -> Any:
     """Launch a plan on matrices, `out` first, moved as `dtype`; Numba's stream comes back."""
     if arrays[0].place == HOST:
-        return _run_on_host(plan, arrays, scalars, dtype, handle, reads_out)
+        return _run_on_host(plan, arrays, scalars, dtype, handle, reads_out=reads_out)
     return _run_on_device(plan, arrays, scalars, dtype, handle)
 
 
 def _run_on_device(
-    plan: Plan, arrays: Sequence[Seen], scalars: Scalars, dtype: np.dtype[Any], handle: int
+    plan: Plan, arrays: Sequence[MatrixView], scalars: Scalars, dtype: np.dtype[Any], handle: int
 ) -> Any:
     """Launch on the arrays' device; nothing is awaited.
 
@@ -129,7 +130,7 @@ def _own_arrays(plan: Plan, place: int, handle: int, stream: Any) -> tuple[Any, 
 _in_use: deque[tuple[Any, list[Any]]] = deque()
 
 
-def _keep(arrays: Sequence[Seen], stream: Any) -> None:
+def _keep(arrays: Sequence[MatrixView], stream: Any) -> None:
     """Hold on to memory of other libraries until the work that was put on the stream is done."""
     from numba import cuda
 
@@ -162,7 +163,7 @@ def start(plan: Plan, arrays: Sequence[Any], scalars: Scalars, stream: Any) -> N
 # --- on copies of the host's memory ------------------------------------------------------------
 
 
-def host_view(seen: Seen, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+def host_view(seen: MatrixView, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """The memory of a matrix of the host as a NumPy array of another dtype."""
     cols = seen.cols * seen.itemsize // dtype.itemsize
     if not seen.span:
@@ -173,10 +174,11 @@ def host_view(seen: Seen, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
 
 def _run_on_host(
     plan: Plan,
-    arrays: Sequence[Seen],
+    arrays: Sequence[MatrixView],
     scalars: Scalars,
     dtype: np.dtype[Any],
     handle: int,
+    *,
     reads_out: bool,
 ) -> Any:
     """Copy to the device, launch there, copy the first array back; the result is awaited."""

@@ -9,6 +9,8 @@ import numpy as np
 from ..errors import LaunchRefused, SmemnbError, shortened
 from ..kernels.rung import Rung
 from . import launching
+from .backends.backend import HOST, MatrixView
+from .backends.find import see
 from .choice import (
     ENGINE,
     Plan,
@@ -30,8 +32,6 @@ from .contract import (
     number,
 )
 from .engine import check_time, seconds
-from .kinds.find import see
-from .kinds.seen import HOST, Seen
 
 
 def matmul(
@@ -102,7 +102,7 @@ def _product(a: Any, b: Any, out: Any, factors: Any, stream: Any, rung: Any) -> 
     elif reads_out:
         raise LaunchRefused(f"`beta` is {factors[1]!r} and there is no `out` to weigh with it")
     check_size("the product", rows, cols)
-    plan = _plan(rung, left, right, None if out is None else arrays[0], plain)
+    plan = _plan(rung, left, right, None if out is None else arrays[0], plain=plain)
     if launching.processors(left.place) == ENGINE:
         launching.check_reachable(arrays)
         what = f"matmul of {rows} x {left.cols} by {left.cols} x {cols}"
@@ -112,18 +112,18 @@ def _product(a: Any, b: Any, out: Any, factors: Any, stream: Any, rung: Any) -> 
         target = left.kind.empty(left, rows, cols, asked)
         target.name = "out"
         if target.place != HOST and target.address & 15:
-            plan = _plan(rung, left, right, target, plain)
+            plan = _plan(rung, left, right, target, plain=plain)
     else:
         target = arrays[0]
         target.kind.written(target)
     used = left.kind.stream(left) if asked is None else asked
     on: Any = 0
     if rows and cols:
-        on = _run(plan, rung, (target, left, right), scalars, used, plain)
+        on = _run(plan, rung, (target, left, right), scalars, used, plain=plain)
     return out if out is not None else left.kind.given(target, left, on)
 
 
-def _check_shapes(a: Seen, b: Seen) -> None:
+def _check_shapes(a: MatrixView, b: MatrixView) -> None:
     if a.cols != b.rows:
         raise LaunchRefused(
             f"`a` has {a.cols} columns and `b` {b.rows} rows (shapes {a.shape} and {b.shape}); a"
@@ -131,19 +131,20 @@ def _check_shapes(a: Seen, b: Seen) -> None:
         )
 
 
-def _plan(rung: Any, a: Seen, b: Seen, out: Seen | None, plain: bool) -> Plan:
+def _plan(rung: Any, a: MatrixView, b: MatrixView, out: MatrixView | None, *, plain: bool) -> Plan:
     result = new_layout(a.rows, b.cols, 4) if out is None else layout_of(out)
     return matmul_plan(
-        rung, result, layout_of(a), layout_of(b), plain, launching.processors(a.place)
+        rung, result, layout_of(a), layout_of(b), launching.processors(a.place), plain=plain
     )
 
 
 def _run(
     plan: Plan,
     rung: Any,
-    arrays: tuple[Seen, Seen, Seen],
+    arrays: tuple[MatrixView, MatrixView, MatrixView],
     scalars: tuple[np.float32, np.float32],
     handle: int,
+    *,
     plain: bool,
 ) -> Any:
     """Launch, in bands of rows where they are more than a grid covers."""
@@ -151,10 +152,10 @@ def _run(
     reads_out, dtype = bool(scalars[1] != 0), moved_as(4)
     given = scalars if plan.scaled else ()
     if a.rows <= most_rows(plan):
-        return launching.run(plan, arrays, given, dtype, handle, reads_out)
+        return launching.run(plan, arrays, given, dtype, handle, reads_out=reads_out)
     stream = None
     for band in bands(a.rows, most_rows(plan)):
         target, left = out.part(band, slice(0, out.cols)), a.part(band, slice(0, a.cols))
-        part = _plan(rung, left, b, target, plain)
-        stream = launching.run(part, (target, left, b), given, dtype, handle, reads_out)
+        part = _plan(rung, left, b, target, plain=plain)
+        stream = launching.run(part, (target, left, b), given, dtype, handle, reads_out=reads_out)
     return stream

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from .kinds.seen import Seen
+from .backends.backend import MatrixView
 
 
-def overlap(one: Seen, other: Seen) -> bool:
+def overlap(one: MatrixView, other: MatrixView) -> bool:
     """Whether a byte belongs to both."""
     if not (one.span and other.span):
         return False
@@ -30,10 +30,10 @@ def overlap(one: Seen, other: Seen) -> bool:
     return bool((lowest <= highest).any())
 
 
-def rows_overlap(seen: Seen) -> bool:
+def rows_overlap(seen: MatrixView) -> bool:
     """Whether rows of one matrix share memory."""
     return seen.rows > 1 and seen.cols > 0 and seen.pitch < _width(seen)
 
 
-def _width(seen: Seen) -> int:
+def _width(seen: MatrixView) -> int:
     return seen.cols * seen.itemsize

@@ -7,6 +7,8 @@ from typing import Any
 from ..errors import SmemnbError, shortened
 from ..kernels.rung import Rung
 from . import launching
+from .backends.backend import HOST, MatrixView
+from .backends.find import see
 from .choice import (
     Plan,
     bands,
@@ -26,8 +28,6 @@ from .contract import (
     handle_in,
 )
 from .engine import check_time, seconds
-from .kinds.find import see
-from .kinds.seen import HOST, Seen
 
 
 def transpose(x: Any, out: Any = None, stream: Any = None, rung: str | Rung | None = None) -> Any:
@@ -101,7 +101,7 @@ def _transposed(x: Any, out: Any, stream: Any, rung: Any) -> Any:
     return out if out is not None else inp.kind.given(target, inp, on)
 
 
-def _plan(rung: Any, inp: Seen, out: Seen | None) -> Plan:
+def _plan(rung: Any, inp: MatrixView, out: MatrixView | None) -> Plan:
     if out is None:
         result = new_layout(inp.cols, inp.rows, inp.itemsize)
     else:
@@ -109,7 +109,7 @@ def _plan(rung: Any, inp: Seen, out: Seen | None) -> Plan:
     return transpose_plan(rung, inp.itemsize, result, layout_of(inp))
 
 
-def _run(plan: Plan, rung: Any, out: Seen, inp: Seen, handle: int) -> Any:
+def _run(plan: Plan, rung: Any, out: MatrixView, inp: MatrixView, handle: int) -> Any:
     """Launch, in bands of rows where they are more than a grid covers."""
     dtype = moved_as(inp.itemsize)
     if inp.rows <= most_rows(plan):

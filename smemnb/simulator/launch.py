@@ -23,10 +23,10 @@ import numpy as np
 from .. import lockstep  # noqa: F401  (its package must load before `launch` is asked for)
 from ..errors import LaunchRefused
 from ..hardware import WARP_LANES, Limits, limits
+from ..lockstep.fibers.plan import Order
 from ..lockstep.launch import launch as lockstep_launch
-from ..lockstep.strands.plan import Order
 from . import devices
-from .arguments import Prepared
+from .transfers import Prepared
 
 Dim3 = tuple[int, int, int]
 DEFAULT_BLOCK = 256

@@ -36,7 +36,8 @@ def test_size_and_names():
     """At least 60 launches of all six families, each under a name of its own."""
     assert len(CASES) >= 60
     assert len(BY_NAME) == len(CASES)
-    assert set(FAMILIES) == {"tutorials", "atomics", "package", "vectors", "shapes", "strides"}
+    assert set(FAMILIES) == {"tutorials", "atomics", "package", "vectors", "shapes", "strides",
+                             "local"}  # fmt: skip
     assert all(FAMILIES.values())
 
 
@@ -44,7 +45,7 @@ def test_every_rung_is_in_it():
     """Both ladders whole, and ragged wherever a rung takes ragged rows; the copy; other sizes."""
     inside = [case.kernel for case in FAMILIES["package"]]
     for rung in (*transposes.LADDER, *products.LADDER):
-        assert inside.count(rung.kernel) == 1 + (rung in transposes.LADDER or rung.aligned == 1)
+        assert inside.count(rung.kernel) == 1 + (rung in transposes.LADDER or not rung.depth)
     assert transposes.COPY.kernel in inside
     sizes = {case.arguments()[0].dtype.itemsize for case in FAMILIES["package"]}
     assert sizes == {1, 2, 4, 8}

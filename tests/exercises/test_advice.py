@@ -89,7 +89,7 @@ def nobody_stored(out, inp):
 
 
 def test_value_of_a_cell_that_nobody_stored():
-    """A strange value is told apart from an overflow."""
+    """A strange value is distinguished from an overflow."""
     text = check("ex00_scale", nobody_stored).part("output").text
     assert text.endswith("may come from a cell that no thread has stored.")
 

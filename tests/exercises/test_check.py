@@ -126,7 +126,7 @@ def test_other_names():
 
 
 def test_nothing_written():
-    """An empty kernel is told that nothing was written, not that values are wrong."""
+    """The verdict on an empty kernel says that nothing was written, not that values are wrong."""
     verdict = check("ex00_scale", kernels.empty)
     assert verdict.part("output").text.startswith("no cell of out was written\n")
     assert verdict.hint.startswith("No thread came to a store")
@@ -169,6 +169,15 @@ def test_race():
     verdict = check("ex00_scale", kernels.neighbours)
     assert verdict.part("findings").text.startswith("race")
     assert "cuda.sync" in verdict.hint
+
+
+def test_waivers_do_not_count():
+    """A learner's own comment waives nothing that is graded, and is not spoken of."""
+    verdict = check("ex00_scale", kernels.waived_neighbours)
+    plain = check("ex00_scale", kernels.neighbours)
+    assert not verdict and verdict.part("findings").text.startswith("race")
+    assert [part.name for part in verdict.parts] == [part.name for part in plain.parts]
+    assert check("ex00_scale", kernels.odd_comment)
 
 
 def test_exercises_are_found():

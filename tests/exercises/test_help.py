@@ -32,7 +32,7 @@ def test_no_such_hint(level):
 
 
 def test_hint_of_a_text():
-    """A level in quotes is told so, with the call to write."""
+    """A level in quotes is refused with the call to write."""
     given = hint("ex00_scale", "2")
     assert (given.level, repr(given)) == (
         0, 'The level is a number, without quotes: hint("ex00_scale", 2).'
@@ -49,12 +49,12 @@ def test_predict_without_parentheses():
 
 
 def test_predict_a_text():
-    """A number in quotes is told so."""
+    """A number in quotes is refused as one."""
     assert repr(predict("4", 4)) == "4: this is a text; write the number without quotes."
 
 
 def test_hint_of_nothing():
-    """An unknown exercise has no hint and no solution, and is told the near name."""
+    """An unknown exercise has no hint and no solution; the near name is suggested."""
     assert "did you mean ex00_scale?" in repr(hint("ex00_scal", 1))
     assert "did you mean ex00_scale?" in repr(solution("ex00_scal"))
     assert solution("ex00_scal").kernel is None
@@ -72,7 +72,6 @@ def test_solution():
 
 def test_show_source():
     """Functions and kernels alike; words for what has none."""
-    assert repr(show_source(SCALE.solution)) == repr(solution("ex00_scale"))
     assert repr(show_source(test_solution)).startswith("def test_solution():")
     assert repr(show_source(len)).startswith("no source: ")
 
@@ -106,10 +105,10 @@ def test_show_change():
 
 def test_same_code():
     """Docstrings, comments, layout and the function's name do not count; statements do."""
-    assert same_code(SCALE.stub, untouched)
-    assert not same_code(SCALE.stub, SCALE.solution)
-    assert not same_code(SCALE.stub, hoarder)
-    assert not same_code(None, None)
+    assert same_code(untouched, SCALE.stub)
+    assert not same_code(SCALE.solution, SCALE.stub)
+    assert not same_code(hoarder, SCALE.stub)
+    assert not same_code(None, "")
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ def test_done_stays_done(home):
     """A check that fails later does not take an exercise back."""
     assert progress().done == ()
     assert check("ex00_scale", SCALE.solution)
-    assert not check("ex00_scale", SCALE.wrong[0].kernel)
+    assert not check("ex00_scale", SCALE.wrong_kernel(SCALE.wrong[0]))
     assert stored() == {"ex00_scale": {"done": True, "checks": 2, "hints": 0}}
     assert progress().done == ("ex00_scale",)
     assert [path.name for path in sorted(home.iterdir())] == ["progress.json", "progress.lock"]

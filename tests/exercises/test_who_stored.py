@@ -10,6 +10,7 @@ from smemnb.exercises.grading.observe import observe
 from smemnb.exercises.grading.values import wrong_cell
 from smemnb.exercises.grading.writer import who_stored
 from smemnb.exercises.registry import find
+from smemnb.exercises.variants import edited
 
 
 @cuda.jit
@@ -54,7 +55,6 @@ def exercise(*cases, start=None, budget=None):
         chapter="99_none",
         title="Turn",
         specification=lambda inp: inp.T.copy(),
-        stub=turned,
         solution=turned,
         wrong=(),
         cases=cases,
@@ -82,7 +82,7 @@ def test_thread_line_and_source():
 
 
 def test_value_in_a_name_and_several_threads():
-    """What was loaded in another line is not told; of 16 threads the last one is."""
+    """What was loaded in another line is not reported; of 16 threads the last one is."""
     run = observe(exercise(), launched(4, 4), by_way_of_a_name)
     line = by_way_of_a_name.py_func.__code__.co_firstlineno + 5
     assert who_stored(exercise(), by_way_of_a_name, run, 0, (0, 0)) == (
@@ -104,11 +104,9 @@ def test_nobody_and_atomics():
 
 def test_in_a_verdict():
     """`check` tells it where there is no finding to go by."""
-    (kernel,) = [
-        one.kernel
-        for one in find("ex03_flip").wrong
-        if one.kernel.py_func.__doc__.startswith("Row and column of the load are kept")
-    ]
+    kernel = edited(
+        find("ex03_flip").solution, {"below =": "below = row", "right =": "right = col"}
+    )
     verdict = check("ex03_flip", kernel)
     assert verdict.reason == "output"
     assert verdict.part("findings").ok
@@ -270,7 +268,9 @@ def one_tile_alone(out, a, b):
 def test_a_barrier_less():
     """Where barriers are counted, a race may want another buffer, not another barrier."""
     without = find("ex07_ahead")
-    kernel = next(one.kernel for one in without.wrong if one.part == "findings")
+    kernel = next(
+        without.wrong_kernel(one) for one in without.wrong if one.refused_by[0] == "findings"
+    )
     run = observe(without, without.cases[0], kernel)
     race = next(one for one in run.trace.findings if one.kind == "race")
     assert on_findings(without, kernel, race, wrong=True).endswith("use the same buffer?")

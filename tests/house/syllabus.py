@@ -37,7 +37,7 @@ BANKS: tuple[Row, ...] = (
 TRANSPOSE: tuple[Row, ...] = (
     ("naive, coalesced loads", "03_transpose", "naive-coalesced-loads"),
     ("naive, coalesced stores", "03_transpose", "naive-coalesced-stores"),
-    ("sectors and wavefronts told apart", "03_transpose", "sectors-and-wavefronts"),
+    ("sectors and wavefronts distinguished", "03_transpose", "sectors-and-wavefronts"),
     ("the tile, its 32-way read", "03_transpose", "tile-read-32-way"),
     ("the pad and its 128 bytes", "03_transpose", "pad-and-its-bytes"),
     ("the block's indices change places", "03_transpose", "block-indices-change-places"),

@@ -6,7 +6,7 @@ from numba import cuda, int32
 
 from smemnb import lockstep, trace
 from smemnb.errors import KernelStopped, LaunchRefused
-from smemnb.lockstep.strands.waiting import local_bytes, needs
+from smemnb.lockstep.fibers.waiting import local_bytes, needs
 from smemnb.simulator import devices
 
 

@@ -8,6 +8,7 @@ from smemnb.errors import LaunchRefused
 from smemnb.kernels.matmul import ladder as products
 from smemnb.kernels.transpose import ladder as transposes
 from smemnb.operations import matmul, transpose
+from smemnb.operations.backends.find import see
 from smemnb.operations.choice import (
     ENGINE,
     Layout,
@@ -18,7 +19,6 @@ from smemnb.operations.choice import (
     new_layout,
     transpose_plan,
 )
-from smemnb.operations.kinds.find import see
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
 A, B = np.ones((3, 4), np.float32), np.ones((4, 5), np.float32)
@@ -57,7 +57,7 @@ def test_products_as_the_ladder_chooses(shape, processors):
     shapes = (rows, cols), (rows, depth), (depth, cols)
     arrays = [np.zeros(one, np.float32) for one in shapes]
     fit = products.fastest(*arrays, processors)
-    plan = matmul_plan(None, *map(layout, arrays), False, processors)
+    plan = matmul_plan(None, *map(layout, arrays), processors, plain=False)
     assert (plan.kernel, plan.grid, plan.block) == (fit.kernel, fit.grid, fit.block)
     assert (plan.sums, plan.flags) == (fit.sums, fit.flags)
     assert plan.scaled and most_rows(plan) >= rows
@@ -66,7 +66,7 @@ def test_products_as_the_ladder_chooses(shape, processors):
 def test_products_in_the_engine():
     """There the small kernels are faster: with alpha or beta, or without."""
     laid = [new_layout(512, 512, 4)] * 3
-    names = [matmul_plan(None, *laid, plain, ENGINE).name for plain in (True, False)]
+    names = [matmul_plan(None, *laid, ENGINE, plain=plain).name for plain in (True, False)]
     assert names == ["matmul_tiled_32", "matmul_square"]
 
 

@@ -9,8 +9,8 @@ from numpy.lib.stride_tricks import as_strided
 
 from smemnb.errors import LaunchRefused
 from smemnb.operations import matmul, transpose
-from smemnb.operations.kinds.numpy_arrays import NUMPY
-from smemnb.operations.kinds.seen import HOST, Seen
+from smemnb.operations.backends.backend import HOST, MatrixView
+from smemnb.operations.backends.numpy_arrays import NUMPY
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
 A, B = np.ones((3, 4), np.float32), np.ones((4, 5), np.float32)
@@ -312,7 +312,7 @@ def test_devices():
     from smemnb.operations.contract import check_together
 
     def seen(name, place):
-        return Seen(name, X, NUMPY, 4096, (3, 4), None, X.dtype, 4, place)
+        return MatrixView(name, X, NUMPY, 4096, (3, 4), None, X.dtype, 4, place)
 
     for place, words in ((1, "device 1"), (HOST, "the host")):
         said = refusal(check_together, [seen("a", 0), seen("b", place)])

@@ -19,7 +19,7 @@ BY_RATE = "estimated by its measured rate), and the limit is"
 
 def product_plan(rows, depth, cols, rung=None):
     shapes = (rows, cols), (rows, depth), (depth, cols)
-    return matmul_plan(rung, *(new_layout(*shape, 4) for shape in shapes), True, ENGINE)
+    return matmul_plan(rung, *(new_layout(*shape, 4) for shape in shapes), ENGINE, plain=True)
 
 
 def test_by_hand():

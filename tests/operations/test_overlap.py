@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
-from smemnb.operations.kinds.numpy_arrays import NUMPY
+from smemnb.operations.backends.numpy_arrays import NUMPY
 from smemnb.operations.overlap import overlap, rows_overlap
 
 

@@ -10,7 +10,7 @@ register) stops it with the instruction and its line; it never skips one.
 
 Start reading at `run`, which goes through a launch. `state` holds registers, and groups of warps
 that execute together; `operands` reads and writes them; `instructions/` says what each instruction
-does; `flow` splits and joins warps; `memory` and `arguments` are what the kernel finds; `tally`
+does; `flow` splits and joins warps; `memory` and `parameters` are what the kernel finds; `tally`
 counts.
 
 **Limits**: floating-point results are those of IEEE arithmetic in NumPy, and correctly rounded

@@ -71,7 +71,7 @@ def operand(text: str) -> Operand:
     absolute = rest.startswith("|")
     rest = rest.replace("|", "")
     if rest.startswith(("c[", "desc[", "[")):
-        return _bracketed(rest, sign, absolute, text)
+        return _bracketed(rest, sign, text, absolute=absolute)
     head, *suffixes = rest.split(".") if not re.match(r"^[-+]?\d", rest) else [rest]
     part = ".".join(one for one in suffixes if one != "reuse")
     if found := _REGISTER.match(head):
@@ -82,10 +82,10 @@ def operand(text: str) -> Operand:
         return Operand(f"{found[1]}P", number, sign, text=text)
     if re.match(r"^(B\d+|PR|SRZ?_?\w*)$", head):
         return Operand("name", text=head)
-    return _immediate(rest, sign, absolute, text)
+    return _immediate(rest, sign, text, absolute=absolute)
 
 
-def _immediate(rest: str, sign: str, absolute: bool, text: str) -> Operand:
+def _immediate(rest: str, sign: str, text: str, *, absolute: bool) -> Operand:
     rest = rest.replace(" ", "").removesuffix(".reuse")
     if rest in _FLOATS:
         return Operand("float", _FLOATS[rest], sign, absolute, text=text)
@@ -97,7 +97,7 @@ def _immediate(rest: str, sign: str, absolute: bool, text: str) -> Operand:
         raise Unknown(f"operand {text}") from None
 
 
-def _bracketed(rest: str, sign: str, absolute: bool, text: str) -> Operand:
+def _bracketed(rest: str, sign: str, text: str, *, absolute: bool) -> Operand:
     if found := _CONSTANT.match(rest):
         offset = int(found[3] or "0", 16)
         bank = int(found[1], 16)
@@ -170,24 +170,24 @@ class Readers:
         shift = np.uint64(32)
         return lambda group: high(group).astype(np.uint64) << shift | low(group)
 
-    def float32(self, one: Operand, flush: bool = False) -> Reader:
+    def float32(self, one: Operand, *, flush: bool = False) -> Reader:
         """A float32 with its modifiers; `flush` makes denormal numbers zero."""
         if one.part or one.sign in ("~", "!"):
             raise Unknown(f"operand {one.text}")
         word = self.word(one)
-        return _float(lambda group: word(group).view(np.float32), one, flush)
+        return _float(lambda group: word(group).view(np.float32), one, flush=flush)
 
     def float64(self, one: Operand) -> Reader:
         """A float64 with its modifiers; an immediate is written out as a number."""
         if one.part or one.sign in ("~", "!"):
             raise Unknown(f"operand {one.text}")
         if one.kind == "float":
-            return _float(constantly(np.array([[one.number]], np.float64)), one, False)
+            return _float(constantly(np.array([[one.number]], np.float64)), one)
         if one.kind == "number":  # written in bits, as a NaN is: the upper half
             bits = np.array([[int(one.number) << 32]], np.uint64)
-            return _float(constantly(bits.view(np.float64)), one, False)
+            return _float(constantly(bits.view(np.float64)), one)
         pair = self.double_word(one)
-        return _float(lambda group: pair(group).view(np.float64), one, False)
+        return _float(lambda group: pair(group).view(np.float64), one)
 
     def predicate(self, one: Operand) -> Reader:
         """A predicate, negated if it says so.
@@ -219,7 +219,7 @@ def _signed(read: Reader, sign: str) -> Reader:
     return read
 
 
-def _float(read: Reader, one: Operand, flush: bool) -> Reader:
+def _float(read: Reader, one: Operand, *, flush: bool = False) -> Reader:
     steps: list[Callable[[Array], Array]] = []
     if flush:
         steps.append(flushed)

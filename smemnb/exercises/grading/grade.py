@@ -56,7 +56,7 @@ def graded_findings(runs: Sequence[Run]) -> tuple[Part, Finding | None]:
     if not seen:
         return Part("findings", True, "none"), None
     errors = [one for one in seen if one[1].severity == "error"] or seen
-    # what an index that went to the other end does elsewhere is told by these as well
+    # what an index that went to the other end does elsewhere is reported by these as well
     wrapped = [one for one in seen if one[1].kind == "wrapped_index"]
     if wrapped and all(found.kind in FOLLOW_A_WRAPPED_INDEX for _, found in errors):
         errors = wrapped

@@ -70,16 +70,18 @@ def outputs_of(exercise: Exercise, inputs: tuple[Any, ...]) -> tuple[Array, ...]
 def observe(exercise: Exercise, case: Case, kernel: Kernel, patience_s: float | None = None) -> Run:
     """The kernel run on one case, in the engine, with every watcher; `patience_s` as for trace.
 
+    A learner's comments waive nothing here.
+
     Raises:
         KernelStopped: the kernel had not come to an end.
         SmemnbError: what the engine refuses; whatever else a kernel raises comes through.
     """
     inputs = case.inputs()
     expected = outputs_of(exercise, inputs)
-    outputs = tuple(started(exercise, array) for array in expected)
+    outputs = tuple(initial_output(exercise, array) for array in expected)
     before = tuple(array.copy() for array in outputs)
     handed = tuple(_copied(value) for value in inputs)
-    watched = trace(kernel, patience_s=patience_s)
+    watched = trace(kernel, patience_s=patience_s, waivers=False)
     launched = watched[case.grid, case.block, 0, case.shared_bytes](*outputs, *handed)
     return Run(
         case=case,
@@ -117,7 +119,7 @@ def poison(expected: Array) -> Any:
     return dtype.type(free)
 
 
-def started(exercise: Exercise, expected: Array) -> Array:
+def initial_output(exercise: Exercise, expected: Array) -> Array:
     """An output as the kernel gets it: the exercise's start everywhere, or poison."""
     start = poison(expected) if exercise.start is None else exercise.start
     return np.full(expected.shape, start, expected.dtype)

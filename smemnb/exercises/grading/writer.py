@@ -15,7 +15,7 @@ from ...errors import SmemnbError
 from ...lockstep.watch import Access, Site, Watcher
 from ...tracing.model import Dim3, place
 from ..exercise import Exercise, Kernel
-from .observe import Run, started
+from .observe import Run, initial_output
 
 if TYPE_CHECKING:
     from ...lockstep.batch import Batch, Launch
@@ -99,7 +99,7 @@ def who_stored(
 
     case, expected = run.case, run.expected[output]
     seen = Stores(run.names[output], int(np.ravel_multi_index(tuple(cell), expected.shape)))
-    outputs = [started(exercise, array) for array in run.expected]
+    outputs = [initial_output(exercise, array) for array in run.expected]
     try:
         launch.run(
             kernel,

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 from ...errors import KernelStopped
+from ..fibers.waiting import waits_on_memory
 from ..lanes import NO_LANE, LaneValue, Mask, both, cast, split, truth
 from ..numbers.operators import range_dtype
-from ..strands.waiting import waits_on_memory
 from .calling.raising import number
 from .objects.iterables import items_of
 from .objects.mixed import NUMBERS
@@ -174,7 +174,7 @@ def while_loop(scope: Scope, node: ast.While) -> Statement:
                 break
             count += 1
             if count % look_every == 0:
-                before = _look(rounds, count, before, reads)
+                before = _look(rounds, count, before, reads=reads)
         return rounds.end(orelse)
 
     return run
@@ -186,16 +186,16 @@ def _where(scope: Scope, node: ast.expr) -> str:
 
 
 def _look(
-    rounds: _Rounds, count: int, before: Any, reads: bool
+    rounds: _Rounds, count: int, before: Any, *, reads: bool
 ) -> tuple[int, dict[str, LaneValue]]:
-    """What the loop's last round left behind; the batch is told whether anything changed."""
+    """What the loop's last round left behind; the batch learns whether anything changed."""
     frame = rounds.frame
     batch = frame.batch
     now = (batch.writes, dict(frame.values))
     quiet = before is not None and before[0] == now[0]
     still = quiet and _same(before[1], now[1])
     batch.scrutiny = count >= LONG_LOOP
-    batch.look(rounds.where, rounds.inside, count, still, quiet and reads)
+    batch.look(rounds.where, rounds.inside, count, still=still, quiet=quiet and reads)
     if count >= MOST_ROUNDS:
         waiting = int(np.broadcast_to(rounds.inside, batch.shape).sum())
         raise KernelStopped(

@@ -13,8 +13,8 @@ attributes   attributes, methods, NumPy's functions of arrays
 arguments    host arrays as arguments and as constants
 """
 
-from .arguments import Arguments, frozen, global_arrays
 from .arrays import KernelArray, c_strides
+from .host_arrays import Arguments, frozen, global_arrays
 from .stores import GlobalStore, LocalStore, SharedStore, Store, poison
 
 __all__ = [

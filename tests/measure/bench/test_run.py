@@ -144,7 +144,7 @@ def test_wrong_is_not_timed(monkeypatch, kernel, said):
 
 
 def test_bounds_stand_beside():
-    """Bounds are told before anything is launched, and stand in the rows of their names."""
+    """Bounds are reported before anything is launched, and stand in the rows of their names."""
     case = Case("transpose", (4, 4), rungs=("transpose_naive", CHOICE))
     clock, told = Steps(), []
     found = {"transpose_naive": (1.5, "l1"), "copy_wide": (0.25, "dram")}
@@ -171,7 +171,7 @@ def test_too_large():
 
 @dataclass
 class Watched:
-    """What a session kept, showed and told."""
+    """What a session kept, showed and reported."""
 
     kept: list
     shown: list
@@ -182,7 +182,7 @@ class Watched:
             self.kept.append,
             self.shown.append,
             lambda when: Clocks(when, 1980.0, None, None, None),
-            lambda *words: self.told.append(words),
+            lambda *words: self.reported.append(words),
         )
 
 

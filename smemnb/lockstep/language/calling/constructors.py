@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from ...intrinsics.halves import Bfloat16
+from ...intrinsics.names import qualified
 from ...lanes import LaneValue, Mask, cast, constant
-from ...meanings.halves import Bfloat16
-from ...meanings.names import qualified
 from ...memory import KernelArray
 from ...memory.attributes import ndindex
 from ...memory.sequences import Flat, extents

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ...intrinsics.libdevice.integers import ones
 from ...lanes import LaneValue
-from ...meanings.libdevice.integers import ones
 from ..objects.mixed import NUMBERS, equal
 
 

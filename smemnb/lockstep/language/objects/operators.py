@@ -39,11 +39,11 @@ BINARY: dict[str, Compute] = {
 }
 
 COMPARISONS: dict[str, Compute] = {
-    SYMBOLS[kind]: _any(SYMBOLS[kind], compute) for kind, compute in numbers.COMPARE.items()
+    **{SYMBOLS[kind]: _any(SYMBOLS[kind], compute) for kind, compute in numbers.COMPARE.items()},
+    "is": is_same,
+    "is not": lambda left, right: ~is_same(left, right),
+    "in": contained,
+    "not in": lambda left, right: ~contained(left, right),
 }
-COMPARISONS["is"] = is_same
-COMPARISONS["is not"] = lambda left, right: ~is_same(left, right)
-COMPARISONS["in"] = contained
-COMPARISONS["not in"] = lambda left, right: ~contained(left, right)
 
 UNARY: dict[type[ast.unaryop], Any] = dict(numbers.UNARY)

@@ -87,7 +87,7 @@ def exact_pairs(
             if order.unknown:
                 crowded()
             racing = ~order.before(place.reshape(-1)[: len(x)], place.reshape(-1)[len(x) :])
-            found += _told(touches, points, x[racing], y[racing], cell)
+            found += _reported(touches, points, x[racing], y[racing], cell)
     return found
 
 
@@ -112,7 +112,7 @@ def _conflicts(touches: list[Touch], points: Trail) -> tuple[Array, Array]:
     return np.concatenate([empty, *first]), np.concatenate([empty, *second])
 
 
-def _told(touches: list[Touch], points: Trail, a: Array, b: Array, cell: Array) -> list[Pair]:
+def _reported(touches: list[Touch], points: Trail, a: Array, b: Array, cell: Array) -> list[Pair]:
     """The pairs of sites of racing rows, in order of their first appearance in the touches."""
     rank = _site_ranks(touches)[points.source]
     swap = rank[a] > rank[b]

@@ -67,7 +67,7 @@ Found = Callable[[Region, Pair, int], None]
 
 
 class GlobalRaces:
-    """Watches global memory through a launch; `found` is told each racing pair."""
+    """Watches global memory through a launch; `found` is called with each racing pair."""
 
     def __init__(self, launch: Launch, log: SignalLog, found: Found) -> None:
         self._log, self._found = log, found
@@ -77,7 +77,7 @@ class GlobalRaces:
         self._early: list[tuple[Touch, int, int]] = []  # with address of cell 0 and unit
         self._lanes = self._in_batch = self._first = 0
         self._limit = MOST_IN_BATCH
-        self._told: dict[Any, Array] = {}
+        self._reported: dict[Any, Array] = {}
 
     def access(self, record: Record) -> None:
         """Put an access aside."""
@@ -164,8 +164,8 @@ class GlobalRaces:
             return pair
         key = (pair.kind, pair.site, pair.other)
         address = pair.cells * region.unit + region.start
-        known = self._told.get(key, np.zeros(0, np.int64))
-        self._told[key] = np.union1d(known, address)
+        known = self._reported.get(key, np.zeros(0, np.int64))
+        self._reported[key] = np.union1d(known, address)
         return replace(pair, cells=pair.cells[~np.isin(address, known)])
 
 

@@ -182,7 +182,7 @@ def matmul_plan(
         raise LaunchRefused(f"rung {chosen.name} takes no alpha and beta. These do: {scaled}")
     if chosen.aligned > 1:
         _check_rows(chosen, ("a", a, 4), ("b", b, 4), ("out", out, 4))
-        _check_whole_tiles(chosen, out, a.cols)
+    _check_whole_tiles(chosen, out, a.cols)
     grid = chosen.grid(out.rows, out.cols)
     return Plan(chosen.kernel, chosen.name, grid, chosen.block, chosen.tile, chosen.scaled)
 

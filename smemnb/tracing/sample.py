@@ -28,7 +28,7 @@ _NAMES = ("all", "first", "last", "edges")
 
 
 def check_choice(blocks: Any, others: Any) -> None:
-    """Nothing, if these can be what `trace` was given.
+    """Raise LaunchRefused unless these can be what `trace` was given.
 
     Raises:
         LaunchRefused: an unknown word, a number below 1, or something that names no blocks.
@@ -49,7 +49,7 @@ def check_choice(blocks: Any, others: Any) -> None:
 
 
 def check_watching(counts: Any, checks: Any, patience_s: Any) -> None:
-    """Nothing, if these can be what `trace` was given.
+    """Raise LaunchRefused unless these can be what `trace` was given.
 
     Raises:
         LaunchRefused: a flag that is neither True nor False, or no number of seconds.

@@ -1,7 +1,5 @@
 """No line of a solution is there for nothing: without it, the checker refuses the kernel."""
 
-import random
-
 import pytest
 from equivalents import EQUIVALENTS
 from mutants import mutants, unchanged
@@ -10,25 +8,18 @@ from numba import cuda, float32
 from smemnb.exercises.check import graded
 from smemnb.exercises.registry import exercises
 from smemnb.exercises.variants import kernel_of
+from tests.tiers import sampled
 
 ALL = exercises()
 MUTANTS = {exercise.name: mutants(exercise.solution) for exercise in ALL}
-SAMPLE = {name: random.Random(name).randrange(len(made)) for name, made in MUTANTS.items()}
-"""One mutant per exercise, always the same, for the tests that run each time."""
-
-EVERY = [
-    pytest.param(
-        exercise,
-        number,
-        id=f"{exercise.name}-{number}",
-        marks=() if number == SAMPLE[exercise.name] else pytest.mark.slow,
-    )
-    for exercise in ALL
-    for number in range(len(MUTANTS[exercise.name]))
-]
+EVERY = [(exercise, number) for exercise in ALL for number in range(len(MUTANTS[exercise.name]))]
 
 
-@pytest.mark.parametrize(("exercise", "number"), EVERY)
+@pytest.mark.parametrize(
+    ("exercise", "number"),
+    sampled(EVERY, 1, by=lambda pair: pair[0].name),
+    ids=[f"{exercise.name}-{number}" for exercise, number in EVERY],
+)
 def test_each_line_is_needed(exercise, number):
     """A mutant is refused, unless equivalents.py says why its line may be missing."""
     mutant = MUTANTS[exercise.name][number]
@@ -37,7 +28,7 @@ def test_each_line_is_needed(exercise, number):
     assert bool(verdict) == known, f"without line {mutant.number}, {mutant.line}"
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("exercise", ALL, ids=[e.name for e in ALL])
 def test_nothing_else_is_lost(exercise):
     """A solution made anew from its whole text is accepted: a mutant fails for its line."""

@@ -6,7 +6,7 @@ from numba import float32, uint8, uint16, uint64
 
 from smemnb.kernels.rung import Rung
 from smemnb.kernels.transpose.ladder import fastest
-from smemnb.kernels.transpose.shifted import SHAPES, transpose_shifted_of
+from smemnb.kernels.transpose.variants.shifted import SHAPES, transpose_shifted_of
 from smemnb.tracing import trace
 from smemnb.tracing.findings.finding import PRICES
 
@@ -35,7 +35,7 @@ def test_values(dtype, shape):
     traced(dtype, *shape)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("shape", SIZES)
 @pytest.mark.parametrize("dtype", WORDS, ids=str)
 def test_values_of_more_shapes(dtype, shape):
@@ -43,7 +43,7 @@ def test_values_of_more_shapes(dtype, shape):
     traced(dtype, *shape)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_random_values():
     """40 shapes of up to four tiles."""
     rng = np.random.default_rng(1)

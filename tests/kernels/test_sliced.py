@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from smemnb.kernels.matmul.ladder import SLICED, SMALL
-from smemnb.kernels.matmul.sliced import matmul_sliced_of
+from smemnb.kernels.matmul.variants.sliced import matmul_sliced_of
 from smemnb.tracing import trace
 from smemnb.tracing.findings.finding import PRICES
 

@@ -231,7 +231,8 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 
 @pytest.mark.parametrize(
-    "kernel, blocks", [("sums", "4096"), pytest.param("tables", "512", marks=pytest.mark.slow)]
+    "kernel, blocks",
+    [("sums", "4096"), pytest.param("tables", "512", marks=pytest.mark.exhaustive)],
 )
 def test_memory_of_a_large_launch(tmp_path, kernel, blocks):
     """2^20 threads, and 2^17 with 48 KB of local arrays each, stay within 2 GB, watched."""

@@ -198,7 +198,7 @@ def test_transposes_scale(rung):
 @pytest.mark.parametrize(
     "rung",
     [
-        pytest.param(rung, id=rung.name, marks=() if number < 4 else pytest.mark.slow)
+        pytest.param(rung, id=rung.name, marks=() if number < 4 else pytest.mark.exhaustive)
         for number, rung in enumerate((*products.LADDER[:10], products.LADDER[-1]))
     ],
 )
@@ -422,7 +422,7 @@ def test_readings_are_of_both_ladders():
 @pytest.mark.parametrize(
     "rung, shape, seconds",
     [
-        pytest.param(*one, id=one[0], marks=pytest.mark.slow if one[0] in LONG else ())
+        pytest.param(*one, id=one[0], marks=pytest.mark.exhaustive if one[0] in LONG else ())
         for one in READ
     ],
 )

@@ -243,7 +243,7 @@ def _origins(parts: list[_Rows], rows: Array) -> tuple[Array, Array]:
 
 
 def _add_shared(tally: _Tally, address: Array, active: Array | None, weight: Array) -> Array:
-    """Add wavefronts and what belongs to them; n-way of each row comes back."""
+    """Add wavefronts and what belongs to them; return the n-way of each row."""
     if tally.kind == UNMODELLED:
         return np.zeros(len(address), np.int64)
     found = bank.measure(address, width=tally.width, active=active, kind=tally.kind)
@@ -257,7 +257,7 @@ def _add_shared(tally: _Tally, address: Array, active: Array | None, weight: Arr
 
 
 def _add_global(tally: _Tally, address: Array, active: Array | None, weight: Array) -> Array:
-    """Add sectors; the sectors of each row come back."""
+    """Add sectors; return those of each row."""
     found = sector.measure(address, width=tally.width, active=active)
     tally.add("sectors", found.sectors @ weight)
     tally.add("ideal_sectors", found.ideal @ weight)

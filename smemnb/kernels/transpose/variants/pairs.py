@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from numba import cuda, uint32, uint64
 
-from ..ptx import load16, store16
-from ..unrolled import device, jit
+from ...ptx import load16, store16
+from ...unrolled import device, jit
 from .order import tile_turned
 
 TILE, ROWS = 32, 16

@@ -23,7 +23,8 @@ from typing import Any
 
 from numba import cuda, float32, uint32
 
-from ..unrolled import device, jit, named, smaller, unroll
+from ...unrolled import device, jit, named, smaller, unroll
+from ..tiling import WARP, Tiling
 from .loads import Loads, a_by_elements, a_by_quads, b_by_elements, b_by_quads
 from .pieces import (
     block_place,
@@ -33,7 +34,6 @@ from .pieces import (
     result_store,
     worker_place,
 )
-from .tiling import WARP, Tiling
 
 
 @cache

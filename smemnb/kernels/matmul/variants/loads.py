@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 from numba import float32, uint32
 
-from ..ptx import load1, load16, store1, store16
-from ..unrolled import device
-from .tiling import QUAD, Tiling
+from ...ptx import load1, load16, store1, store16
+from ...unrolled import device
+from ..tiling import QUAD, Tiling
 
 
 class Loads(NamedTuple):

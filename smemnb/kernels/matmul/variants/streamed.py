@@ -20,8 +20,9 @@ from typing import Any
 
 from numba import cuda, float32, uint32
 
-from ..ptx import load1, store1
-from ..unrolled import device, jit, named, unroll
+from ...ptx import load1, store1
+from ...unrolled import device, jit, named, unroll
+from ..tiling import Tiling
 from .loads import Loads, a_by_elements, a_by_quads, b_by_elements, b_by_quads
 from .pieces import result_store, tile_place
 from .shares import (
@@ -36,8 +37,7 @@ from .shares import (
     next_piece,
     tiles_of,
 )
-from .tiling import Tiling
-from .wide import first_tiles, lane_starts, main_loop, tile_corners
+from .whole import first_tiles, lane_starts, main_loop, tile_corners
 
 
 @cache

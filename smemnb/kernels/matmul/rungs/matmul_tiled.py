@@ -1,31 +1,18 @@
-"""Two products that stand beside the staged ones: the uncoalesced one, and tiles of 32x32.
+"""matmul_tiled: tiles of 16x16 in shared memory; each element is loaded once per tile.
 
-matmul_scattered    as matmul_naive, but neighbouring threads take neighbouring rows
-matmul_tiled_32     as matmul_tiled, with tiles and blocks of 32x32
+Launched as matmul_naive. Taught in the chapter on tiled multiplication.
 """
 
 from __future__ import annotations
 
 from numba import cuda, float32
 
-TILE = 32
+TILE = 16
 
 
 @cuda.jit
-def matmul_scattered(out, a, b):
-    """out = a @ b.  As matmul_naive, but threadIdx.x walks along the rows: nothing is coalesced."""
-    row = cuda.blockIdx.y * cuda.blockDim.x + cuda.threadIdx.x
-    col = cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y
-    if row < out.shape[0] and col < out.shape[1]:
-        acc = float32(0)
-        for k in range(a.shape[1]):
-            acc += a[row, k] * b[k, col]  # a: 16 sectors    b: 1 sector
-        out[row, col] = acc  # 16 sectors
-
-
-@cuda.jit
-def matmul_tiled_32(out, a, b):
-    """out = a @ b.  As matmul_tiled, with tiles of 32x32: each element is loaded half as often."""
+def matmul_tiled(out, a, b):
+    """out = a @ b.  As matmul_naive, but the block stages 16x16 tiles of a and b."""
     a_tile = cuda.shared.array((TILE, TILE), float32)
     b_tile = cuda.shared.array((TILE, TILE), float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
@@ -48,4 +35,4 @@ def matmul_tiled_32(out, a, b):
         cuda.syncthreads()  # everyone has read before the next tiles overwrite these
 
     if row < out.shape[0] and col < out.shape[1]:
-        out[row, col] = acc  # 4 sectors
+        out[row, col] = acc  # 4 sectors: two rows of 16

@@ -1,15 +1,11 @@
-"""Transpose with 16 bytes per access on both sides, through a tile of swizzled chunks.
+"""`transpose_fastest` for elements of other sizes, other tiles and blocks.
 
-    copy_wide            out = inp, 16 bytes per thread: what any transpose is measured against
-    transpose_wide       as transpose_tiled_64, 16 bytes per global access, chunks swizzled, no pad
-    transpose_fastest    as transpose_wide, tiles walked along the output's rows
+`..rungs.fastest` is the same kernel for float32 with its numbers in it: read that one.
 
 A chunk is 16 bytes: V elements. Chunk q of tile row y lies at q ^ ((y // V) % 8), so that 8 lanes
 that store neighbouring chunks, and 32 lanes that read 8 groups of V rows in 4 neighbouring columns,
-both visit all 32 banks. Tiles at the edge go element by element through the same memory.
-
-`transpose_fastest_of(dtype)` makes the kernel for elements of 1, 2, 4 or 8 bytes; elements of 16
-bytes are pairs of 8. Rows of both matrices must begin at multiples of 16 bytes.
+both visit all 32 banks. Tiles at the edge go element by element through the same memory. Rows of
+both matrices must begin at multiples of 16 bytes.
 """
 
 from __future__ import annotations
@@ -17,11 +13,11 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from numba import cuda, float32, uint32
+from numba import cuda, uint32
 
-from ..ptx import load1, load16, store1, store16
-from ..unrolled import device, jit, named
-from .order import tile_in_rows, tile_turned
+from ...ptx import load1, load16, store1, store16
+from ...unrolled import device, jit, named
+from .order import tile_turned
 
 CHUNK_BYTES = 16
 THREADS = 512
@@ -29,17 +25,6 @@ RESIDENT = 4  # blocks that a multiprocessor must hold: all its threads, 32 regi
 SWAPS = 7  # chunks trade places among 8: 128 bytes, all banks
 TILES = {1: (128, 128), 2: (64, 128), 4: (64, 64), 8: (32, 64)}
 """Bytes of an element -> rows and columns of a tile: 16 KB each."""
-
-
-@jit(launch_bounds=(256, 1))
-def copy_wide(out, inp):
-    """out = inp.  The limit: 16 bytes per thread, straight through; whole 16 bytes per row."""
-    col = uint32(uint32(cuda.blockIdx.x * 64 + cuda.threadIdx.x) * 4)
-    row = uint32(cuda.blockIdx.y * 4 + cuda.threadIdx.y)
-    if row < inp.shape[0] and col < inp.shape[1]:
-        at = uint32(row * uint32(inp.strides[0] // 4) + col)
-        to = uint32(row * uint32(out.strides[0] // 4) + col)
-        store16(out, to, load16(inp, at))  # 16 sectors each
 
 
 def _column(count: int, pitch: int) -> Any:
@@ -140,32 +125,6 @@ def _stored(rows: int, cols: int, itemsize: int, threads: int) -> Any:
     return store
 
 
-def _wide(dtype: Any, order: Any, name: str, tile: Any, threads: int, blocks: int) -> Any:
-    itemsize = dtype.bitwidth // 8
-    rows, cols = tile or TILES[itemsize]
-    size = rows * cols
-    load, store, move_edge = (
-        make(rows, cols, itemsize, threads) for make in (_loaded, _stored, _edge)
-    )
-
-    @jit(launch_bounds=(threads, blocks))
-    def transpose_chunks(out, inp):
-        tile = cuda.shared.array(size, dtype, alignment=16)
-        tile_row, tile_col = order()
-        row0, col0 = uint32(tile_row * rows), uint32(tile_col * cols)
-        if row0 + rows <= inp.shape[0] and col0 + cols <= inp.shape[1]:
-            # 1. 4 rows of 8 chunks per warp     global: 16 sectors    shared: 4 wavefronts
-            load(inp, tile, row0, col0)
-            cuda.syncthreads()  # the tile is full before anyone reads it
-
-            # 2. 4 columns of 8 chunks: V reads  shared: 1 wavefront each    global: 16 sectors
-            store(out, tile, row0, col0)
-        else:
-            move_edge(out, inp, tile, row0, col0)
-
-    return named(transpose_chunks, name)
-
-
 @cache
 def transpose_fastest_of(
     dtype: Any,
@@ -181,8 +140,26 @@ def transpose_fastest_of(
         threads: of a block.
         blocks: that a multiprocessor must hold at once.
     """
-    return _wide(dtype, tile_turned, "transpose_fastest", tile, threads, blocks)
+    itemsize = dtype.bitwidth // 8
+    rows, cols = tile or TILES[itemsize]
+    size = rows * cols
+    load, store, move_edge = (
+        make(rows, cols, itemsize, threads) for make in (_loaded, _stored, _edge)
+    )
 
+    @jit(launch_bounds=(threads, blocks))
+    def transpose_chunks(out, inp):
+        tile = cuda.shared.array(size, dtype, alignment=16)
+        tile_row, tile_col = tile_turned()
+        row0, col0 = uint32(tile_row * rows), uint32(tile_col * cols)
+        if row0 + rows <= inp.shape[0] and col0 + cols <= inp.shape[1]:
+            # 1. 4 rows of 8 chunks per warp     global: 16 sectors    shared: 4 wavefronts
+            load(inp, tile, row0, col0)
+            cuda.syncthreads()  # the tile is full before anyone reads it
 
-transpose_wide = _wide(float32, tile_in_rows, "transpose_wide", None, THREADS, RESIDENT)
-transpose_fastest = transpose_fastest_of(float32)
+            # 2. 4 columns of 8 chunks: V reads  shared: 1 wavefront each    global: 16 sectors
+            store(out, tile, row0, col0)
+        else:
+            move_edge(out, inp, tile, row0, col0)
+
+    return named(transpose_chunks, "transpose_fastest")

@@ -1,35 +1,15 @@
-"""Matrix product out = a @ b in float32: two rungs.
-
-    matmul_naive    every thread walks a row of a and a column of b in global memory
-    matmul_tiled    tiles of 16x16 in shared memory; each element is loaded once per tile
-
-Launch with blocks of 16x16 threads and a grid of ceil(cols / 16) x ceil(rows / 16) blocks, where
-out has rows x cols elements; any shapes with a.shape[1] == b.shape[0] will do, 0 included.
-
-Taught in the chapter on tiled multiplication.
-"""
+"""matmul_tiled_32: tiles and blocks of 32x32."""
 
 from __future__ import annotations
 
 from numba import cuda, float32
 
-TILE = 16
+TILE = 32
 
 
 @cuda.jit
-def matmul_naive(out, a, b):
-    """out = a @ b.  One thread per element of out, straight from global memory."""
-    col, row = cuda.grid(2)
-    if row < out.shape[0] and col < out.shape[1]:
-        acc = float32(0)
-        for k in range(a.shape[1]):
-            acc += a[row, k] * b[k, col]  # a: 2 sectors    b: 2 sectors
-        out[row, col] = acc  # 4 sectors: two rows of 16
-
-
-@cuda.jit
-def matmul_tiled(out, a, b):
-    """out = a @ b.  As matmul_naive, but the block stages 16x16 tiles of a and b."""
+def matmul_tiled_32(out, a, b):
+    """out = a @ b.  As matmul_tiled, with tiles of 32x32: each element is loaded half as often."""
     a_tile = cuda.shared.array((TILE, TILE), float32)
     b_tile = cuda.shared.array((TILE, TILE), float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
@@ -52,4 +32,4 @@ def matmul_tiled(out, a, b):
         cuda.syncthreads()  # everyone has read before the next tiles overwrite these
 
     if row < out.shape[0] and col < out.shape[1]:
-        out[row, col] = acc  # 4 sectors: two rows of 16
+        out[row, col] = acc  # 4 sectors

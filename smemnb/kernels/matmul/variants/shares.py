@@ -10,8 +10,8 @@ from typing import Any
 
 from numba import cuda, uint32
 
-from ..unrolled import device, smaller
-from .tiling import Tiling
+from ...unrolled import device, smaller
+from ..tiling import Tiling
 
 WHOLE, SHARED, NEXT, PARTS, MINE = range(5)
 """A block's share: its next whole tile; how many tiles are shared, the next of them for it, in how

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from numba import cuda, uint32
 
-from ..unrolled import device
-
-
-@device
-def tile_in_rows():
-    """(row, column) of this block's tile: neighbours in number read neighbouring tiles of a row."""
-    return uint32(cuda.blockIdx.y), uint32(cuda.blockIdx.x)
+from ...unrolled import device
 
 
 @device

@@ -19,8 +19,8 @@ from typing import Any
 
 from numba import cuda, uint32
 
-from ..ptx import load1, load16, store1, store16
-from ..unrolled import device, jit, named
+from ...ptx import load1, load16, store1, store16
+from ...unrolled import device, jit, named
 from .order import tile_turned
 from .wide import CHUNK_BYTES, SWAPS
 

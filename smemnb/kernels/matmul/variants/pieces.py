@@ -7,10 +7,10 @@ from typing import Any
 
 from numba import cuda, float32, uint32
 
-from ..ptx import load1, load16, store1
-from ..unrolled import device, smaller, unroll
+from ...ptx import load1, load16, store1
+from ...unrolled import device, smaller, unroll
+from ..tiling import QUAD, Tiling
 from .loads import put
-from .tiling import QUAD, Tiling
 
 
 @cache

@@ -14,11 +14,11 @@ from typing import Any
 
 from numba import cuda, float32, uint32
 
-from ..unrolled import device, jit, named, unroll
+from ...unrolled import device, jit, named, unroll
+from ..tiling import Tiling
 from .loads import a_by_quads, b_by_quads
 from .pieces import block_place, result_store, worker_place
-from .tiling import Tiling
-from .wide import first_tiles, lane_starts, main_loop, tile_corners
+from .whole import first_tiles, lane_starts, main_loop, tile_corners
 
 
 @cache

@@ -36,7 +36,7 @@ class Operation(NamedTuple):
 
 
 def in_order(flat: Array, cells: Array, operands: Array, operation: Operation) -> Array:
-    """Apply the updates in order; the old values come back, one per update.
+    """Apply the updates in order, and return the old value of each.
 
     >>> cells, place = np.array([10, 20]), np.array([1, 0, 1])
     >>> in_order(cells, place, np.array([1, 2, 3]), ADD).tolist(), cells.tolist()

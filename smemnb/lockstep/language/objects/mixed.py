@@ -135,9 +135,9 @@ Compute = Callable[[LaneValue, LaneValue], LaneValue]
 
 
 def of_objects(symbol: str, compute: Compute, left: LaneValue, right: LaneValue) -> LaneValue:
-    """An operator on operands of which one is no number; TypeError if it has no meaning.
+    """An operator on operands of which one is no number; TypeError if it is not defined.
 
-    `compute` is the operator on numbers; tuples and mixed values come back to it.
+    `compute` is the operator on numbers; it is called for the items of tuples and mixed values.
     """
     for at, side in enumerate((left, right)):
         if isinstance(side, Mixed):

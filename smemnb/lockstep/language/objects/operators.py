@@ -1,7 +1,7 @@
 """Operators of a kernel by their symbol, for numbers and for everything else.
 
 `BINARY`, `COMPARISONS` and `UNARY` are what expressions and the functions of Python's `operator`
-use. Numbers take the short way of `numbers/operators.py`; where that has no meaning, `mixed.py`
+use. Numbers take the short way of `numbers/operators.py`; where that is not defined, `mixed.py`
 is asked.
 """
 

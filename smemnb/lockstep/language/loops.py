@@ -20,9 +20,9 @@ from ...errors import KernelStopped
 from ..fibers.waiting import waits_on_memory
 from ..lanes import NO_LANE, LaneValue, Mask, both, cast, split, truth
 from ..numbers.operators import range_dtype
-from .calling.raising import number
-from .objects.iterables import items_of
-from .objects.mixed import NUMBERS
+from .iterables import items_of
+from .mixed import NUMBERS
+from .raising import number
 from .scope import Expression, Frame, Scope, Statement
 
 MAX_ROUNDS = 10_000_000

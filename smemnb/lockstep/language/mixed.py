@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from ...lanes import LaneValue, Selectable, chosen, constant
-from ...memory import KernelArray
+from ..lanes import LaneValue, Selectable, chosen, constant
+from ..memory import KernelArray
 
 NUMBERS = (np.ndarray, np.generic)
 

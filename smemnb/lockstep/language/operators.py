@@ -10,8 +10,8 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from ...lanes import LaneValue
-from ...numbers import operators as numbers
+from ..lanes import LaneValue
+from ..numbers import operators as numbers
 from .mixed import NUMBERS, Compute, contained, is_same, of_objects
 
 SYMBOLS: dict[type[ast.AST], str] = {

@@ -16,10 +16,11 @@ from .flow import STEP, Flow, Stuck
 from .instructions import CONTROLS, STEPS
 from .instructions.control import Control, Votes
 from .memory import GLOBAL, LOCAL_WINDOW, SHARED_WINDOW, BadAddress, Memory
-from .operands import Array, Reader, Readers, Unknown
+from .operands import Array, Reader, Unknown
 from .parameters import Snapshot
+from .readers import Readers, Writers
 from .semantics import BuildContext, Instruction, Step
-from .state import LANES, Group, State, Writers
+from .state import LANES, Group, State
 from .tally import Site, Tally
 
 Dim3 = tuple[int, int, int]

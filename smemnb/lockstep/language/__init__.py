@@ -6,8 +6,8 @@ nodes             which function builds the closure of which kind of node
 statements, loops, matching, raising
 expressions, elements, calls
 calling           what a call does, by what is called
-operators         operators by their symbol, for numbers and for everything else
-mixed             None, texts, enums, dtypes, functions; where lanes have different ones
+mixed             None, texts, enums, dtypes, functions, of which lanes may have different ones;
+                  operators on all values
 iterables         what a `for` goes over: ranges, tuples, arrays, enumerate, zip
 joined_types      the types of expressions of which only one side runs
 index_arithmetic  operators and casts that feed an index, watched for values that do not fit

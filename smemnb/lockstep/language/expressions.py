@@ -24,8 +24,7 @@ from ..numbers.operators import UNARY, static_power
 from .elements import array_attribute
 from .iterables import Items
 from .joined_types import Side, apart, settlement, wide_dtype
-from .mixed import NUMBERS, Mixed, joined, known
-from .operators import BINARY, COMPARISONS, SYMBOLS
+from .mixed import BINARY, COMPARISONS, NUMBERS, SYMBOLS, Mixed, joined, known
 from .raising import number, raise_in
 from .scope import NOTHING, UNKNOWN, Expression, Frame, Scope, attribute_of
 

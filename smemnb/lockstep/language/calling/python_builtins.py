@@ -19,8 +19,7 @@ from ...numbers.math_functions import FUNCTIONS, to_bool, to_float
 from ...numbers.typing_rules import BOOL, COMPLEX128, FLOAT64, INT64
 from ...watch import Site
 from ..iterables import Enumerated, Items, Range, Started, Zipped, items_of
-from ..mixed import NUMBERS, equal
-from ..operators import BINARY
+from ..mixed import BINARY, NUMBERS, equal
 from ..scope import Frame
 
 Builtin = Callable[..., LaneValue]

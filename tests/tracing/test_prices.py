@@ -96,6 +96,19 @@ def test_a_loop_over_what_lies_between():
     assert (found.severity, found.kind, found.count) == ("warning", "uncoalesced", 3 * 2 * (12 - 4))
 
 
+def test_lanes_in_pairs():
+    """Lanes that go down two rows and then across: the step is that along the row."""
+
+    @cuda.jit
+    def pairs(out, inp):
+        lane = cuda.threadIdx.x
+        out[lane % 2, lane // 2 * 4] = inp[lane]
+
+    found = only(pairs, 1, 32, zeros(2, 64), ramp(32))
+    assert (found.kind, found.count) == ("uncoalesced", 16 - 4)
+    assert "goes on by 16 bytes" in found.cause
+
+
 def test_a_loop_along_a_row():
     """Each thread its own row: a sector serves eight executions, but a warp needs 32 at once."""
 

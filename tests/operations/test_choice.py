@@ -8,7 +8,7 @@ from smemnb.errors import LaunchRefused
 from smemnb.kernels.matmul import ladder as products
 from smemnb.kernels.transpose import ladder as transposes
 from smemnb.operations import matmul, transpose
-from smemnb.operations.backends.find import see
+from smemnb.operations.backends.find import matrix_view
 from smemnb.operations.choice import (
     ENGINE,
     Layout,
@@ -74,10 +74,12 @@ def test_products_in_the_engine():
 def test_choices_are_kept():
     """The same shapes are decided once, whichever arrays they are of; other rows anew."""
     x = cuda.to_device(np.zeros((64, 96), np.float32))
-    kept = transpose_plan(None, 4, new_layout(96, 64, 4), layout_of(see("x", x)))
+    kept = transpose_plan(None, 4, new_layout(96, 64, 4), layout_of(matrix_view("x", x)))
     again = cuda.to_device(np.ones((64, 96), np.float32))
-    assert transpose_plan(None, 4, new_layout(96, 64, 4), layout_of(see("x", again))) is kept
-    part = layout_of(see("x", x[:, 1:65]))
+    assert (
+        transpose_plan(None, 4, new_layout(96, 64, 4), layout_of(matrix_view("x", again))) is kept
+    )
+    part = layout_of(matrix_view("x", x[:, 1:65]))
     assert part == Layout(64, 64, 384, 4)
     assert transpose_plan(None, 4, new_layout(64, 64, 4), part).name == "transpose_turned"
 

@@ -9,7 +9,7 @@ from numpy.lib.stride_tricks import as_strided
 
 from smemnb.errors import LaunchRefused
 from smemnb.operations import matmul, transpose
-from smemnb.operations.backends.backend import HOST, MatrixView
+from smemnb.operations.backends.matrix_view import HOST, MatrixView
 from smemnb.operations.backends.numpy_arrays import NUMPY
 from tests.facts import facts
 
@@ -306,11 +306,11 @@ def test_devices():
     """Arrays on different devices, or on one and the host, are not brought together."""
     from smemnb.operations.contract import check_together
 
-    def seen(name, place):
+    def matrix(name, place):
         return MatrixView(name, X, NUMPY, 4096, (3, 4), None, X.dtype, 4, place)
 
     for place, words in ((1, "device 1"), (HOST, "the host")):
-        said = refusal(check_together, [seen("a", 0), seen("b", place)])
+        said = refusal(check_together, [matrix("a", 0), matrix("b", place)])
         assert facts(said) == facts(f"`a` 0 `b` {words}")
 
 

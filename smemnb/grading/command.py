@@ -141,8 +141,7 @@ def _refuse_taken(files: Sequence[Path | None], *, force: bool) -> None:
 
 
 def _write(options: argparse.Namespace, grades: dict[str, list[Outcome]]) -> None:
-    from .junit import to_junit
-    from .tables import to_csv
+    from .tables import to_csv, to_junit
 
     for file, text in ((options.csv, to_csv), (options.junit, to_junit)):
         if file is not None:

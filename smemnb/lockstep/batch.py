@@ -120,10 +120,9 @@ class Launch:
         return max(1, self.residents(self.static_shared_bytes + self.shared_bytes))
 
     def check_resident(self, site: Site) -> None:
-        """Nothing, if all blocks are in flight at once.
+        """Raise LaunchRefused unless all blocks are in flight at once.
 
-        Raises:
-            LaunchRefused: they are more, so that a barrier of the whole grid cannot be met.
+        Otherwise a barrier of the whole grid could never be passed.
         """
         most = self.resident_blocks()
         if self.blocks > most:

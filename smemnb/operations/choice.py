@@ -17,9 +17,9 @@ from ..errors import LaunchRefused
 from ..kernels.matmul import ladder as products
 from ..kernels.rung import Rung
 from ..kernels.transpose import ladder as transposes
-from .backends.backend import HOST, MatrixView, TypeRefused
+from .backends.matrix_view import HOST, MatrixView, TypeRefused
 
-MOST_BLOCKS_DOWN = 65535  # of a grid in y, on every chip
+MAX_BLOCKS_DOWN = 65535  # of a grid in y, on every chip
 ENGINE = 0
 """In place of a number of multiprocessors: the lockstep engine."""
 
@@ -59,12 +59,12 @@ class _Shown:
         self.__cuda_array_interface__ = {"data": (beyond, False)}
 
 
-def layout_of(seen: MatrixView) -> Layout:
+def layout_of(matrix: MatrixView) -> Layout:
     """Where a matrix lies for a kernel: those of the host are copied, with contiguous rows."""
-    rows, cols = seen.rows, seen.cols
-    if seen.place == HOST:
-        return Layout(rows, cols, cols * seen.itemsize, 0)
-    return Layout(rows, cols, seen.pitch, seen.address & 15)
+    rows, cols = matrix.rows, matrix.cols
+    if matrix.place == HOST:
+        return Layout(rows, cols, cols * matrix.itemsize, 0)
+    return Layout(rows, cols, matrix.pitch, matrix.address & 15)
 
 
 def new_layout(rows: int, cols: int, itemsize: int) -> Layout:
@@ -74,7 +74,7 @@ def new_layout(rows: int, cols: int, itemsize: int) -> Layout:
 
 def most_rows(plan: Plan) -> int:
     """Rows that one launch of the plan can cover: a grid has at most 65535 blocks in y."""
-    return MOST_BLOCKS_DOWN * plan.tile[0]
+    return MAX_BLOCKS_DOWN * plan.tile[0]
 
 
 def bands(rows: int, most: int) -> Iterator[slice]:
@@ -211,11 +211,7 @@ def _known(rung: Rung | str, ladder: Sequence[Rung]) -> Rung:
 
 
 def check_rung(rung: Any) -> None:
-    """Nothing, if it is a name, a `Rung` or None.
-
-    Raises:
-        TypeRefused: anything else.
-    """
+    """Raise TypeRefused unless this is a name, a `Rung` or None."""
     if not (rung is None or isinstance(rung, str | Rung)):
         raise TypeRefused(
             f"`rung` is {rung!r}. Pass the name of a rung, or a Rung of the ladder; None chooses"

@@ -96,7 +96,7 @@ def _place(trace: Trace, row: AccessRow) -> str:
 
 
 def failing(
-    findings: Iterable[Finding], severity: str | None, prices: bool = False
+    findings: Iterable[Finding], severity: str | None, *, prices: bool = False
 ) -> list[Finding]:
     """The findings of this severity or worse; None: none at all.
 

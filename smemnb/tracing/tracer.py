@@ -142,7 +142,7 @@ class Tracer:
         from .watching import Watched
 
         how = self._watching
-        seen = Watched(how.counts, how.checks)
+        seen = Watched(counts=how.counts, checks=how.checks)
         kept = keep(args)
         try:
             launch.run(

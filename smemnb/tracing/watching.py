@@ -28,7 +28,7 @@ class Watched(Watcher):
     watched_blocks = 0
     barriers = 0
 
-    def __init__(self, counts: bool, checks: bool) -> None:
+    def __init__(self, *, counts: bool, checks: bool) -> None:
         self._prices, self._written = Prices(), Initialisation()
         self._barriers: set[Site] = set()
         self._counting = [Counting()] if counts else []

@@ -16,15 +16,16 @@ from .flow import STEP, Flow, Stuck
 from .instructions import CONTROLS, STEPS
 from .instructions.control import Control, Votes
 from .memory import GLOBAL, LOCAL_WINDOW, SHARED_WINDOW, BadAddress, Memory
-from .operands import Array, Reader, Readers, Unknown
+from .operands import Array, Reader, Unknown
 from .parameters import Snapshot
+from .readers import Readers, Writers
 from .semantics import BuildContext, Instruction, Step
-from .state import LANES, Group, State, Writers
+from .state import LANES, Group, State
 from .tally import Site, Tally
 
 Dim3 = tuple[int, int, int]
 LANES_PER_BATCH = 1 << 16
-MOST_STEPS = 1_000_000
+MAX_STEPS = 1_000_000
 _LAUNCH_BYTES = 0x210
 
 
@@ -68,7 +69,7 @@ def run(
         image: what that cubin says besides, likewise.
 
     Raises:
-        NotDetermined: an instruction, address or wait that has no meaning here, with its place.
+        NotDetermined: an instruction, address or wait that cannot be run here, with its place.
     """
     image = image or read_image(launch.elf)
     known = tuple(code) if code is not None else listing(launch.elf)
@@ -161,8 +162,8 @@ class _Batch:
                     if address in self.flow.ready:
                         self.flow.go(address, group)
                         break
-                if steps > MOST_STEPS:
-                    raise Unknown(f"more than {MOST_STEPS:,} steps: a loop that waits for others?")
+                if steps > MAX_STEPS:
+                    raise Unknown(f"more than {MAX_STEPS:,} steps: a loop that waits for others?")
         except (Unknown, BadAddress, Stuck) as error:
             raise NotDetermined(_where(self._listed.get(address), str(error))) from None
 

@@ -15,8 +15,9 @@ from types import ModuleType
 from typing import Any, TypeAlias
 
 from ..listing import Located
-from .operands import Operand, Reader, Readers, Unknown, operand
-from .state import Group, State, Writers
+from .operands import Operand, Reader, Unknown, operand
+from .readers import Readers, Writers
+from .state import Group, State
 
 Step = Callable[[Group], None]
 StepBuilder = Callable[["Instruction", "BuildContext"], Step]

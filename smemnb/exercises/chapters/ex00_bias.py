@@ -45,7 +45,7 @@ EXERCISE = Exercise(
         Wrong(
             "Right, but the lanes of a warp walk down a column: x became the row.",
             {"col, row": "row, col = cuda.grid(2)"},
-            ("sectors", "per request; budget 4"),
+            ("sectors", "21.67 per request; budget 4"),
         ),
         Wrong(
             "Takes one value per row.",
@@ -55,7 +55,7 @@ EXERCISE = Exercise(
         Wrong(
             "The guard looks at columns only.",
             {"if row": "if col < out.shape[1]:"},
-            ("findings", "on axis 0, but matrix has size"),
+            ("findings", "out of range"),
         ),
         Wrong(
             "The guard compares the row with the number of columns, and the column with "

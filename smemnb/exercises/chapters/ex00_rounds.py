@@ -45,7 +45,7 @@ EXERCISE = Exercise(
                 "for cell": "each = (out.shape[0] + threads - 1) // threads\n"
                 "for cell in range(i * each, min(i * each + each, out.shape[0])):"
             },
-            ("sectors", "per request; budget 4"),
+            ("sectors", "31.25 per request; budget 4"),
         ),
         Wrong(
             "One cell for each thread: the cells past the last thread stay as they were.",
@@ -55,12 +55,12 @@ EXERCISE = Exercise(
         Wrong(
             "Right, but every thread stores every cell.",
             {"for cell": "for cell in range(out.shape[0]):"},
-            ("requests", "requests touch out; budget 32"),
+            ("requests", "8192 requests touch out; budget 32"),
         ),
         Wrong(
             "Right, but it steps by one block, so that blocks do each other's work again.",
             {"for cell": "for cell in range(i, out.shape[0], cuda.blockDim.x):"},
-            ("requests", "requests touch out; budget 32"),
+            ("requests", "60 requests touch out; budget 32"),
         ),
         Wrong(
             "Whole rounds: in the last one, some threads have no cell.",

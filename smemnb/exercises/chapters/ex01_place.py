@@ -64,12 +64,12 @@ EXERCISE = Exercise(
         Wrong(
             "Right, but every comparison goes to global memory.",
             {"if tile[k]": "if inp[row, k] < inp[row, tx]:"},
-            ("requests", "touch inp; budget 16"),
+            ("requests", "4112 requests touch inp; budget 16"),
         ),
         Wrong(
             "Compares with all cells of the tile, of which a short row fills only a part.",
             {"for k": "for k in range(TILE):"},
-            ("findings", "no thread"),
+            ("findings", "uninitialised"),
         ),
     ),
     cases=_cases(

@@ -79,7 +79,7 @@ EXERCISE = Exercise(
         Wrong(
             "Right, but every comparison goes to global memory.",
             {"if tile[k]": "if inp[start + k] < mine:"},
-            ("requests", "touch inp; budget 80"),
+            ("requests", "8272 requests touch inp; budget 80"),
         ),
     ),
     cases=_cases(

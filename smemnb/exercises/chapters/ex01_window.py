@@ -81,7 +81,7 @@ EXERCISE = Exercise(
         Wrong(
             "Right, but every cell is loaded from global memory eight times.",
             {"acc += tile": "if i + k >= HALO:\n    acc += inp[i + k - HALO]"},
-            ("requests", "touch inp; budget 39"),
+            ("requests", "295 requests touch inp; budget 39"),
         ),
     ),
     cases=_cases(

@@ -85,7 +85,7 @@ EXERCISE = Exercise(
                 "own[g, tx] +=": "own[tx, g] += value[row, i]",
                 "total +=": "total += own[t, tx]",
             },
-            ("wavefronts", "-way"),
+            ("wavefronts", "8-way, 784 extra"),
         ),
         Wrong(
             "A pad word per group cleans the last loop; in the second, lanes with other "
@@ -94,7 +94,7 @@ EXERCISE = Exercise(
                 "own =": "own = cuda.shared.array((GROUPS, 65), int32)",
                 "total +=": "total += own[tx, t]",
             },
-            ("wavefronts", "-way"),
+            ("wavefronts", "5-way, 146 extra"),
         ),
         Wrong(
             "The last loop goes through the threads in step: 8 lanes, 8 words of one bank.",
@@ -104,7 +104,7 @@ EXERCISE = Exercise(
         Wrong(
             "Right, but lanes with one key queue at one address.",
             _group_sums_atomic,
-            ("wavefronts", "-way"),
+            ("wavefronts", "10-way, 200 extra"),
         ),
         Wrong(
             "The last loop takes THREADS threads for granted; a block may have fewer.",

@@ -69,7 +69,7 @@ EXERCISE = Exercise(
         Wrong(
             "Adds from global memory, where the lanes of a warp lie a row apart.",
             {"acc += tile": "acc += inp[first + tx, k]"},
-            ("sectors", "per request; budget 4"),
+            ("sectors", "32 per request; budget 4"),
         ),
     ),
     cases=tuple(_row_sum_cases()),

@@ -76,7 +76,7 @@ EXERCISE = Exercise(
                 "if left + y": "if top + y < inp.shape[1] and left + tx < inp.shape[2]:",
                 "out[b": "out[b, left + tx, top + y] = tile[y, tx]",
             },
-            ("sectors", "per request; budget 4"),
+            ("sectors", "32 per request; budget 4"),
         ),
         Wrong(
             "The guard of the load stands before the store as well: the edges of a "

@@ -77,7 +77,7 @@ EXERCISE = Exercise(
         Wrong(
             "Right, but each lane loads its own sample, 24 bytes from the next.",
             {"out[channel": "out[channel, first + tx] = inp[first + tx, channel]"},
-            ("sectors", "per request; budget 2"),
+            ("sectors", "13 per request; budget 2"),
         ),
         Wrong(
             "Nobody waits until all samples are staged.",

@@ -79,7 +79,7 @@ EXERCISE = Exercise(
                     "out[top + y, left + tx] = inp[top + y, left + tx] - inp[left + tx, top + y]"
                 )
             },
-            ("sectors", "per request; budget 4"),
+            ("sectors", "13.33 per request; budget 4"),
         ),
         Wrong(
             "Right, but the block's own cells go through a tile as well, which nobody else reads.",

@@ -98,7 +98,7 @@ EXERCISE = Exercise(
                 "tile[y": "out[left + tx, rows - 1 - top - y] = inp[top + y, left + tx]",
                 "out[left": "pass",
             },
-            ("sectors", "per request; budget 8"),
+            ("sectors", "20 per request; budget 8"),
         ),
     ),
     cases=tuple(_cases()),

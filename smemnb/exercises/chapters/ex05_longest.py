@@ -122,7 +122,7 @@ EXERCISE = Exercise(
         Wrong(
             "Right, but every number comes from global memory.",
             _longest_direct,
-            ("requests", "budget 144"),
+            ("requests", "2304 requests touch a; budget 144"),
         ),
     ),
     cases=tuple(_cases()),

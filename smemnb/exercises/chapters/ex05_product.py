@@ -125,7 +125,7 @@ EXERCISE = Exercise(
         Wrong(
             "Right, but every factor comes from global memory.",
             _product_direct,
-            ("requests", "budget 480"),
+            ("requests", "7680 requests touch a; budget 480"),
         ),
     ),
     cases=tuple(_cases()),

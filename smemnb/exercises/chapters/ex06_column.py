@@ -103,7 +103,7 @@ EXERCISE = Exercise(
         Wrong(
             "Right, but the cell of b is read again for each result.",
             {"once =": "", "acc[i] +=": "acc[i] += a_tile[ty * RESULTS + i, k] * b_tile[k, tx]"},
-            ("requests", "requests go to shared memory; budget 4992"),
+            ("requests", "8576 requests go to shared memory; budget 4992"),
         ),
         Wrong(
             "One sum for all results of a thread: each row gets that of all eight.",

@@ -138,7 +138,7 @@ EXERCISE = Exercise(
                 "b_part[j] =": "pass",
                 "acc[i, j] +=": "acc[i, j] += a_tile[ty + high * i, k] * b_tile[k, tx + 16 * j]",
             },
-            ("requests", "requests go to shared memory; budget 4608"),
+            ("requests", "16896 requests go to shared memory; budget 4608"),
         ),
         Wrong(
             "The indices of acc exchanged: the thread's square comes out transposed.",

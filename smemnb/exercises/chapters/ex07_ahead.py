@@ -185,7 +185,7 @@ EXERCISE = Exercise(
                 "a_next, b_next =": "a_next, b_next = fetch(a, b, k0 + n)\n"
                 "a_next, b_next = fetch(a, b, k0 + n)"
             },
-            ("requests", "budget 192"),
+            ("requests", "336 requests touch a; budget 192"),
         ),
     ),
     cases=tuple(_cases()),

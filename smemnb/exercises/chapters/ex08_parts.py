@@ -91,7 +91,7 @@ EXERCISE = Exercise(
                 "factors =": "factors = cuda.shared.array(64, float32)",
                 "whole =": "",
             },
-            ("shared", "budget 1108"),
+            ("shared", "5460 bytes of shared memory per block; budget 1108"),
         ),
         Wrong(
             "The weights begin behind the first n cells: where the last cells of inp are "
@@ -127,7 +127,7 @@ EXERCISE = Exercise(
         Wrong(
             "Right, but the weights are loaded by every thread anew.",
             {"acc +=": "acc += weights[d] * near[tx + d]"},
-            ("requests", "budget 4"),
+            ("requests", "356 requests touch weights; budget 4"),
         ),
     ),
     cases=tuple(_cases()),

@@ -122,7 +122,7 @@ EXERCISE = Exercise(
         Wrong(
             "Right, but straight from global memory: 32 sectors per load.",
             {"acc +=": "acc += inp[p, out_col, out_row]"},
-            ("sectors", "budget 4"),
+            ("sectors", "32 per request; budget 4"),
         ),
     ),
     cases=tuple(_cases()),

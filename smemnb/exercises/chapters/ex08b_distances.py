@@ -137,7 +137,7 @@ EXERCISE = Exercise(
                 "a_tile, b_tile =": "a_tile = cuda.shared.array(1024, float32)\n"
                 "b_tile = cuda.shared.array(1056, float32)",
             },
-            ("shared", "bytes of shared memory per block; budget 8320"),
+            ("shared", "16640 bytes of shared memory per block; budget 8320"),
         ),
         Wrong(
             "Beyond the depth the last coordinate again: its difference counts once for each cell.",

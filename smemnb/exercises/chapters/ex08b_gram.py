@@ -127,7 +127,7 @@ EXERCISE = Exercise(
                 ),
                 "row, col =": "row, col = top + tx + n * i, left + ty + n * j",
             },
-            ("sectors", "per request; budget 4"),
+            ("sectors", "16 per request; budget 4"),
         ),
         Wrong(
             "Tiles that lanes fill down the columns of inp, as if it had to be turned.",
@@ -145,7 +145,7 @@ EXERCISE = Exercise(
                 "ours[i], theirs[i] =": "pass",
                 "acc[i, j] +=": "acc[i, j] += down[k, ty + n * i] * across[k, tx + n * j]",
             },
-            ("requests", "requests go to shared memory; budget 9216"),
+            ("requests", "33792 requests go to shared memory; budget 9216"),
         ),
     ),
     cases=tuple(_cases()),

@@ -123,7 +123,7 @@ EXERCISE = Exercise(
         Wrong(
             "Right, but every cell is loaded a second time, though it stands in the tile.",
             {"out[first": "out[first + r, c] = inp[first + r, c] - peak[r]"},
-            ("requests", "budget 128"),
+            ("requests", "256 requests touch inp; budget 128"),
         ),
     ),
     cases=tuple(_cases()),

@@ -1,7 +1,7 @@
 """A fiber: some lanes of a block group's blocks in a thread of their own, used as a coroutine.
 
-It runs while it has the baton and hands it back at a barrier of the block or the grid, where a
-loop waits for what others store, and at its end. What the kernel's closures see of it is its
+The scheduler lets one fiber run at a time. It runs until a barrier of the block or the grid, until
+a loop waits for what others store, or to its end. What the kernel's closures see of it is its
 `FiberBatch`: the group's batch, narrowed to one warp, and in it to one lane if need be.
 """
 
@@ -52,23 +52,21 @@ class Fiber:
     """Lanes that run together, and where they are.
 
     `state` is "ready", "running", "barrier", "grid", "warp", "waiting" (in a loop in which nothing
-    changes), "busy" (in a long loop) or "ended"; `seen` is how many stores the launch had done when
-    it paused; `doing` is what it waits in, `inside` how many of its threads do.
+    changes), "busy" (in a long loop) or "ended"; `writes_seen` is how many stores the launch had
+    done when it paused; `doing` is what it waits in, `inside` how many of its threads do.
     """
 
     def __init__(
-        self, scheduler: Scheduler, block_group: BlockGroup, warp: int, lane: int | None
+        self, scheduler: Scheduler, group: BlockGroup, warp: int, lane: int | None
     ) -> None:
-        self.scheduler, self.block_group, self.warp, self.lane = scheduler, block_group, warp, lane
-        self.state, self.seen, self.doing, self.inside = "ready", 0, "", 0
+        self.scheduler, self.group, self.warp, self.lane = scheduler, group, warp, lane
+        self.state, self.writes_seen, self.doing, self.inside = "ready", 0, "", 0
         self.place = (
             slice(None),
             slice(warp, warp + 1),
             slice(None) if lane is None else slice(lane, lane + 1),
         )
-        self.batch = FiberBatch(
-            self, block_group.batch, _own_lanes(block_group.batch.launch.live, warp, lane)
-        )
+        self.batch = FiberBatch(self, group.batch, _own_lanes(group.batch.launch.live, warp, lane))
         self.first_lane = int(np.argmax(spread(self.batch.live, self.batch.shape)[0, 0]))
         self._go = threading.Lock()
         self._go.acquire()
@@ -80,24 +78,24 @@ class Fiber:
         return self._thread is not None and self.state != "ended"
 
     def resume(self) -> None:
-        """Give it the baton, and have it back."""
+        """Let it run until it pauses or ends."""
         self.state = "running"
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, daemon=True)
             self._thread.start()
         else:
             self._go.release()
-        self.scheduler.baton.acquire()
+        self.scheduler.paused.acquire()
 
     def let_go(self) -> None:
-        """Give the baton to a fiber that is to unwind, and have it back."""
+        """Let a fiber that was abandoned unwind."""
         self._go.release()
-        self.scheduler.baton.acquire()
+        self.scheduler.paused.acquire()
 
     def pause(self, state: str) -> None:
-        """Hand the baton back and wait to have it again."""
-        self.state, self.seen = state, self.scheduler.writes
-        self.scheduler.baton.release()
+        """Let the scheduler go on, and wait to be resumed."""
+        self.state, self.writes_seen = state, self.scheduler.writes
+        self.scheduler.paused.release()
         self._go.acquire()
         if self.scheduler.abandoned:
             raise Abandoned
@@ -112,7 +110,7 @@ class Fiber:
         except BaseException as error:
             scheduler.error = error
         self.state = "ended"
-        scheduler.baton.release()
+        scheduler.paused.release()
 
 
 def _own_lanes(live: Mask, warp: int, lane: int | None) -> Mask:
@@ -192,7 +190,7 @@ class FiberBatch(
                 for n in parent.launch.thread_index
             )
         )
-        self.watchers = self.listeners = (fiber.block_group.event_log.recorder(fiber),)
+        self.watchers = self.listeners = (fiber.group.event_log.recorder(fiber),)
 
     @property
     def writes(self) -> int:
@@ -223,10 +221,10 @@ class FiberBatch(
         self, mask: Mask, site: Site, predicate: LaneValue = None
     ) -> tuple[Array, Array] | None:
         """Wait for the other fibers of the block; (predicate, arrived) of them all."""
-        block_group = self.fiber.block_group
-        block_group.arrivals[self.fiber] = (site, mask, predicate)
+        group = self.fiber.group
+        group.arrivals[self.fiber] = (site, mask, predicate)
         self.fiber.pause("barrier")
-        return None if predicate is None else block_group.votes
+        return None if predicate is None else group.votes
 
     @property
     def apart(self) -> bool:  # type: ignore[override]
@@ -237,13 +235,13 @@ class FiberBatch(
         self, implementation: Implementation, mask: Mask, site: Site, arguments: Sequence[Any]
     ) -> LaneValue:
         """Wait for the lanes that are named; what the implementation gives them all."""
-        block_group = self.fiber.block_group
-        block_group.calls[self.fiber] = Call(implementation, mask, site, tuple(arguments))
+        group = self.fiber.group
+        group.calls[self.fiber] = Call(implementation, mask, site, tuple(arguments))
         self.fiber.pause("warp")
-        return block_group.given[self.fiber]
+        return group.results[self.fiber]
 
     def sync_grid(self, mask: Mask, site: Site) -> None:
         """Wait for all fibers of the grid."""
         self.launch.check_resident(site)
-        self.fiber.block_group.arrivals[self.fiber] = (site, mask, None)
+        self.fiber.group.arrivals[self.fiber] = (site, mask, None)
         self.fiber.pause("grid")

@@ -123,8 +123,8 @@ def _arithmetic() -> dict[str, tuple[int, bool, Function]]:
     return found
 
 
-class _Kind:
-    """One of the two formats: how lane values become float64 and come back."""
+class _Half:
+    """One of the two formats: how lane values are converted to float64 and from it."""
 
     def __init__(self, space: str, word: str, into: Format) -> None:
         self.space, self.word, self.into = space, word, into
@@ -223,10 +223,10 @@ class _Kind:
         return {f"{self.space}.{name}": implementation for name, implementation in found.items()}
 
 
-_BRAIN = _Kind("bf16", "bfloat16", BFLOAT16)
+_BRAIN = _Half("bf16", "bfloat16", BFLOAT16)
 
 IMPLEMENTATIONS: dict[str, tuple[Function, str]] = {
     name: (implementation, "half")
-    for kind in (_Kind("fp16", "half", FORMATS["f2"]), _BRAIN)
+    for kind in (_Half("fp16", "half", FORMATS["f2"]), _BRAIN)
     for name, implementation in kind.table().items()
 } | {"bf16.bfloat16": (_BRAIN.constructor, "half")}

@@ -27,13 +27,12 @@ from ..memory.attributes import KINDS, METHODS
 from ..numbers.math_functions import FUNCTIONS, to_int
 from ..protocol import implementation_of
 from .calling.binding import Arguments
-from .calling.constructors import BUILTINS
 from .calling.inner import InnerFunction
-from .calling.methods import METHOD_NAMES, method_of
 from .calling.operator_functions import as_operator
-from .calling.raising import number
+from .calling.python_builtins import BUILTINS, METHOD_NAMES, method_of
 from .calling.ufuncs import has_output, into_array
-from .objects.mixed import NUMBERS, Mixed
+from .mixed import NUMBERS, Mixed
+from .raising import number
 from .scope import UNKNOWN, Expression, Frame, Scope, attribute_of
 
 

@@ -19,9 +19,9 @@ from ..memory.sequences import Flat
 from ..memory.views import indexed, is_view
 from ..memory.whole import store_whole
 from ..watch import Site
-from .calling.raising import number, raise_in
-from .objects.merged import for_cell
-from .objects.mixed import Mixed, joined
+from .joined_types import for_cell
+from .mixed import Mixed, joined
+from .raising import number, raise_in
 from .scope import UNKNOWN, Expression, Frame, Scope, Statement
 
 Index = Callable[[Frame, Mask], tuple[Any, ...]]

@@ -21,12 +21,11 @@ from ..memory.whole import contains
 from ..numbers import operators as numbers
 from ..numbers.folding import folded, literal_int
 from ..numbers.operators import UNARY, static_power
-from .calling.raising import number, raise_in
 from .elements import array_attribute
-from .objects.iterables import Items
-from .objects.merged import Side, apart, settlement, wide_dtype
-from .objects.mixed import NUMBERS, Mixed, joined, known
-from .objects.operators import BINARY, COMPARISONS, SYMBOLS
+from .iterables import Items
+from .joined_types import Side, apart, settlement, wide_dtype
+from .mixed import BINARY, COMPARISONS, NUMBERS, SYMBOLS, Mixed, joined, known
+from .raising import number, raise_in
 from .scope import NOTHING, UNKNOWN, Expression, Frame, Scope, attribute_of
 
 Operation = Callable[[Frame, Mask, LaneValue, LaneValue], LaneValue]

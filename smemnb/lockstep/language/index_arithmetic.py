@@ -25,7 +25,7 @@ from ..numbers.operators import BINARY
 from ..watch import Overflow, Site
 from . import calls, expressions
 from .calls import as_dtype
-from .objects.merged import widened
+from .joined_types import widened
 from .scope import UNKNOWN, Expression, Frame, Scope
 
 _FOLLOWED = (ast.Add, ast.Sub, ast.Mult, ast.LShift)

@@ -12,9 +12,9 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from . import elements, expressions, index_arithmetic, loops, matching, statements
-from .calling import inner, raising
-from .objects.merged import Side, widened
+from . import elements, expressions, index_arithmetic, loops, matching, raising, statements
+from .calling import inner
+from .joined_types import Side, widened
 from .scope import Expression, Scope, Statement
 
 STATEMENTS: dict[type[ast.stmt], Callable[[Scope, Any], Statement]] = {

@@ -16,9 +16,9 @@ import numpy as np
 
 from ..lanes import NO_LANE, LaneValue, Mask
 from .calling.binding import Parameters
-from .calling.raising import Raised
+from .mixed import known
 from .nodes import EXPRESSIONS, STATEMENTS
-from .objects.mixed import known
+from .raising import Raised
 from .scope import NOTHING, Frame, InferredTypes, Place, Scope
 
 

@@ -11,12 +11,12 @@ import ast
 from typing import Any
 
 from ..lanes import NO_LANE, LaneValue, Mask, both, split, truth
-from .calling.raising import number
 from .elements import assign_element, assign_field, augmented_element, augmented_field
 from .expressions import may_raise, operation
+from .joined_types import Apart, split_return, stays_apart
 from .loops import for_loop, rejoined
-from .objects.merged import Apart, split_return, stays_apart
-from .objects.mixed import Mixed, joined
+from .mixed import Mixed, joined
+from .raising import number
 from .scope import NOTHING, Frame, Scope, Statement
 
 Setter = Any  # (frame, mask, value) -> None

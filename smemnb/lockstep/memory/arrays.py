@@ -18,8 +18,7 @@ import numpy as np
 from ..lanes import LaneValue, Mask, Selectable, cast
 from ..watch import Access, OutOfRange, Site, pieces_of
 from .records import copy_record
-from .stores import Store
-from .unaligned import ByteStore
+from .stores import ByteStore, Store
 
 if TYPE_CHECKING:
     from ..batch import Batch

@@ -56,7 +56,7 @@ def atomic(one: Instruction, context: BuildContext) -> Step:
     write = None
     if out is not None and out.number != ZERO:
         write = context.write.pair(out) if long else context.write.word(out)
-    change, tells = _change(one, given), "CAST" in given  # CAST says whether it has swapped
+    change, says_swapped = _change(one, given), "CAST" in given
     memory, backwards = context.tools["memory"], context.tools["backwards"]
     counted = context.tools["tally"].site(one.located, _counted_as(one, given), 8 if long else 4)
 
@@ -75,7 +75,7 @@ def atomic(one: Instruction, context: BuildContext) -> Step:
         old = in_turn(flat, place[lanes][turn], [value[turn] for value in taken], change)[turn]
         if write is not None:
             whole = np.zeros(lanes.shape, kind)
-            whole[lanes] = old == taken[0] if tells else old
+            whole[lanes] = old == taken[0] if says_swapped else old
             write(group, whole.view(np.uint64 if long else U32))
 
     return step

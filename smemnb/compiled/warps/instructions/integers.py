@@ -104,8 +104,7 @@ def multiply_add(one: Instruction, context: BuildContext) -> Step:
     out, (a, b, c), last = one.split()
     left, right = context.read.integer(a), context.read.integer(b)
     if given & {"WIDE", "HI"}:
-        signed = "U32" not in given
-        return _wide_product(out, left, right, c, last, context, signed=signed, upper="HI" in given)
+        return _wide_product(one, context)
     if "X" not in given and last:
         raise Unknown("carry into a product without .X")
     if "X" not in given and len(out) == 1:
@@ -119,18 +118,11 @@ def multiply_add(one: Instruction, context: BuildContext) -> Step:
     return _sum(out, [product, _summand(context, c)], last, context)
 
 
-def _wide_product(
-    out: list[Operand],
-    left: Reader,
-    right: Reader,
-    c: Operand,
-    last: list[Operand],
-    context: BuildContext,
-    *,
-    signed: bool,
-    upper: bool,
-) -> Step:
+def _wide_product(one: Instruction, context: BuildContext) -> Step:
     """d = a * b + c with 64 bits of c, and of d unless only the upper half is kept."""
+    signed, upper = "U32" not in one.modifiers, "HI" in one.modifiers
+    out, (a, b, c), last = one.split()
+    left, right = context.read.integer(a), context.read.integer(b)
     term = context.read.pair(c)
     write = context.write.word(out[0]) if upper else context.write.pair(out[0])
     flags = [context.write.predicate(one) for one in out[1:]]

@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...lanes import LaneValue, Mask, cast
+from ..lanes import LaneValue, Mask, cast
 from .mixed import NUMBERS, Mixed
 
 if TYPE_CHECKING:
-    from ..scope import Expression, Frame, Place, Scope
+    from .scope import Expression, Frame, Place, Scope
 
 
 def settlement(scope: Scope, node: ast.expr) -> Callable[[LaneValue], LaneValue]:

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ...lanes import NO_LANE, LaneValue, Mask, split, spread, truth
-from ..objects.mixed import unwrapped
-from ..scope import UNKNOWN, Frame, Scope, Statement
+from ..lanes import NO_LANE, LaneValue, Mask, split, spread, truth
+from .mixed import unwrapped
+from .scope import UNKNOWN, Frame, Scope, Statement
 
 
 class Raised:

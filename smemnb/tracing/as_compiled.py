@@ -104,6 +104,11 @@ class MachineRow:
     spill: bool = False
 
     @property
+    def generic(self) -> bool:
+        """Whether the instruction finds out by the address which memory it reaches."""
+        return self.instruction.split(".")[0] in ("LD", "ST")
+
+    @property
     def counted_as(self) -> str:
         """The beginning of the names of its totals in `counters`, such as "shared_load"."""
         return f"{self.space}_{KINDS.get(self.kind, 'atomic')}"
@@ -328,7 +333,7 @@ def _unknown(
         return "a loop that tries again until it succeeds has no fixed count"
     if alike != (site.counts, site.asked):
         return "it follows from which thread an atomic serves first"
-    if site.located.name.startswith(("LD.", "ST.")):
+    if site.located.name.startswith(("LD.", "ST.")) and space != "local":
         return f"a generic access, which reaches {space} memory, counts under another name"
     return ""
 

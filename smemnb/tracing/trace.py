@@ -19,7 +19,16 @@ from typing import Any
 from ..errors import SmemnbError
 from .as_compiled import AsCompiled, Relaunch, needs
 from .findings import Finding
-from .model import AccessRow, GlobalTotals, LaunchInfo, SharedTotals, WorstRequest
+from .model import (
+    AccessRow,
+    GlobalTotals,
+    LaunchInfo,
+    LocalAccess,
+    LocalArray,
+    LocalTotals,
+    SharedTotals,
+    WorstRequest,
+)
 from .report.bank_map import BankMap
 from .report.html import html
 from .report.text import text
@@ -37,7 +46,8 @@ class Trace:
     the functions, for tools that point into them; they are no part of the report and of equality.
     `limits` says what was not examined, because a launch had too much of it; nearly always empty.
     `relaunch` holds the arguments as they were, for `as_compiled`. `barriers` are the `syncthreads`
-    that a block passes, of the block that passes the most.
+    that a block passes, of the block that passes the most. `local_arrays` are those of the kernel's
+    source, each with where it lies.
     """
 
     launch: LaunchInfo
@@ -47,6 +57,7 @@ class Trace:
     limits: tuple[str, ...] = ()
     relaunch: Relaunch | None = field(default=None, compare=False)
     barriers: int = 0
+    local_arrays: tuple[LocalArray, ...] = ()
 
     def as_compiled(self, cc: tuple[int, int] = (9, 0), elf: bytes | None = None) -> AsCompiled:
         """The same launch as the machine code for `cc` makes it, without a GPU.
@@ -91,6 +102,20 @@ class Trace:
             lanes=sum(row.lanes for row in rows),
             sectors=sum(row.sectors for row in rows),
             ideal_sectors=sum(row.ideal_sectors for row in rows),
+        )
+
+    @property
+    def local(self) -> LocalTotals:
+        """The local arrays of the source, in bytes per thread by where they lie."""
+        sums = dict.fromkeys(("registers", "local memory", "open"), 0)
+        for array in self.local_arrays:
+            sums[array.lies] += array.bytes
+        return LocalTotals(
+            arrays=len(self.local_arrays),
+            bytes=sum(sums.values()),
+            registers=sums["registers"],
+            local_memory=sums["local memory"],
+            open=sums["open"],
         )
 
     @property
@@ -149,7 +174,8 @@ class Trace:
         static shared bytes per block, counted, checked, watched_blocks); `shared` and `global`,
         the totals; `lines`, one object per `AccessRow` with its worst request (32 byte addresses,
         active lanes, block, warp); `findings`, one object per `Finding`; `limits`, what was not
-        examined; `barriers` of a block. Byte-identical for equal traces.
+        examined; `barriers` of a block; `local`, the totals of local arrays; `local_arrays`, one
+        object per `LocalArray` with its accesses. Byte-identical for equal traces.
         """
         whole = {
             "schema": SCHEMA,
@@ -161,6 +187,8 @@ class Trace:
             "findings": [asdict(found) for found in self.findings],
             "limits": list(self.limits),
             "barriers": self.barriers,
+            "local": asdict(self.local),
+            "local_arrays": [_without_files(asdict(array)) for array in self.local_arrays],
         }
         return json.dumps(whole, ensure_ascii=False)
 
@@ -182,6 +210,7 @@ class Trace:
                 findings=tuple(Finding(**_frozen(one)) for one in whole["findings"]),
                 limits=tuple(whole.get("limits", ())),
                 barriers=whole.get("barriers", 0),
+                local_arrays=tuple(_local_array(one) for one in whole.get("local_arrays", ())),
             )
         except (ValueError, TypeError, KeyError, AttributeError):
             raise SmemnbError(f"this is not JSON of the schema {SCHEMA!r}") from None
@@ -197,6 +226,25 @@ def _row(stored: dict[str, Any]) -> AccessRow:
     worst = stored["worst"]
     kept = None if worst is None else WorstRequest(**_frozen(worst))
     return AccessRow(**{**_frozen(stored), "worst": kept})
+
+
+def _local_array(stored: dict[str, Any]) -> LocalArray:
+    accesses = tuple(LocalAccess(**one) for one in stored["accesses"])
+    by = stored["decided_by"]
+    kept = {**_frozen(stored), "accesses": accesses}
+    return LocalArray(**{**kept, "decided_by": None if by is None else LocalAccess(**by)})
+
+
+def _without_files(stored: dict[str, Any]) -> dict[str, Any]:
+    """The record as it is kept: paths are no part of a report."""
+    kept = {key: value for key, value in stored.items() if key != "file"}
+    kept["accesses"] = [_without_file(one) for one in kept["accesses"]]
+    by = kept["decided_by"]
+    return {**kept, "decided_by": None if by is None else _without_file(by)}
+
+
+def _without_file(stored: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in stored.items() if key != "file"}
 
 
 def _frozen(stored: dict[str, Any]) -> dict[str, Any]:

@@ -23,7 +23,8 @@ from ..lockstep.strands.plan import Order, check_order
 from ..lockstep.watch import Site
 from .as_compiled import keep, relaunch
 from .findings import findings_of
-from .model import AccessRow, Dim3, LaunchInfo, Observation, SiteCounts
+from .model import AccessRow, Dim3, LaunchInfo, LocalArray, Observation, SiteCounts
+from .prices.local_arrays import local_arrays
 from .sample import Blocks, Others, check_choice, check_watching, segments
 from .trace import Trace
 
@@ -172,6 +173,7 @@ class Tracer:
             observations=seen.observations(counts),
             watched_blocks=seen.watched_blocks,
             limits=seen.limits(),
+            local_arrays=local_arrays(self._function),
         )
 
 
@@ -211,11 +213,13 @@ def trace_of(
     observations: Sequence[Observation] | None = (),
     watched_blocks: int | None = None,
     limits: tuple[str, ...] = (),
+    local_arrays: tuple[LocalArray, ...] = (),
 ) -> Trace:
     """The trace that the watchers' records make; None where the watchers were left out.
 
     `shared_bytes` are the static and the dynamic ones of a block; `watched_blocks` is how many
-    blocks the watchers saw, None for all; `limits` is what they did not examine.
+    blocks the watchers saw, None for all; `limits` is what they did not examine; `local_arrays` are
+    those of the source.
     """
     labels = _Labels(kernel)
     found = sorted(counts or (), key=lambda one: _order(one, labels))
@@ -237,6 +241,7 @@ def trace_of(
         findings=said,
         files=labels.files,
         limits=limits,
+        local_arrays=local_arrays,
     )
 
 

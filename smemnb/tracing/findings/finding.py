@@ -36,12 +36,15 @@ SEVERITY = {
     "interleaved": "note",
     "scattered": "note",
     "misaligned": "note",
+    "local_array": "warning",
+    "open_local_array": "note",
     "shared_occupancy": "note",
     "unused_shared": "note",
     "unused_barrier": "note",
 }
 PRICES = {"uncoalesced", "phantom_padding", "float64_arithmetic", "scattered", "misaligned"}
 PRICES |= {"interleaved", "shared_occupancy", "unused_shared", "unused_barrier"}
+PRICES |= {"local_array", "open_local_array"}
 """Kinds that cost something and change no result."""
 
 _RANK = {"error": 0, "warning": 1, "note": 2}
@@ -50,6 +53,7 @@ _UNIT |= {"index_overflow": "time", "unused_barrier": "time", "float64_arithmeti
 _UNIT |= {"uncoalesced": "extra sector", "scattered": "extra sector", "misaligned": "extra sector"}
 _UNIT |= {"interleaved": "extra sector"}
 _UNIT |= {"phantom_padding": "extra wavefront", "unused_shared": "byte", "shared_occupancy": "byte"}
+_UNIT |= {"local_array": "line", "open_local_array": "line"}
 _UNIT |= {"divergent_syncwarp": "thread", "missing_lane": "time"}
 _UNIT |= {"stray_shuffle": "time", "unnamed_lane": "time"}
 _UNIT |= {"divergent_barrier": "thread", "exited_before_barrier": "thread"}

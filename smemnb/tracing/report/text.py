@@ -16,7 +16,7 @@ from itertools import compress, groupby
 from typing import TYPE_CHECKING
 
 from ..findings import Finding
-from ..model import AccessRow, GlobalTotals, SharedTotals, place
+from ..model import AccessRow, GlobalTotals, LocalArray, SharedTotals, place
 
 if TYPE_CHECKING:
     from ..trace import Trace
@@ -38,6 +38,8 @@ def text(trace: Trace) -> str:
     parts = _wrapped(heading(trace), "", "  ")
     if trace.launch.counted:
         parts += _table(trace)
+    for array in trace.local_arrays:
+        parts += _wrapped(local_line(array, trace), "", "  ")
     parts.append(findings_line(trace))
     for found in trace.findings[:_FINDINGS]:
         parts += _wrapped(finding_line(found, trace), "  ", "    ")
@@ -97,6 +99,20 @@ def findings_line(trace: Trace) -> str:
         if severity in seen
     ]
     return f"findings: {', '.join(numbers) or 'none'}"
+
+
+LIES = {"open": "in registers or in local memory, as the compiler decides"}
+
+
+def local_line(array: LocalArray, trace: Trace) -> str:
+    """A local array in one line: its shape and type, bytes per thread, where it lies."""
+    own = array.function == trace.launch.kernel
+    where = f"line {array.line}" if own else f"{array.function}:{array.line}"
+    lies = LIES.get(array.lies, f"in {array.lies}")
+    return (
+        f"local array {array.name} {array.shape} {array.dtype}, {where}:"
+        f" {array.bytes:,} bytes per thread, {lies} (by the source)"
+    )
 
 
 def finding_line(found: Finding, trace: Trace) -> str:

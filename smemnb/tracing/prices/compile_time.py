@@ -4,10 +4,11 @@
 as NVIDIA's compiler does: constants, names of the module and of the factory around a kernel, and
 arithmetic of them are known; so are extents of local arrays. A loop over a range that is known is
 gone through round by round, as the compiler unrolls it, if it is short enough; then its variable is
-known in each round, and so is what the rounds count up. Of all other loops the variable is known at
-run time only, and so is what changes from round to round. Arguments, thread indices and what is
-loaded from memory are known at run time only; where a branch that depends on them sets a name to
-different values, so is that name.
+known in each round, and so is what the rounds count up, also where all of the range is known but
+where it begins, as of `range(x - 1, x + 2)`. Of all other loops the variable is known at run time
+only, and so is what changes from round to round. Arguments, thread indices and what is loaded from
+memory are known at run time only; where a branch that depends on them sets a name to different
+values, so is that name.
 
 Local arrays are followed through names, tuples, slices, rows and calls.
 
@@ -61,10 +62,15 @@ REGISTERS, OPEN, RUN_TIME = 0, 1, 2
 
 @dataclass(frozen=True)
 class Unknown:
-    """A value that is not known at compile time: how sure that is, and why, in words."""
+    """A value that is not known at compile time: how sure that is, and why, in words.
+
+    Values of one `base` differ by what is known: `offset`. None is the base of no other value.
+    """
 
     degree: int
     why: str
+    base: Any = None
+    offset: int = 0
 
 
 @dataclass(eq=False)
@@ -144,8 +150,8 @@ def accesses(function: FunctionType) -> tuple[list[Declared], list[Touched], boo
     """
     run = _Run()
     tree = source_tree(function)
-    names = {
-        one.arg: Unknown(RUN_TIME, "an argument")
+    names: dict[str, Any] = {
+        one.arg: _argument()
         for one in (*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs)
     }
     whole = True
@@ -224,6 +230,8 @@ class _Run:
 
     def _assign(self, target: ast.expr, value: Any, scope: _Scope) -> None:
         if isinstance(target, ast.Name):
+            if isinstance(value, Unknown) and value.base is None:
+                value = replace(value, base=object())
             scope.names[target.id] = value
         elif isinstance(target, (ast.Tuple, ast.List)):
             several = isinstance(value, tuple) and len(value) == len(target.elts)
@@ -446,6 +454,8 @@ class _Run:
         right = self.value(other, scope)
         if _is_number(left) and _is_number(right):
             return _computed(_OPERATORS[type(op)], left, right)
+        if (moved := _moved(op, left, right)) is not None:
+            return moved
         self._spend(_DIVISION if isinstance(op, (ast.Div, ast.FloorDiv, ast.Mod)) else 1)
         return _worst(left, right)
 
@@ -601,7 +611,7 @@ class _Run:
         if called in (len,) and args and isinstance(args[0], View):
             return args[0].shape[0]
         if called is range:
-            return range(*args) if all(_is_number(one) for one in args) else _worst(*args)
+            return _range(args)
         if called in _KNOWN and args and all(_is_number(one) for one in args):
             return _computed(called, *args)
         if (isinstance(called, type) and issubclass(called, np.generic)) or _is_type(called):
@@ -638,7 +648,7 @@ class _Run:
         if self._depth >= DEPTH:
             raise _TooMuch
         parameters = [one.arg for one in (*tree.args.posonlyargs, *tree.args.args)]
-        names: dict[str, Any] = dict.fromkeys(parameters, Unknown(RUN_TIME, "an argument"))
+        names: dict[str, Any] = {name: _argument() for name in parameters}
         defaults = tree.args.defaults
         own = _Scope(function, names, outer=outer)
         for parameter, default in zip(parameters[::-1], defaults[::-1], strict=False):
@@ -758,10 +768,43 @@ def _computed(function: Callable[..., Any], *values: Any) -> Any:
         return Unknown(RUN_TIME, "")
 
 
+def _argument() -> Unknown:
+    return Unknown(RUN_TIME, "an argument", base=object())
+
+
+def _moved(op: ast.operator, left: Any, right: Any) -> Any:
+    """Sums and differences with what is known, and of values with one base; None of others."""
+    if isinstance(op, ast.Add) and isinstance(left, int):
+        left, right = right, left
+    if not isinstance(left, Unknown) or left.base is None:
+        return None
+    if isinstance(op, ast.Sub) and isinstance(right, Unknown) and left.base is right.base:
+        return left.offset - right.offset
+    if isinstance(right, int) and isinstance(op, (ast.Add, ast.Sub)):
+        return replace(left, offset=left.offset + (right if isinstance(op, ast.Add) else -right))
+    return None
+
+
+def _range(args: Sequence[Any]) -> Any:
+    """The values of a range: known, or known but for one base; otherwise what is known of them."""
+    if all(_is_number(one) for one in args):
+        return range(*args)
+    first, *more = args
+    if more and all(isinstance(one, Unknown) for one in args[:2]):
+        length = _moved(ast.Sub(), more[0], first)
+        steps = more[1:] or [1]
+        if isinstance(length, int) and isinstance(steps[0], int) and steps[0] != 0:
+            rounds = range(0, length, steps[0])
+            if len(rounds) <= ROUNDS:
+                return tuple(replace(first, offset=first.offset + at) for at in rounds)
+    return _worst(*args)
+
+
 def _worst(*values: Any) -> Unknown:
     """What an operation gives whose operands are not all known."""
     unknown = [one for one in values if isinstance(one, Unknown)]
-    return max(unknown, key=lambda one: one.degree, default=Unknown(RUN_TIME, ""))
+    found = max(unknown, key=lambda one: one.degree, default=Unknown(RUN_TIME, ""))
+    return replace(found, base=None, offset=0)
 
 
 def _worse(*values: Unknown | None) -> Unknown | None:
@@ -772,7 +815,7 @@ def _worse(*values: Unknown | None) -> Unknown | None:
 def _loaded_from(value: Any) -> Unknown:
     """What is read from a value that is no local array."""
     if isinstance(value, Unknown) and value.degree == RUN_TIME and value.why != "an argument":
-        return value
+        return replace(value, base=None, offset=0)
     return Unknown(RUN_TIME, "loaded from memory" if isinstance(value, Unknown) else "")
 
 
@@ -820,7 +863,8 @@ def _merged(sides: Sequence[dict[str, Any]], differs: Unknown) -> dict[str, Any]
                     view.declared.through = (view.declared.node, "is one of several arrays")
             names[name] = replace(views[0], unknown=_worse(views[0].unknown, differs))
         else:
-            names[name] = max([*unknown, differs], key=lambda one: one.degree)
+            found = max([*unknown, differs], key=lambda one: one.degree)
+            names[name] = replace(found, base=None, offset=0)
     return names
 
 

@@ -234,7 +234,8 @@ def table(found: Sass, *, whole: bool = False, width: Callable[[], int] | None =
     head = (
         f"{found.kernel}, compiled for cc {found.cc[0]}.{found.cc[1]}: {found.instructions}"
         f" instructions, {found.registers} registers, {found.shared_bytes:,} bytes of shared"
-        f" memory, {_local(found)}{found.spills} spills, barriers: {found.barriers}, {found.ffma_percent:g} % FFMA"
+        f" memory, {_local(found)}{found.spills} spills, barriers: {found.barriers},"
+        f" {found.ffma_percent:g} % FFMA"
     )
     rows = [head]
     if not found.lined:

@@ -200,7 +200,7 @@ def test_local_memory_gives_the_results_of_the_source(name):
     found = trace(case.kernel)[case.grid, case.block](*args)
     view = found.as_compiled()
     assert view.determined
-    np.testing.assert_array_equal(view.arrays[0], args[0])
+    np.testing.assert_allclose(view.arrays[0], args[0], rtol=1e-5)  # FMA round once
 
 
 @needs_machine_code

@@ -40,7 +40,7 @@ from .model import LaunchInfo
 if TYPE_CHECKING:
     from ..compiled.lines import Build
     from ..compiled.listing import Located
-    from ..compiled.warps.arguments import Snapshot
+    from ..compiled.warps.parameters import Snapshot
     from ..compiled.warps.tally import Site
     from .trace import Trace
 
@@ -240,7 +240,7 @@ def compiled_view(
     """Run machine code for a launch and put the counts into rows."""
     from ..compiled.image import spills
     from ..compiled.retries import retry_loops
-    from ..compiled.warps.run import Launch, NotDetermined, run
+    from ..compiled.warps.run import CodeLaunch, NotDetermined, run
 
     needs = build.resources
     view = AsCompiled(
@@ -253,7 +253,7 @@ def compiled_view(
         shared_bytes=needs.shared_bytes,
         barriers=build.barriers,
     )
-    machine = Launch(
+    machine = CodeLaunch(
         build.elf,
         launch.grid,
         launch.block,
@@ -348,8 +348,8 @@ def _unknown(
 
 def keep(args: Sequence[Any]) -> Snapshot | None:
     """The arguments of a launch before it runs; None where they cannot be kept."""
-    from ..compiled.warps.arguments import Snapshot
     from ..compiled.warps.operands import Unknown
+    from ..compiled.warps.parameters import Snapshot
 
     values = [_plain(value) for value in args]
     if sum(getattr(value, "nbytes", 0) for value in values) > KEPT_BYTES:

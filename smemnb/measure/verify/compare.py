@@ -105,14 +105,14 @@ class Compared:
 
 
 def compare_all(
-    cases: Sequence[Case], found: Mapping[str, Recorded], *, told: bool = True
+    cases: Sequence[Case], found: Mapping[str, Recorded], *, with_causes: bool = True
 ) -> list[Compared]:
     """Every case that was read beside the model's counts of today; `told` adds the causes."""
     made = []
     for case in cases:
         if case.name in found:
             trace = traced(case)
-            where = lines(trace, case.kernel) if told else None
+            where = lines(trace, case.kernel) if with_causes else None
             made.append(compared(case, found[case.name], counts(trace), where))
     return made
 
@@ -129,7 +129,7 @@ def compared(
         case: of the set.
         found: what was read; its `compiled` is the as-compiled view.
         source: counts of the source view, of the launch.
-        where: the same per line of the kernel; with it causes are told.
+        where: the same per line of the kernel; with it causes are reported.
     """
     answers = readings(found.counters, warps=case.warps)
     rows = [

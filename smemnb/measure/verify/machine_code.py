@@ -101,7 +101,7 @@ def each(
         made: a function of a module, so that another process finds it.
         names: of the launches.
         read: what belongs to each.
-        say: is told how far it is, now and then.
+        say: is called with how far it is, now and then.
     """
     pairs = list(zip(names, read, strict=True))
     count = processes(len(pairs))

@@ -166,7 +166,7 @@ def accesses(function: FunctionType) -> tuple[list[Declared], list[Touched], boo
 
 def declares_local(function: Any) -> bool:
     """Whether a kernel, or a function that it calls, asks for a local array."""
-    from ...lockstep.strands.waiting import local_bytes
+    from ...lockstep.fibers.waiting import local_bytes
 
     return local_bytes(function) > 0
 

@@ -70,12 +70,12 @@ def _found(function: Any) -> Iterator[LocalArray]:
     except UnsupportedSyntax:
         return
     for one in sorted(declared, key=lambda one: (one.function is not function, one.node.lineno)):
-        yield _described(one, [each for each in touched if each.declared is one], whole)
+        yield _described(one, [each for each in touched if each.declared is one], whole=whole)
 
 
-def _described(array: Declared, touched: list[Touched], whole: bool) -> LocalArray:
+def _described(array: Declared, touched: list[Touched], *, whole: bool) -> LocalArray:
     size = math.prod(array.shape) * array.dtype.itemsize
-    lies, at, why = _place(array, touched, whole, size)
+    lies, at, why = _place(array, touched, size, whole=whole)
     code = array.function.__code__
     return LocalArray(
         name=array.name or "the array",
@@ -94,7 +94,7 @@ def _described(array: Declared, touched: list[Touched], whole: bool) -> LocalArr
 
 
 def _place(
-    array: Declared, touched: list[Touched], whole: bool, size: int
+    array: Declared, touched: list[Touched], size: int, *, whole: bool
 ) -> tuple[str, LocalAccess | None, str]:
     """Where an array lies, the access that decides it, and why."""
     worst = max(touched, key=lambda one: _degree(one.unknown), default=None)

@@ -22,6 +22,7 @@ from .text import (
     line_label,
     local_line,
     shared_cells,
+    waived_line,
 )
 
 if TYPE_CHECKING:
@@ -55,6 +56,9 @@ def html(trace: Trace) -> str:
     parts.append(_said(findings_line(trace)))
     if trace.findings:
         parts.append("<ul>" + "".join(_finding(one, trace) for one in trace.findings) + "</ul>")
+    if trace.waived:
+        items = (f"<li>{escape(waived_line(one, trace))}</li>" for one in trace.waived)
+        parts.append("<ul>" + "".join(items) + "</ul>")
     parts += [_said(f"not examined: {said}") for said in trace.limits]
     return f'<div style="{_PAGE}">' + "\n".join(parts) + "</div>"
 

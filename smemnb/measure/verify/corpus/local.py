@@ -136,7 +136,7 @@ def local_sorted(out, inp):
         out[i * 11 + count] = values[count]
 
 
-def _points(align: bool) -> Any:
+def _points(*, align: bool) -> Any:
     """A kernel with an array of records of two floats; without `align` they are moved in bytes."""
     kind = from_dtype(np.dtype([("x", np.float32), ("y", np.float32)], align=align))
 
@@ -157,7 +157,7 @@ def _points(align: bool) -> Any:
     return local_points
 
 
-points_aligned, points_packed = _points(True), _points(False)
+points_aligned, points_packed = _points(align=True), _points(align=False)
 
 
 @cuda.jit

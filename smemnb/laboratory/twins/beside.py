@@ -9,8 +9,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from ....errors import SmemnbError
-from ..predicted import traced
+from ...errors import SmemnbError
+from ...measure.verify.predicted import traced
 from .recording import load
 from .source import twins
 from .verdicts import Pair, Verdict, reason, verdict

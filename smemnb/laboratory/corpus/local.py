@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numba import complex64, cuda, float32, float64, from_dtype, int8, uint16
 
-from ..case import Case, empty, numbers
+from ...measure.verify.case import Case, empty, numbers
 
 PLACES = 32
 LANES = np.arange(32)
@@ -136,7 +136,7 @@ def local_sorted(out, inp):
         out[i * 11 + count] = values[count]
 
 
-def _points(align: bool) -> Any:
+def _points(*, align: bool) -> Any:
     """A kernel with an array of records of two floats; without `align` they are moved in bytes."""
     kind = from_dtype(np.dtype([("x", np.float32), ("y", np.float32)], align=align))
 
@@ -157,7 +157,7 @@ def _points(align: bool) -> Any:
     return local_points
 
 
-points_aligned, points_packed = _points(True), _points(False)
+points_aligned, points_packed = _points(align=True), _points(align=False)
 
 
 @cuda.jit

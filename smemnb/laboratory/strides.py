@@ -15,7 +15,7 @@ from importlib.resources import files
 
 import numpy as np
 
-from ...rules import bank
+from ..rules import bank
 
 __all__ = ["Strided", "source", "strided_times"]
 
@@ -59,6 +59,6 @@ def source() -> str:
 
 def _file() -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = json.loads(
-        (files(__package__) / FILE).read_text(encoding="utf-8")
+        (files("smemnb.measure.recorded") / FILE).read_text(encoding="utf-8")
     )
     return found

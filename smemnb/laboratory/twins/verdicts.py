@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
-from ....tracing import Trace
-from ...hazards import Report
-from ..predicted import calling_lines
+from ...measure.hazards import Report
+from ...measure.verify.predicted import calling_lines
+from ...tracing import Trace
 
 Place = tuple[str, int]
 Pair = tuple[Place, Place]

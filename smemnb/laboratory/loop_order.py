@@ -4,7 +4,7 @@
 
 makes the file with NVIDIA's compiler libraries and nvdisasm, no GPU needed; a rung of the product
 is named by its ladder's module. It is shipped so that a chapter can show where a load is asked for
-and where it is waited for: source lines do not tell, as the compiler moves both.
+and where it is waited for: source lines do not show it, as the compiler moves both.
 
 **Limits**: the order is that of the outermost loop as it stands in the code; a loop inside of it
 stands there once. Another version of the compiler may order it otherwise; the versions are in

@@ -1,6 +1,6 @@
 """Times of a loop of shared loads at several strides, on an H200: `h200_strides.json`.
 
-`python -m smemnb.measure.verify timing` prints them on a GPU; `verify.timing` says how they are
+`python -m smemnb.laboratory timing` prints them on a GPU; `measure.verify.timing` says how they are
 taken. They are shipped so that a chapter can set times beside the model's wavefronts without one.
 
 **Limits**: ratios to a tenth, as that command prints them.

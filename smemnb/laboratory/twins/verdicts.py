@@ -1,7 +1,7 @@
 """Who finds what in a twin: our races and racecheck's, as pairs of source lines.
 
 Racecheck looks at shared memory alone, takes an atomic beside a plain access for no race, and
-compares an access with the last one to the same word: of several races on a word it tells one. What
+compares an access with the last one to the same word: of several races on a word it reports one. What
 we find beyond its pairs has one of these reasons (`reason`), or is a difference.
 """
 
@@ -50,10 +50,10 @@ def verdict(found: Trace, racecheck: Iterable[Pair], kernel: Any) -> Verdict:
 
 
 def reason(pair: Pair, kind: str, racecheck: Iterable[Pair]) -> str:
-    """Why racecheck does not tell a race that we find; "" if none of the reasons is one."""
+    """Why racecheck does not report a race that we find; "" if none of the reasons is one."""
     if kind == "race_atomic":
         return "an atomic beside a plain access is no race to it"
-    if any(set(pair) & set(told) for told in racecheck):
+    if any(set(pair) & set(reported) for reported in racecheck):
         return "it compares with the last access to a word, and tells another race of this line"
     return ""
 

@@ -11,13 +11,15 @@ FILE.json` writes them; `smemnb.measure.results.shipped` reads it.
 read with Nsight Compute on an H200. With one warp there is no arbitration, so the counter is the
 hardware's own count; `rules.bank` must equal it.
 
-`h200_agreement.json`: counters of the launches of `smemnb.laboratory.corpus` on an H200, per
-launch and per line, with what the machine code that ran predicts; `measure.verify.recording` reads it.
+`h200_agreement.json`: counters of the launches of `smemnb.laboratory.corpus` on an H200, per launch
+and per line, with what the machine code that ran predicts; `laboratory.agreement` makes it,
+`measure.verify.recording` reads it.
 
 `h200_twins.json`: racecheck's verdicts there on kernels with one barrier removed or moved, by pairs
 of lines; `laboratory.twins.recording` makes and reads it.
 
-`h200_strides.json`: a loop of shared loads at seven strides, by time; `laboratory.strides` reads it.
+`h200_strides.json`: a loop of shared loads at seven strides, by time; `laboratory.strides` reads
+it.
 
 `h200_conflict_counter.json`: the counter of bank conflicts on a kernel that has none;
 `laboratory.conflict_counter` makes and reads it.

@@ -19,6 +19,7 @@ from smemnb.operations.choice import (
     new_layout,
     transpose_plan,
 )
+from tests.facts import facts
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
 A, B = np.ones((3, 4), np.float32), np.ones((4, 5), np.float32)
@@ -136,7 +137,7 @@ RUNGS = {
 def test_rungs(what):
     """Rungs that are not known or do not fit, with what they need."""
     operation, args, rung, said = RUNGS[what]
-    assert refusal(operation, *args, rung=rung) == said
+    assert facts(refusal(operation, *args, rung=rung)) == facts(said)
 
 
 @pytest.mark.parametrize(("rows", "cols", "depth"), [(132, 128, 8), (128, 132, 8), (128, 128, 12)])
@@ -144,10 +145,8 @@ def test_rungs_of_whole_tiles(rows, cols, depth):
     """Rungs without guards are refused where a tile would reach beyond an edge, or at depth 0."""
     for deep in (depth, 0):
         a, b = np.ones((rows, deep), np.float32), np.ones((deep, cols), np.float32)
-        assert refusal(matmul, a, b, rung="matmul_wide") == (
-            "rung matmul_wide makes whole tiles: rows in multiples of 128, columns of 128, a depth"
-            f" in multiples of 8, at least one; asked for are {rows} x {cols} of depth {deep}."
-            " Leave `rung` out for a kernel that fits any shape"
+        assert facts(refusal(matmul, a, b, rung="matmul_wide")) == facts(
+            f"matmul_wide 128 128 8 {rows} {cols} {deep} `rung`"
         )
 
 
@@ -163,7 +162,6 @@ def test_rung_without_factors():
 def test_begin_beside_rows():
     """A device array that begins beside 16 bytes does not fit a rung that moves 16."""
     x = cuda.to_device(np.zeros((4, 8), np.float32))[:, 1:5]
-    assert refusal(transpose, x, rung="transpose_wide") == (
-        "rung transpose_wide moves 16 bytes at a time, so rows must begin at multiples of 16"
-        f" bytes: those of `x` are 32 bytes apart and begin 4 beyond one. {LEAVE}"
+    assert facts(refusal(transpose, x, rung="transpose_wide")) == facts(
+        f"transpose_wide 16 16 `x` 32 4 {LEAVE}"
     )

@@ -1,8 +1,8 @@
 """Who finds what in a twin: our races and racecheck's, as pairs of source lines.
 
 Racecheck looks at shared memory alone, takes an atomic beside a plain access for no race, and
-compares an access with the last one to the same word: of several races on a word it reports one. What
-we find beyond its pairs has one of these reasons (`reason`), or is a difference.
+compares an access with the last one to the same word: of several races on a word it reports one.
+What we find beyond its pairs has one of these reasons (`reason`), or is a difference.
 """
 
 from __future__ import annotations

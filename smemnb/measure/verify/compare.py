@@ -107,7 +107,7 @@ class Compared:
 def compare_all(
     cases: Sequence[Case], found: Mapping[str, Recorded], *, with_causes: bool = True
 ) -> list[Compared]:
-    """Every case that was read beside the model's counts of today; `with_causes` adds the causes."""
+    """Every case that was read beside the model's counts of today, with causes if wanted."""
     made = []
     for case in cases:
         if case.name in found:

@@ -3,11 +3,11 @@
 import re
 from functools import cache
 
+from smemnb.laboratory.corpus import CASES
 from smemnb.measure.results import shipped
 from smemnb.measure.results.present import of_now
 from smemnb.measure.verify import recording
 from smemnb.measure.verify.compare import compared
-from smemnb.measure.verify.corpus import CASES
 from smemnb.measure.verify.ncu.counters import COUNTS
 from tests.house.notebook_form import ROOT
 

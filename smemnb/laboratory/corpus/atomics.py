@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numba import cuda, float32, int32, uint32
 
-from ..case import Case, empty, numbers
+from ...measure.verify.case import Case, empty, numbers
 
 PLACES = {
     "32 banks": np.arange(32),

@@ -1,8 +1,8 @@
 """Racecheck's verdicts on the twins, from the command line.
 
-python -m smemnb.measure.verify.twins record --out FILE.json      on a GPU; keeps FILE.zip too
-python -m smemnb.measure.verify.twins build --raw RAW.zip --out FILE.json
-python -m smemnb.measure.verify.twins launch --part 0:14 --into FOLDER    under racecheck only
+python -m smemnb.laboratory.twins record --out FILE.json      on a GPU; keeps FILE.zip too
+python -m smemnb.laboratory.twins build --raw RAW.zip --out FILE.json
+python -m smemnb.laboratory.twins launch --part 0:14 --into FOLDER    under racecheck only
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ....errors import SmemnbError
+from ...errors import SmemnbError
 from .recording import build, launch, record
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one of the commands; 0 if all is well."""
-    parser = argparse.ArgumentParser(prog="python -m smemnb.measure.verify.twins")
+    parser = argparse.ArgumentParser(prog="python -m smemnb.laboratory.twins")
     what = parser.add_subparsers(dest="what", required=True)
     recording = what.add_parser("record")
     recording.add_argument("--out", type=Path, required=True)

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numba import cuda, float32, from_dtype, uint32, uint64
 
-from ....kernels.ptx import load1, load16, store1, store16
-from ..case import Case, empty, numbers
+from ...kernels.ptx import load1, load16, store1, store16
+from ...measure.verify.case import Case, empty, numbers
 
 WORDS, DOUBLES = 1024, 512
 _LANES = np.arange(32)

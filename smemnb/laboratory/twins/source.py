@@ -16,8 +16,8 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any
 
-from ..case import Case
-from ..predicted import names_around
+from ...measure.verify.case import Case
+from ...measure.verify.predicted import names_around
 
 BARRIER = "cuda.syncthreads()"
 _LEAVES = (ast.Return, ast.Break, ast.Continue)

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numba import complex64, cuda, float32, float64, from_dtype, int8, uint16
 
-from ..case import Case, empty, numbers
+from ...measure.verify.case import Case, empty, numbers
 
 PLACES = 32
 LANES = np.arange(32)

@@ -12,8 +12,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from ....errors import SmemnbError
-from ..case import Case
+from ..errors import SmemnbError
+from .corpus import CASES, case_named
 
 __all__ = ["sanitize_here", "verify_here"]
 
@@ -29,14 +29,14 @@ def verify_here(*names: str) -> str:
     numbers = _numbers(names)
     if not _has_gpu():
         return NO_GPU
-    from ..compare import compare_all
-    from ..recording import live
-    from ..report import launch, origin
-    from .profiling import only
+    from ..measure.verify.compare import compare_all
+    from ..measure.verify.ncu.profiling import only
+    from ..measure.verify.recording import live
+    from ..measure.verify.report import launch, origin
 
-    cases = [_set()[number] for number in numbers]
+    cases = [CASES[number] for number in numbers]
     try:
-        found = live(cases, only(numbers))
+        found = live(cases, only(numbers), named=case_named)
         rows = [launch(one) for one in compare_all(cases, found.cases)]
     except SmemnbError as error:
         return f"Nothing was counted, the recorded counters stand: {error}"
@@ -53,11 +53,11 @@ def sanitize_here(name: str) -> str:
     (number,) = _numbers((name,))
     if not _has_gpu():
         return NO_GPU.replace("counted", "examined").replace("counters", "findings")
-    from ...hazards import found_by, table
-    from ..predicted import calling_lines, traced
+    from ..measure.hazards import found_by, table
+    from ..measure.verify.predicted import calling_lines, traced
 
-    case = _set()[number]
-    module = [sys.executable, "-m", "smemnb.measure.verify", "launch"]
+    case = CASES[number]
+    module = [sys.executable, "-m", "smemnb.laboratory", "launch"]
     with tempfile.TemporaryDirectory() as folder:
         command = [*module, "--cases", str(number), "--into", folder]
         try:
@@ -67,22 +67,16 @@ def sanitize_here(name: str) -> str:
     return table([traced(case)], found, calling_lines(case.kernel))
 
 
-def _set() -> tuple[Case, ...]:
-    from ..corpus import CASES
-
-    return CASES
-
-
 def _numbers(names: tuple[str, ...]) -> list[int]:
     """Where the cases stand in the set.
 
     Raises:
         SmemnbError: one does not.
     """
-    known = {case.name: number for number, case in enumerate(_set())}
+    known = {case.name: number for number, case in enumerate(CASES)}
     for name in names:
         if name not in known:
-            raise SmemnbError(f"the set has no case {name!r}: see smemnb.measure.verify.corpus")
+            raise SmemnbError(f"the set has no case {name!r}: see smemnb.laboratory.corpus")
     return [known[name] for name in names]
 
 
@@ -90,6 +84,6 @@ def _has_gpu() -> bool:
     """Whether kernels run on a GPU in this process."""
     from numba import cuda  # noqa: F401  the plug decides when it is imported
 
-    from ....simulator import devices
+    from ..simulator import devices
 
     return devices.launches() == "gpu"

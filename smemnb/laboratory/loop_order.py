@@ -1,10 +1,10 @@
 """In which order the compiler put loads, stores, products, barriers: `loop_order.json`, for cc 9.0.
 
-    python -m smemnb.measure.recorded.loop_order FILE MODULE:KERNEL ... MODULE:RUNG
+    python -m smemnb.laboratory.loop_order FILE MODULE:KERNEL ... MODULE:RUNG
 
 makes the file with NVIDIA's compiler libraries and nvdisasm, no GPU needed; a rung of the product
 is named by its ladder's module. It is shipped so that a chapter can show where a load is asked for
-and where it is waited for: source lines do not tell, as the compiler moves both.
+and where it is waited for: source lines do not show it, as the compiler moves both.
 
 **Limits**: the order is that of the outermost loop as it stands in the code; a loop inside of it
 stands there once. Another version of the compiler may order it otherwise; the versions are in
@@ -81,7 +81,7 @@ def loop_orders() -> dict[str, LoopOrder]:
     >>> loop_orders()["ahead_early"].between, loop_orders()["matmul_pinned"].between
     (0, 421)
     """
-    text = (files(__package__) / FILE).read_text(encoding="utf-8")
+    text = (files("smemnb.measure.recorded") / FILE).read_text(encoding="utf-8")
     return {
         name: LoopOrder(
             one["registers"], one["shared_bytes"], tuple((run, count) for run, count in one["runs"])
@@ -113,8 +113,8 @@ def compiled_order(kernel: Any, *, scaled: bool) -> LoopOrder:
     Raises:
         SmemnbError: the compiler libraries or nvdisasm are not installed.
     """
-    from ...compiled import cubin, machine
-    from ...compiled.usage import read_resources
+    from ..compiled import cubin, machine
+    from ..compiled.usage import read_resources
 
     types = "float32[:, ::1], float32[:, ::1], float32[:, ::1]"
     elf = cubin(kernel, f"void({types}{', float32, float32' * scaled})", CC)

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ....kernels.matmul import ladder as products
-from ....kernels.matmul.variants.sliced import matmul_sliced_of
-from ....kernels.rung import Rung
-from ....kernels.transpose import ladder as transposes
-from ....kernels.transpose.variants import shifted
-from ..case import Case, empty, numbers
+from ...kernels.matmul import ladder as products
+from ...kernels.matmul.variants.sliced import matmul_sliced_of
+from ...kernels.rung import Rung
+from ...kernels.transpose import ladder as transposes
+from ...kernels.transpose.variants import shifted
+from ...measure.verify.case import Case, empty, numbers
 
 DEPTH = 24
 

@@ -5,7 +5,7 @@ from importlib.metadata import version
 import pytest
 
 from smemnb.kernels.matmul.ladder import LADDER
-from smemnb.measure.recorded.machine_code import LISTED, RUNGS, compiled_loop, loop_codes, versions
+from smemnb.laboratory.loop_code import LISTED, RUNGS, compiled_loop, loop_codes, versions
 
 
 def test_they_are_rungs():

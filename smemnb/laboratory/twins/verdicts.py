@@ -1,8 +1,8 @@
 """Who finds what in a twin: our races and racecheck's, as pairs of source lines.
 
 Racecheck looks at shared memory alone, takes an atomic beside a plain access for no race, and
-compares an access with the last one to the same word: of several races on a word it tells one. What
-we find beyond its pairs has one of these reasons (`reason`), or is a difference.
+compares an access with the last one to the same word: of several races on a word it reports one.
+What we find beyond its pairs has one of these reasons (`reason`), or is a difference.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
 
-from ....tracing import Trace
-from ...hazards import Report
-from ..predicted import calling_lines
+from ...measure.hazards import Report
+from ...measure.verify.predicted import calling_lines
+from ...tracing import Trace
 
 Place = tuple[str, int]
 Pair = tuple[Place, Place]
@@ -50,10 +50,10 @@ def verdict(found: Trace, racecheck: Iterable[Pair], kernel: Any) -> Verdict:
 
 
 def reason(pair: Pair, kind: str, racecheck: Iterable[Pair]) -> str:
-    """Why racecheck does not tell a race that we find; "" if none of the reasons is one."""
+    """Why racecheck does not report a race that we find; "" if none of the reasons is one."""
     if kind == "race_atomic":
         return "an atomic beside a plain access is no race to it"
-    if any(set(pair) & set(told) for told in racecheck):
+    if any(set(pair) & set(reported) for reported in racecheck):
         return "it compares with the last access to a word, and tells another race of this line"
     return ""
 

@@ -1,6 +1,6 @@
 """The counter of bank conflicts on a kernel that has none: `h200_conflict_counter.json`.
 
-    python -m smemnb.measure.recorded.conflict_counter FILE
+    python -m smemnb.laboratory.conflict_counter FILE
 
 launches `transpose_padded` (1024 x 1024) under Nsight Compute several times, on a GPU, and keeps
 what three counters of its shared loads say. Warps that compete for the pipe are counted by the
@@ -20,8 +20,8 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final
 
-from ...errors import SmemnbError
-from .. import nsight
+from ..errors import SmemnbError
+from ..measure import nsight
 
 __all__ = ["METRICS", "Counted", "clean_kernel", "record", "source"]
 
@@ -70,13 +70,13 @@ def record(path: Path) -> None:
     Raises:
         SmemnbError: `ncu` is missing, or was forbidden to read counters; nothing is written.
     """
-    from ..verify.recording import machine
+    from ..measure.verify.recording import machine
 
     command = [sys.executable, "-m", "smemnb.measure.readings", "launch", KERNEL]
     launches = [nsight.counters(command, KERNEL, METRICS) for _ in range(LAUNCHES)]
     whole = {
         **machine(),
-        "command": "python -m smemnb.measure.recorded.conflict_counter FILE",
+        "command": "python -m smemnb.laboratory.conflict_counter FILE",
         "kernel": f"{KERNEL}, 1024 x 1024",
         "metrics": METRICS,
         "launches": launches,
@@ -87,13 +87,15 @@ def record(path: Path) -> None:
 
 
 def _file() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((files(__package__) / FILE).read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads(
+        (files("smemnb.measure.recorded") / FILE).read_text(encoding="utf-8")
+    )
     return found
 
 
 if __name__ == "__main__":
     if len(sys.argv) != 2:
-        sys.exit("python -m smemnb.measure.recorded.conflict_counter FILE")
+        sys.exit("python -m smemnb.laboratory.conflict_counter FILE")
     try:
         record(Path(sys.argv[1]))
     except SmemnbError as error:

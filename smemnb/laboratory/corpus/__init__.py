@@ -11,6 +11,8 @@ local      local arrays, by place, width and part of a warp; registers that are 
 
 from __future__ import annotations
 
+from ...errors import SmemnbError
+from ...measure.verify.case import Case
 from . import atomics, local, package, shapes, strides, tutorials, vectors
 
 FAMILIES = {
@@ -24,4 +26,17 @@ FAMILIES = {
 }
 CASES = tuple(case for family in FAMILIES.values() for case in family)
 
-__all__ = ["CASES", "FAMILIES"]
+
+def case_named(name: str) -> Case:
+    """The case of that name.
+
+    Raises:
+        SmemnbError: the set has none.
+    """
+    for case in CASES:
+        if case.name == name:
+            return case
+    raise SmemnbError(f"the set has no case {name!r}: see smemnb.laboratory.corpus")
+
+
+__all__ = ["CASES", "FAMILIES", "case_named"]

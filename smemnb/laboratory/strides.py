@@ -1,6 +1,6 @@
 """Times of a loop of shared loads at several strides, on an H200: `h200_strides.json`.
 
-`python -m smemnb.measure.verify timing` prints them on a GPU; `verify.timing` says how they are
+`python -m smemnb.laboratory timing` prints them on a GPU; `measure.verify.timing` says how they are
 taken. They are shipped so that a chapter can set times beside the model's wavefronts without one.
 
 **Limits**: ratios to a tenth, as that command prints them.
@@ -15,7 +15,7 @@ from importlib.resources import files
 
 import numpy as np
 
-from ...rules import bank
+from ..rules import bank
 
 __all__ = ["Strided", "source", "strided_times"]
 
@@ -59,6 +59,6 @@ def source() -> str:
 
 def _file() -> dict[str, dict[str, float]]:
     found: dict[str, dict[str, float]] = json.loads(
-        (files(__package__) / FILE).read_text(encoding="utf-8")
+        (files("smemnb.measure.recorded") / FILE).read_text(encoding="utf-8")
     )
     return found

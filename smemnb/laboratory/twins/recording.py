@@ -28,17 +28,17 @@ from importlib.resources import files
 from pathlib import Path, PurePath
 from typing import Any
 
-from ....compiled.listing import Located, listing
-from ....errors import SmemnbError
-from ...hazards import Report, Spot, reports
-from ..case import Case
-from ..ncu.launching import launch_all, read_journal
+from ...compiled.listing import Located, listing
+from ...errors import SmemnbError
+from ...measure.hazards import Report, Spot, reports
+from ...measure.verify.case import Case
+from ...measure.verify.ncu.launching import launch_all, read_journal
 from .source import Twin, barriers, twins
 from .verdicts import TWIN, Pair, pair_of
 
 SCHEMA = "smemnb.twins/1"
 SHIPPED = "h200_twins.json"
-COMMAND = "python -m smemnb.measure.verify.twins record --out FILE"
+COMMAND = "python -m smemnb.laboratory.twins record --out FILE"
 AT_ONCE = 14
 OPTIONS = ("--tool", "racecheck", "--racecheck-detect-level", "info", "--print-limit", "100000")
 LEFT_OUT = frozenset(
@@ -104,7 +104,7 @@ def record(
     Raises:
         SmemnbError: compute-sanitizer is missing.
     """
-    from ..recording import machine
+    from ...measure.verify.recording import machine
 
     tool = shutil.which("compute-sanitizer")
     if tool is None:
@@ -129,7 +129,7 @@ def record(
 
 def _part(tool: str, part: int, parts: int, into: Path, seconds: float) -> str:
     into.mkdir(parents=True)
-    module = [sys.executable, "-m", "smemnb.measure.verify.twins", "launch"]
+    module = [sys.executable, "-m", "smemnb.laboratory.twins", "launch"]
     command = [*module, "--part", f"{part}:{parts}", "--into", str(into)]
     log = into / "racecheck.log"
     with log.open("w", encoding="utf-8") as file:

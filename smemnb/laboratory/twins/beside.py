@@ -9,8 +9,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from ....errors import SmemnbError
-from ..predicted import traced
+from ...errors import SmemnbError
+from ...measure.verify.predicted import traced
 from .recording import load
 from .source import twins
 from .verdicts import Pair, Verdict, reason, verdict
@@ -46,7 +46,7 @@ def beside(name: str, changes: tuple[str, ...] = ("removed",)) -> str:
     """The twins of a case with the pairs of lines that racecheck and we find.
 
     Lines are those of a twin's file: the function from its `def` on, without comments and blank
-    lines. Below the table stands why racecheck does not tell what we alone find.
+    lines. Below the table stands why racecheck does not report what we alone find.
     """
     rows, reasons = [f"{'twin':<19}{'lines':<9}{'racecheck':<11}ours"], dict[str, str]()
     for change, both in seen(name, changes).items():

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from smemnb.errors import SmemnbError
+from smemnb.laboratory import conflict_counter
 from smemnb.measure import readings
-from smemnb.measure.recorded import conflict_counter
 
 
 def test_conflicts_are_passes_lost_in_arbitration():

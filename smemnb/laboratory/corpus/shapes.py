@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numba import cuda, float32, int32
 
-from ..case import Case, empty, numbers
+from ...measure.verify.case import Case, empty, numbers
 
 EDGE = 32
 PAD = EDGE + 1

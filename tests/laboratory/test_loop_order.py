@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from smemnb.measure.recorded.loop_order import LoopOrder, loop_orders, outermost
+from smemnb.laboratory.loop_order import LoopOrder, loop_orders, outermost
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
     source     the twins of a kernel, written to real files
     verdicts   our races and racecheck's, per pair of source lines
-    __main__   `python -m smemnb.measure.verify.twins record --out FILE`, on a GPU
+    __main__   `python -m smemnb.laboratory.twins record --out FILE`, on a GPU
 
 Kernels that are wrong on purpose are not launched on a GPU; twins are the one exception, so that
 racecheck's verdict can be recorded. They run under compute-sanitizer only, never by themselves: a

@@ -1,6 +1,6 @@
 """A launch's machine code per source line, as text that was kept: `compiled_views.json`, cc 9.0.
 
-    python -m smemnb.measure.recorded.compiled_views FILE
+    python -m smemnb.laboratory.compiled_views FILE
 
 makes the file with NVIDIA's compiler libraries and nvdisasm, no GPU needed. It is shipped so that a
 chapter can show what `smemnb.compiled.sass` and `trace(...).as_compiled()` say where they are not
@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import SmemnbError
+from ..errors import SmemnbError
 
 __all__ = ["CompiledView", "compiled_here", "compiled_view"]
 
@@ -74,7 +74,7 @@ def compiled_view(name: str) -> CompiledView:
 
 def compiled_here(name: str) -> str:
     """Whether the compilers of this machine make the recorded view; their lines if they do not."""
-    from ...compiled import available
+    from ..compiled import available
 
     recorded = compiled_view(name)
     if not available():
@@ -91,7 +91,7 @@ def compiled_here(name: str) -> str:
 
 def _launches() -> dict[str, tuple[Any, ...]]:
     """What is compiled: kernel, grid, block, arguments."""
-    from ...kernels.matmul.rungs.matmul_tiled import matmul_tiled
+    from ..kernels.matmul.rungs.matmul_tiled import matmul_tiled
 
     shapes = ((64, 64), (64, 96), (96, 64))
     matrices = [np.zeros(shape, np.float32) for shape in shapes]
@@ -100,8 +100,8 @@ def _launches() -> dict[str, tuple[Any, ...]]:
 
 def _compiled(name: str) -> dict[str, str]:
     """The texts of a launch, compiled now, with lines numbered from the kernel's first."""
-    from ...compiled import sass
-    from ...tracing import trace
+    from ..compiled import sass
+    from ..tracing import trace
 
     kernel, grid, block, arguments = _launches()[name]
     view = repr(trace(kernel)[grid, block](*arguments).as_compiled(CC))
@@ -138,7 +138,9 @@ def _versions() -> dict[str, str]:
 
 @cache
 def _file() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((files(__package__) / FILE).read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads(
+        (files("smemnb.measure.recorded") / FILE).read_text(encoding="utf-8")
+    )
     return found
 
 

@@ -1,9 +1,9 @@
 """The set under a profiler, from the command line.
 
-    python -m smemnb.measure.verify record --out FILE.json     on a GPU: read all
-    python -m smemnb.measure.verify build --raw RAW.zip ... --out FILE.json
-    python -m smemnb.measure.verify launch --cases 0:45 --into FOLDER      what the profiler runs
-    python -m smemnb.measure.verify timing                     by time, where counters are forbidden
+    python -m smemnb.laboratory record --out FILE.json     on a GPU: read all
+    python -m smemnb.laboratory build --raw RAW.zip ... --out FILE.json
+    python -m smemnb.laboratory launch --cases 0:45 --into FOLDER      what the profiler runs
+    python -m smemnb.laboratory timing                     by time, where counters are forbidden
 
 `record` also keeps what ncu printed and the machine code, in a zip beside the file; `build` makes
 the file from it again, on any machine.
@@ -16,12 +16,12 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from ...errors import SmemnbError
+from ..errors import SmemnbError
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one of the commands; 0 if all is well."""
-    parser = argparse.ArgumentParser(prog="python -m smemnb.measure.verify")
+    parser = argparse.ArgumentParser(prog="python -m smemnb.laboratory")
     what = parser.add_subparsers(dest="what", required=True)
     record = what.add_parser("record")
     record.add_argument("--out", type=Path, required=True)
@@ -46,8 +46,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _run(options: argparse.Namespace) -> int:
     if options.what == "launch":
+        from ..measure.verify.ncu.launching import launch_all
         from .corpus import CASES
-        from .ncu.launching import launch_all
 
         cases = [CASES[number] for number in _numbers(options.cases, len(CASES))]
         cubins = options.into / "cubins"
@@ -55,12 +55,12 @@ def _run(options: argparse.Namespace) -> int:
         journal = options.into / "journal.jsonl"
         return int(launch_all(cases, journal, cubins) > 0)
     if options.what == "timing":
-        from .timing import table, times
+        from ..measure.verify.timing import table, times
 
         print(table(times()))
         return 0
+    from .agreement import build, record
     from .corpus import CASES
-    from .recording import build, record
 
     if options.what == "build":
         build(options.raw, options.out, onto=options.onto, say=_say)

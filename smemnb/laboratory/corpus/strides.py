@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numba import cuda, float32, from_dtype
 
-from ..case import Case, empty, numbers
+from ...measure.verify.case import Case, empty, numbers
 
 SIZE = 1056
 STRIDES = (0, 1, 2, 3, 4, 8, 16, 31, 32, 33)

@@ -1,6 +1,6 @@
 """What the compiler made of some rungs of the product: `machine_code.json`, for cc 9.0.
 
-    python -m smemnb.measure.recorded.machine_code FILE
+    python -m smemnb.laboratory.loop_code FILE
 
 makes the file with NVIDIA's compiler libraries and nvdisasm, no GPU needed. It is shipped so that a
 chapter can show machine code where they are not installed. Of each rung: registers, and the
@@ -101,7 +101,9 @@ def versions() -> dict[str, str]:
 
 @cache
 def _file() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((files(__package__) / FILE).read_text(encoding="utf-8"))
+    found: dict[str, Any] = json.loads(
+        (files("smemnb.measure.recorded") / FILE).read_text(encoding="utf-8")
+    )
     return found
 
 
@@ -111,8 +113,8 @@ def compiled_loop(rung: Any) -> LoopCode:
     Raises:
         SmemnbError: the compiler libraries or nvdisasm are not installed.
     """
-    from ...compiled import cubin, machine
-    from ...compiled.usage import read_resources
+    from ..compiled import cubin, machine
+    from ..compiled.usage import read_resources
 
     types = "float32[:, ::1], float32[:, ::1], float32[:, ::1]"
     elf = cubin(rung.kernel, f"void({types}{', float32, float32' * rung.scaled})", CC)
@@ -138,7 +140,7 @@ def _shown(name: str) -> str:
 
 
 def _record(path: Path) -> None:
-    from ...kernels.matmul.ladder import LADDER
+    from ..kernels.matmul.ladder import LADDER
 
     made = {
         "cc": "9.0",

@@ -8,6 +8,7 @@ build that ought to have it cannot pass by skipping.
 from __future__ import annotations
 
 import os
+from collections import Counter
 
 import pytest
 
@@ -30,8 +31,16 @@ def has_gpu() -> bool:
     return gpu_count() > 0
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """Let `--dist loadfile` take files in the order of their tests, not by their number."""
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     leave_out_exhaustive(config, items)
+    if hasattr(config, "workerinput"):
+        heavy_files_first(items)
     probes = {"toolchain": has_toolchain, "gpu": has_gpu}
     for mark, probe in probes.items():
         marked = [item for item in items if item.get_closest_marker(mark)]
@@ -57,3 +66,16 @@ def leave_out_exhaustive(config: pytest.Config, items: list[pytest.Item]) -> Non
     if rare:
         config.hook.pytest_deselected(items=[item for item in items if item in rare])
         items[:] = [item for item in items if item not in rare]
+
+
+def heavy_files_first(items: list[pytest.Item]) -> None:
+    """Sort for several processes, so that none is left alone with a long file at the end.
+
+    A file weighs what its slow tests weigh; a chapter, which is one process after all, as much as
+    the heaviest of them.
+    """
+    weights: Counter[str] = Counter()
+    for item in items:
+        heavy = item.path.suffix == ".ipynb" or item.get_closest_marker("slow")
+        weights[str(item.path)] += 20 if heavy else 1
+    items.sort(key=lambda item: (-weights[str(item.path)], str(item.path)))

@@ -36,7 +36,8 @@ def test_size_and_names():
     """At least 60 launches of all six families, each under a name of its own."""
     assert len(CASES) >= 60
     assert len(BY_NAME) == len(CASES)
-    assert set(FAMILIES) == {"tutorials", "atomics", "package", "vectors", "shapes", "strides"}
+    assert set(FAMILIES) == {"tutorials", "atomics", "package", "vectors", "shapes", "strides",
+                             "local"}  # fmt: skip
     assert all(FAMILIES.values())
 
 

@@ -8,9 +8,8 @@ import pytest
 
 from smemnb.exercises.grading.verdict import Part, Verdict
 from smemnb.grading.bar import Bar
-from smemnb.grading.junit import to_junit
 from smemnb.grading.outcome import Outcome, of_verdict
-from smemnb.grading.tables import table, to_csv
+from smemnb.grading.tables import table, to_csv, to_junit
 
 GRADES = {
     "ada": [Outcome("ex00_scale", "accepted", seconds=0.5), Outcome("ex00_bias", "not tried")],

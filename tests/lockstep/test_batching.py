@@ -139,7 +139,7 @@ CASES = {
 
 def traced(function, grid, block, args, lanes):
     """The trace of a launch with this many lanes in a batch."""
-    seen = Watched(True, True)
+    seen = Watched(counts=True, checks=True)
     function = getattr(function, "py_func", function)
     lockstep.launch(
         function, grid, block, args, watchers=seen.all, lanes_per_batch=lanes, patience_s=60

@@ -178,7 +178,7 @@ def check_clean(shape, plain, processors):
     a, b, out = (scattered(rng, *one) for one in ((rows, depth), (depth, cols), (rows, cols)))
     expected = product(a, b) if plain else product(a, b, out, 2, 0.5)
     laid = [new_layout(*one.shape, 4) for one in (out, a, b)]
-    plan = matmul_plan(None, *laid, plain, processors)
+    plan = matmul_plan(None, *laid, processors, plain=plain)
     factors = (np.float32(2), np.float32(0.5)) if plan.scaled else ()
     found = trace(plan.kernel)[plan.grid, plan.block](out, a, b, *factors).findings
     prices = {"uncoalesced", "misaligned", "unused_shared", "unused_barrier"}

@@ -70,6 +70,8 @@ def outputs_of(exercise: Exercise, inputs: tuple[Any, ...]) -> tuple[Array, ...]
 def observe(exercise: Exercise, case: Case, kernel: Kernel, patience_s: float | None = None) -> Run:
     """Run a kernel on one case, in the engine, with every watcher; `patience_s` as for trace.
 
+    A learner's comments waive nothing here.
+
     Raises:
         KernelStopped: the kernel had not come to an end.
         SmemnbError: what the engine refuses; whatever else a kernel raises comes through.
@@ -79,7 +81,7 @@ def observe(exercise: Exercise, case: Case, kernel: Kernel, patience_s: float | 
     outputs = tuple(initial_output(exercise, array) for array in expected)
     before = tuple(array.copy() for array in outputs)
     handed = tuple(_copied(value) for value in inputs)
-    watched = trace(kernel, patience_s=patience_s)
+    watched = trace(kernel, patience_s=patience_s, waivers=False)
     launched = watched[case.grid, case.block, 0, case.shared_bytes](*outputs, *handed)
     return Run(
         case=case,

@@ -11,10 +11,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ...lanes import LaneValue, Mask, cast
-from ...memory import KernelArray, sequences
-from ...numbers.operators import range_dtype
-from ...watch import Site
+from ..lanes import LaneValue, Mask, cast
+from ..memory import KernelArray, sequences
+from ..numbers.operators import range_dtype
+from ..watch import Site
 from .mixed import joined
 
 

@@ -1,11 +1,14 @@
-"""A matrix of any library, and what a library must answer for the operations to use its arrays."""
+"""A matrix of any library: where it is, and how its elements lie there."""
 
 from __future__ import annotations
 
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...errors import LaunchRefused
+
+if TYPE_CHECKING:
+    from .array_backend import ArrayBackend
 
 HOST = -1
 """The place of arrays in the memory of the host; others are numbers of devices."""
@@ -20,8 +23,8 @@ class MatrixView:
 
     Attributes:
         name: of the argument, for refusals.
+        backend: of its library.
         value: the caller's array; it keeps the memory alive.
-        kind: of which library.
         place: number of the device, or `HOST`.
         address: of the first element.
         rows: of the matrix.
@@ -36,10 +39,10 @@ class MatrixView:
 
     __slots__ = (
         "address",
+        "backend",
         "cols",
         "dtype",
         "itemsize",
-        "kind",
         "name",
         "pitch",
         "place",
@@ -54,20 +57,21 @@ class MatrixView:
         self,
         name: str,
         value: Any,
-        kind: ArrayBackend,
+        backend: ArrayBackend,
         address: int,
         shape: tuple[int, ...],
         strides: tuple[int, ...] | None,
         dtype: Any,
         itemsize: int,
         place: int = HOST,
-        readonly: bool = False,
         stream: int | None = None,
+        *,
+        readonly: bool = False,
     ) -> None:
         if len(shape) != 2:
             raise LaunchRefused(_not_a_matrix(name, tuple(shape)))
         rows, cols = shape
-        self.name, self.value, self.kind, self.place = name, value, kind, place
+        self.name, self.value, self.backend, self.place = name, value, backend, place
         self.address, self.rows, self.cols = address, rows, cols
         self.dtype, self.itemsize = dtype, itemsize
         self.readonly, self.stream = readonly, stream
@@ -94,15 +98,15 @@ class MatrixView:
         return MatrixView(
             self.name,
             self.value,
-            self.kind,
+            self.backend,
             address,
             shape,
             strides,
             self.dtype,
             self.itemsize,
             self.place,
-            self.readonly,
             self.stream,
+            readonly=self.readonly,
         )
 
     def _refuse_strides(self, strides: tuple[int, ...]) -> None:
@@ -115,58 +119,12 @@ class MatrixView:
                 why += f"; it lies column by column, so {name}.T is a matrix of rows"
         else:
             why = f"rows must begin whole elements of {size} bytes apart"
-        cure = f"Pass {self.kind.contiguous.format(name=name)}"
+        cure = f"Pass {self.backend.contiguous.format(name=name)}"
         if name == "out":
             cure = "Leave `out` out and copy the result, or pass an array with contiguous rows"
         raise LaunchRefused(
             f"`{name}` has shape {self.shape} and strides {strides} bytes: {why}. {cure}"
         )
-
-
-class ArrayBackend:
-    """What the operations ask of a library; one object per library.
-
-    Attributes:
-        label: how a refusal calls its arrays.
-        contiguous: what to write for a copy with contiguous rows of `{name}`.
-        single: what to write for a copy in float32.
-        float32: the library's dtype of that name.
-        borrowed: whether memory may be used anew as soon as the array is dropped, before work on
-            it is done.
-    """
-
-    label = "an array"
-    contiguous = "a copy of {name} with contiguous rows"
-    single = "a copy of {name} in float32"
-    float32: Any = None
-    borrowed = False
-
-    def see(self, name: str, value: Any, stream: int | None) -> MatrixView:
-        """The matrix in `value`; `stream` is the handle that was asked for, or None.
-
-        Raises:
-            LaunchRefused: no matrix that the operations take.
-        """
-        raise NotImplementedError
-
-    def family(self, place: int) -> ArrayBackend:
-        """The kind whose arrays may stand beside those of this one at a place."""
-        return self
-
-    def stream(self, seen: MatrixView) -> int:
-        """Handle of the stream that the caller's work on this array is on."""
-        return seen.stream or 0
-
-    def empty(self, like: MatrixView, rows: int, cols: int, stream: int | None) -> MatrixView:
-        """A new matrix of the dtype and in the place of `like`; `stream` as the caller said."""
-        raise NotImplementedError
-
-    def given(self, result: MatrixView, like: MatrixView, stream: Any) -> Any:
-        """What the caller gets for a matrix that `empty` made; `stream` is Numba's."""
-        return result.value
-
-    def written(self, out: MatrixView) -> None:
-        """Called when the caller's `out` is about to be written."""
 
 
 def no_memory(name: str) -> str:

@@ -1,4 +1,4 @@
-"""Python's builtins in a kernel, as far as they are no function of numbers alone."""
+"""Python's builtins that take more than numbers, and methods of numbers and tuples."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...intrinsics.halves import Bfloat16
+from ...intrinsics.libdevice.integers import ones
 from ...intrinsics.names import qualified
 from ...lanes import LaneValue, Mask, cast, constant
 from ...memory import KernelArray
@@ -17,9 +18,8 @@ from ...memory.sequences import Flat, extents
 from ...numbers.math_functions import FUNCTIONS, to_bool, to_float
 from ...numbers.typing_rules import BOOL, COMPLEX128, FLOAT64, INT64
 from ...watch import Site
-from ..objects.iterables import Enumerated, Items, Range, Started, Zipped, items_of
-from ..objects.mixed import NUMBERS
-from ..objects.operators import BINARY
+from ..iterables import Enumerated, Items, Range, Started, Zipped, items_of
+from ..mixed import BINARY, NUMBERS, equal
 from ..scope import Frame
 
 Builtin = Callable[..., LaneValue]
@@ -177,3 +177,43 @@ BUILTINS: dict[Any, Builtin] = {
     builtins.ord: _ord,
     np.ndindex: lambda frame, mask, site, *shape: ndindex(*shape),
 }
+
+
+def _conjugate(value: LaneValue) -> LaneValue:
+    return np.conjugate(value) if value.dtype.kind == "c" else value
+
+
+def _index(items: tuple[LaneValue, ...], wanted: LaneValue) -> LaneValue:
+    """The first place of a value; a lane that finds none gets -1."""
+    place: LaneValue = np.int64(-1)
+    for at in reversed(range(len(items))):
+        found = np.where(equal(items[at], wanted), np.int64(at), place)
+        place = found if found.ndim else found[()]
+    return place
+
+
+_METHODS_OF_NUMBERS: dict[str, Callable[..., LaneValue]] = {
+    "conjugate": _conjugate,
+    "conj": _conjugate,
+    "item": lambda value: value,
+    "view": lambda value, dtype: (
+        value.view(np.dtype(str(dtype)))
+        if not isinstance(dtype, (type, np.dtype))
+        else value.view(dtype)
+    ),
+    "bit_count": lambda value: ones(value).astype(value.dtype)[()],
+}
+_METHODS_OF_TUPLES: dict[str, Callable[..., LaneValue]] = {"index": _index}
+
+METHOD_NAMES = (
+    _METHODS_OF_NUMBERS.keys() | _METHODS_OF_TUPLES.keys() | {"sync"}
+)  # the last of a GridGroup
+
+
+def method_of(owner: Any, name: str) -> Callable[..., LaneValue] | None:
+    """The method of a number or a tuple, None if it has none of this name."""
+    if isinstance(owner, NUMBERS):
+        return _METHODS_OF_NUMBERS.get(name)
+    if isinstance(owner, tuple):
+        return _METHODS_OF_TUPLES.get(name)
+    return None

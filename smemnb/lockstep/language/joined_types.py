@@ -21,11 +21,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...lanes import LaneValue, Mask, cast
+from ..lanes import LaneValue, Mask, cast
 from .mixed import NUMBERS, Mixed
 
 if TYPE_CHECKING:
-    from ..scope import Expression, Frame, Place, Scope
+    from .scope import Expression, Frame, Place, Scope
 
 
 def settlement(scope: Scope, node: ast.expr) -> Callable[[LaneValue], LaneValue]:
@@ -140,6 +140,7 @@ class Side(ast.expr):
     """A side put in the place of its conditional expression; CPython folds no operator on it."""
 
     _fields = ("value",)
+    value: ast.expr
 
 
 def split_return(scope: Scope, node: ast.Return) -> ast.If | None:
@@ -161,7 +162,7 @@ def _kept(side: ast.expr) -> ast.expr:
     if isinstance(side, ast.IfExp):  # which is split in its turn
         return side
     kept = ast.copy_location(Side(), side)
-    kept.value = side  # type: ignore[attr-defined]
+    kept.value = side
     return kept
 
 

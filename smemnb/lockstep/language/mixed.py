@@ -4,10 +4,15 @@ A lane value is such an object itself where all lanes have the same one. Where a
 different ones behind, it is a `Mixed`: None on one path and a number on the other is Numba's
 optional value, two arrays are an array that each lane chose for itself. A number is taken out of
 an optional value where it is used; a lane that has None there raises, as in Numba.
+
+`BINARY`, `COMPARISONS` and `UNARY` are the operators on any values, by their symbol, as expressions
+and the functions of Python's `operator` use them. Numbers take the short way of
+`numbers/operators.py`; where that is not defined, `of_objects` is asked.
 """
 
 from __future__ import annotations
 
+import ast
 import enum
 import operator
 from collections.abc import Callable, Iterable
@@ -15,8 +20,9 @@ from typing import Any
 
 import numpy as np
 
-from ...lanes import LaneValue, Selectable, chosen, constant
-from ...memory import KernelArray
+from ..lanes import LaneValue, Selectable, chosen, constant
+from ..memory import KernelArray
+from ..numbers import operators as numbers
 
 NUMBERS = (np.ndarray, np.generic)
 
@@ -135,9 +141,9 @@ Compute = Callable[[LaneValue, LaneValue], LaneValue]
 
 
 def of_objects(symbol: str, compute: Compute, left: LaneValue, right: LaneValue) -> LaneValue:
-    """An operator on operands of which one is no number; TypeError if it has no meaning.
+    """An operator on operands of which one is no number; TypeError if it is not defined.
 
-    `compute` is the operator on numbers; tuples and mixed values come back to it.
+    `compute` is the operator on numbers; it is called for the items of tuples and mixed values.
     """
     for at, side in enumerate((left, right)):
         if isinstance(side, Mixed):
@@ -201,8 +207,6 @@ def _equal_tuples(
 
 def equal(left: LaneValue, right: LaneValue) -> LaneValue:
     """`left == right`, whatever they are; numbers by Numba's rules."""
-    from .operators import COMPARISONS
-
     return COMPARISONS["=="](left, right)
 
 
@@ -218,3 +222,38 @@ def contained(item: LaneValue, owner: LaneValue) -> LaneValue:
     for one in owner:
         result = result | equal(item, one)
     return result
+
+
+SYMBOLS: dict[type[ast.AST], str] = {
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
+    ast.Pow: "**", ast.LShift: "<<", ast.RShift: ">>", ast.BitAnd: "&", ast.BitOr: "|",
+    ast.BitXor: "^", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==",
+    ast.NotEq: "!=", ast.Is: "is", ast.IsNot: "is not", ast.In: "in", ast.NotIn: "not in",
+}  # fmt: skip
+
+
+def _any(symbol: str, compute: Compute) -> Compute:
+    def apply(left: LaneValue, right: LaneValue) -> LaneValue:
+        try:
+            return compute(left, right)
+        except (TypeError, AttributeError):
+            if isinstance(left, NUMBERS) and isinstance(right, NUMBERS):
+                raise
+            return of_objects(symbol, apply, left, right)
+
+    return apply
+
+
+BINARY: dict[str, Compute] = {
+    SYMBOLS[kind]: _any(SYMBOLS[kind], compute) for kind, compute in numbers.BINARY.items()
+}
+
+COMPARISONS: dict[str, Compute] = {
+    **{SYMBOLS[kind]: _any(SYMBOLS[kind], compute) for kind, compute in numbers.COMPARE.items()},
+    "is": is_same,
+    "is not": lambda left, right: ~is_same(left, right),
+    "in": contained,
+    "not in": lambda left, right: ~contained(left, right),
+}
+
+UNARY: dict[type[ast.unaryop], Any] = dict(numbers.UNARY)

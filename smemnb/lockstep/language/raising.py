@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ...lanes import NO_LANE, LaneValue, Mask, split, spread, truth
-from ..objects.mixed import unwrapped
-from ..scope import STATEMENTS, UNKNOWN, Frame, Scope, Statement
+from ..lanes import NO_LANE, LaneValue, Mask, split, spread, truth
+from .mixed import unwrapped
+from .scope import UNKNOWN, Frame, Scope, Statement
 
 
 class Raised:
@@ -90,7 +90,8 @@ def _exception(scope: Scope, node: ast.expr) -> tuple[type[BaseException], tuple
     return kind, tuple(texts)
 
 
-def _raise(scope: Scope, node: ast.Raise) -> Statement:
+def raise_statement(scope: Scope, node: ast.Raise) -> Statement:
+    """The closure of a `raise`."""
     if node.exc is None:
         scope.refuse(node, "a bare `raise` has no exception", "Name one: raise ValueError.")
     kind, texts = _exception(scope, node.exc)
@@ -102,7 +103,8 @@ def _raise(scope: Scope, node: ast.Raise) -> Statement:
     return run
 
 
-def _assert(scope: Scope, node: ast.Assert) -> Statement:
+def assert_statement(scope: Scope, node: ast.Assert) -> Statement:
+    """The closure of an `assert`."""
     test = scope.expression(node.test)
     texts: tuple[Any, ...] = ()
     if node.msg is not None:
@@ -119,7 +121,3 @@ def _assert(scope: Scope, node: ast.Assert) -> Statement:
         return yes
 
     return run
-
-
-STATEMENTS[ast.Raise] = _raise
-STATEMENTS[ast.Assert] = _assert

@@ -4,8 +4,8 @@
     SMEMNB_DEVICE=gpu python tests/notebooks_compare.py 03_transpose
 
 For machines without Jupyter, such as one with a GPU: nbval does the same, and more, where it is
-installed. Text alone is compared; cells with the tag nbval-ignore-output (times) run, and are told
-apart. The exit code is the number of chapters that differ.
+installed. Text alone is compared; cells with the tag nbval-ignore-output (times) run, and are
+reported apart. The exit code is the number of chapters that differ.
 """
 
 from __future__ import annotations

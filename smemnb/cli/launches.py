@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import LaunchRefused, SmemnbError
 from ..tracing import Trace, trace
-from .arguments import argument, extent
+from .argument_text import argument, extent
 from .kernel_file import KernelFile, functions, load, where
 
 if TYPE_CHECKING:
@@ -77,11 +77,7 @@ def make(
 
 
 def check_count(source: KernelFile, given: int) -> None:
-    """Nothing, if the kernel takes so many arguments.
-
-    Raises:
-        LaunchRefused: otherwise.
-    """
+    """Raise LaunchRefused unless the kernel takes this many arguments."""
     function = getattr(source.kernel, "py_func", source.kernel)
     names = list(inspect.signature(function).parameters)
     if given != len(names):

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import LaunchRefused
 from ..tracing import Trace, trace
-from ..tracing.report.places import told
+from ..tracing.report.places import placed_findings
 from ..tracing.report.sarif import sarif
-from .arguments import argument
+from .argument_text import argument
 from .kernel_file import KernelFile
 from .launches import check_count, make
 
@@ -66,7 +66,7 @@ def write(
         title = f"Trace of {found[0].launch.kernel}"
         Path(html_file).write_text(PAGE.format(title=title, body=body), encoding="utf-8")
     if sarif_file is not None:
-        said = [one for trace in found for one in told(trace)]
+        said = [one for trace in found for one in placed_findings(trace)]
         Path(sarif_file).write_text(sarif(said, Path.cwd()), encoding="utf-8")
 
 

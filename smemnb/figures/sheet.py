@@ -3,7 +3,7 @@
 matplotlib's Agg canvas without pyplot: no window, no global figure, no reader's style. Letters
 are DejaVu Sans, which matplotlib brings along. The sheet has a light ground of its own, so that
 it reads the same on a dark page. Colours are those of cividis, which grows lighter throughout,
-and of Okabe and Ito; neither needs red and green to be told apart.
+and of Okabe and Ito; neither asks the reader to distinguish red and green.
 """
 
 from __future__ import annotations

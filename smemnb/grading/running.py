@@ -41,7 +41,7 @@ class Limits:
     """Of one exercise, and of the process.
 
     What a process waits for a processor, on a busy machine, is not counted into its `seconds`
-    (where the system tells: Linux).
+    (where the system reports it: Linux).
     """
 
     seconds: float = 20.0
@@ -57,7 +57,7 @@ def grade_all(
 ) -> dict[str, list[Outcome]]:
     """The outcomes of each learner, in the order of `names`; `jobs` learners at a time.
 
-    `step` is told how many exercises are done, as they are done.
+    `step` is called with how many exercises are done, as they are done.
     """
     halt = threading.Event()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .matmul.ladder import SLICED
-from .matmul.sliced import matmul_sliced_of
+from .matmul.variants.sliced import matmul_sliced_of
 from .rung import UNSIGNED, Rung
 from .transpose.ladder import TYPES
 from .transpose.variants import shifted

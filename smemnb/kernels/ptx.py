@@ -1,4 +1,4 @@
-"""Loads and stores of one element or of 16 bytes, by flat offset, each with two meanings.
+"""Loads and stores of one element or of 16 bytes, by flat offset, each with two implementations.
 
     load1(array, index)              the element at a flat offset
     store1(array, index, value)
@@ -24,7 +24,7 @@ from numba.cuda.extending import intrinsic
 
 from ..errors import KernelStopped
 from ..lockstep.lanes import EVERY_LANE
-from ..lockstep.protocol import lockstep_meaning
+from ..lockstep.protocol import lockstep_implementation
 from ..lockstep.watch import Access
 from . import alignment as _alignment  # noqa: F401  shared arrays at multiples of 16 bytes
 
@@ -161,9 +161,9 @@ def _place_wide(batch: Any, mask: Any, site: Any, array: Any, index: Any) -> Any
     if last is not mask:
         active = active & last
         offset = np.where(active, offset, 0)
-    crooked = (np.asarray(offset) * array.itemsize + array.root.base) % WIDE_BYTES != 0
-    if (crooked & active).any():
-        first = np.argwhere(np.broadcast_to(crooked & active, batch.shape))[0]
+    misaligned = (np.asarray(offset) * array.itemsize + array.root.base) % WIDE_BYTES != 0
+    if (misaligned & active).any():
+        first = np.argwhere(np.broadcast_to(misaligned & active, batch.shape))[0]
         at = int(np.broadcast_to(index, batch.shape)[tuple(first)])
         raise KernelStopped(
             f"{site.text} in line {site.line} moves {WIDE_BYTES} bytes at an address that is not a "
@@ -174,31 +174,33 @@ def _place_wide(batch: Any, mask: Any, site: Any, array: Any, index: Any) -> Any
     return offset, active, count
 
 
-@lockstep_meaning(load1)
+@lockstep_implementation(load1)
 def _(batch: Any, mask: Any, site: Any, array: Any, index: Any) -> Any:
     offset, active = _place(batch, mask, site, array, index)
-    if batch.watched and array.told:
-        batch.tell_access(Access(site, array.root, "load", offset, active, unit=array.unit))
+    if batch.watched and array.reported:
+        batch.report_access(Access(site, array.root, "load", offset, active, unit=array.unit))
     value = array.store.read(batch, offset)
     return value if active is mask else np.where(active, value, np.zeros((), array.dtype))
 
 
-@lockstep_meaning(store1)
+@lockstep_implementation(store1)
 def _(batch: Any, mask: Any, site: Any, array: Any, index: Any, value: Any) -> None:
     offset, active = _place(batch, mask, site, array, index)
     value = np.asarray(value).astype(array.dtype)
-    if batch.watched and array.told:
-        batch.tell_access(Access(site, array.root, "store", offset, active, value, unit=array.unit))
+    if batch.watched and array.reported:
+        batch.report_access(
+            Access(site, array.root, "store", offset, active, value, unit=array.unit)
+        )
     batch.writes += 1
     array.store.write(batch, offset, active, value)
 
 
-@lockstep_meaning(load16)
+@lockstep_implementation(load16)
 def _(batch: Any, mask: Any, site: Any, array: Any, index: Any) -> Any:
     offset, active, count = _place_wide(batch, mask, site, array, index)
-    if batch.watched and array.told:
+    if batch.watched and array.reported:
         root, unit = array.root, array.unit
-        batch.tell_access(Access(site, root, "load", offset, active, elements=count, unit=unit))
+        batch.report_access(Access(site, root, "load", offset, active, elements=count, unit=unit))
     if active is EVERY_LANE:
         return tuple(array.store.read(batch, offset + at) for at in range(count))
     zero = np.zeros((), array.dtype)
@@ -207,7 +209,7 @@ def _(batch: Any, mask: Any, site: Any, array: Any, index: Any) -> Any:
     return tuple(np.where(active, array.store.read(batch, at), zero) for at in places)
 
 
-@lockstep_meaning(store16)
+@lockstep_implementation(store16)
 def _(batch: Any, mask: Any, site: Any, array: Any, index: Any, values: Any) -> None:
     offset, active, count = _place_wide(batch, mask, site, array, index)
     if not isinstance(values, tuple) or len(values) != count:
@@ -216,9 +218,9 @@ def _(batch: Any, mask: Any, site: Any, array: Any, index: Any, values: Any) -> 
             f"a tuple of {count} values, such as load16 returns."
         )
     values = tuple(np.asarray(value).astype(array.dtype) for value in values)
-    if batch.watched and array.told:
+    if batch.watched and array.reported:
         root, unit = array.root, array.unit
-        batch.tell_access(Access(site, root, "store", offset, active, values, count, unit=unit))
+        batch.report_access(Access(site, root, "store", offset, active, values, count, unit=unit))
     batch.writes += 1
     for at in range(count):
         place = offset + at if active is mask else np.where(active, offset + at, 0)

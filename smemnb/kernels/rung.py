@@ -32,6 +32,8 @@ class Rung:
         scaled: a product that takes alpha and beta as well.
         span: elements that its offsets can count, from an array's first to its last one, gaps
             between rows included.
+        prepares: of a rung that is not faster than the one before, the name of the rung that needs
+            what it changes; "" of every other.
     """
 
     kernel: Any
@@ -43,6 +45,7 @@ class Rung:
     span: int = SIGNED
     begins: int = 1
     depth: int = 0
+    prepares: str = ""
 
     @property
     def largest(self) -> tuple[int, int]:

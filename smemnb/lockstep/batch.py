@@ -1,4 +1,4 @@
-"""A launch and the blocks in flight: what the meaning of an intrinsic can ask for.
+"""A launch and the blocks in flight: what the implementation of an intrinsic can ask for.
 
 `Launch` is what holds for all blocks (grid, block, threads), `Batch` one group of blocks that run
 together (their numbers, their shared memory, the lanes still alive).
@@ -21,7 +21,7 @@ from .watch import Access, Barrier, Fence, OutOfRange, Overflow, Site, Watcher
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Dim3 = tuple[int, int, int]
-Meaning = Callable[..., Any]
+Implementation = Callable[..., Any]
 Residents = Callable[[int], int]
 """How many blocks a device holds at once, by their bytes of shared memory."""
 
@@ -120,10 +120,9 @@ class Launch:
         return max(1, self.residents(self.static_shared_bytes + self.shared_bytes))
 
     def check_resident(self, site: Site) -> None:
-        """Nothing, if all blocks are in flight at once.
+        """Raise LaunchRefused unless all blocks are in flight at once.
 
-        Raises:
-            LaunchRefused: they are more, so that a barrier of the whole grid cannot be met.
+        Otherwise a barrier of the whole grid could never be passed.
         """
         most = self.resident_blocks()
         if self.blocks > most:
@@ -152,8 +151,30 @@ class Batch:
     `scrutiny`, in a long loop, only those that change what they find; `weight` is how many blocks
     of the launch each of these stands for, 0 if nobody watches them; `look_every` is how many
     rounds a while loop makes between two calls of `look`.
+
+    `__slots__` names every field, so that a part of a batch, as a fiber has it (`FiberBatch`),
+    cannot miss one.
     """
 
+    __slots__ = (
+        "block_axis",
+        "block_index",
+        "count",
+        "dynamic",
+        "first",
+        "launch",
+        "listeners",
+        "live",
+        "scrutiny",
+        "shape",
+        "shared",
+        "shared_top",
+        "thread_index",
+        "watched",
+        "watchers",
+        "weight",
+        "writes",
+    )
     look_every = LOOK_EVERY
     apart = False  # whether lanes of one warp run one after the other
 
@@ -161,7 +182,7 @@ class Batch:
         self.launch, self.first, self.count = launch, first, count
         self.shape = (count, launch.warps, WARP)
         self.live: Mask = launch.live
-        self.thread_index, self.pass_round = launch.thread_index, launch.pass_round
+        self.thread_index = launch.thread_index
         self.weight, self.watched = weight, bool(launch.watchers) and weight > 0
         self.watchers: Sequence[Watcher] = launch.watchers
         # most watchers wait for other things than accesses
@@ -183,6 +204,10 @@ class Batch:
     def lane_number(self) -> np.ndarray[Any, np.dtype[np.int64]]:
         """A number of its own for each lane of the batch."""
         return np.arange(math.prod(self.shape), dtype=np.int64).reshape(self.shape)
+
+    def pass_round(self, where: str) -> None:
+        """Note that a loop goes round once more, as `Launch.pass_round` does."""
+        self.launch.pass_round(where)
 
     def share(
         self, key: Any, name: str, shape: tuple[int, ...], dtype: np.dtype[Any], alignment: int
@@ -228,7 +253,7 @@ class Batch:
                 f"{launch.shared_limit:,}. Make the tile smaller."
             )
 
-    def look(self, where: str, inside: Mask, count: int, still: bool, quiet: bool) -> None:
+    def look(self, where: str, inside: Mask, count: int, *, still: bool, quiet: bool) -> None:
         """Note what a while loop left behind since the last look.
 
         Args:
@@ -258,7 +283,7 @@ class Batch:
     ) -> tuple[Array, Array] | None:
         """The barrier of a block; (predicate, arrived) as (blocks, threads) if one is given."""
         if self.watched:
-            self.tell_barrier(Barrier(site, "block", mask, self.live))
+            self.report_barrier(Barrier(site, "block", mask, self.live))
         if predicate is None:
             return None
         true = spread(np.not_equal(predicate, 0), self.shape)
@@ -266,10 +291,10 @@ class Batch:
         return true.reshape(self.count, -1), arrived.reshape(self.count, -1)
 
     def gather(
-        self, meaning: Meaning, mask: Mask, site: Site, arguments: Sequence[Any]
+        self, implementation: Implementation, mask: Mask, site: Site, arguments: Sequence[Any]
     ) -> LaneValue:
-        """The result of a meaning that needs the lanes of a warp together."""
-        return meaning(self, mask, site, *arguments)
+        """The result of an implementation that needs the lanes of a warp together."""
+        return implementation(self, mask, site, *arguments)
 
     def sync_grid(self, mask: Mask, site: Site) -> None:
         """The barrier of all blocks of the grid.
@@ -282,9 +307,9 @@ class Batch:
         if self.count < self.launch.blocks:
             raise Stuck(f"{site.text} in line {site.line} waits for blocks that wait for it.")
         if self.watched:
-            self.tell_barrier(Barrier(site, "grid", mask, self.live))
+            self.report_barrier(Barrier(site, "grid", mask, self.live))
 
-    def tell_access(self, event: Access) -> None:
+    def report_access(self, event: Access) -> None:
         """Hand an access to the watchers."""
         if not isinstance(event.offset, np.ndarray):
             event.offset = np.full((1, 1, 1), event.offset, np.int64)
@@ -292,22 +317,22 @@ class Batch:
             for watcher in self.listeners:
                 watcher.access(event)
 
-    def tell_barrier(self, event: Barrier) -> None:
+    def report_barrier(self, event: Barrier) -> None:
         """Hand a barrier to the watchers."""
         for watcher in self.watchers:
             watcher.barrier(event)
 
-    def tell_fence(self, event: Fence) -> None:
+    def report_fence(self, event: Fence) -> None:
         """Hand a fence to the watchers."""
         for watcher in self.watchers:
             watcher.fence(event)
 
-    def tell_out_of_range(self, event: OutOfRange) -> None:
+    def report_out_of_range(self, event: OutOfRange) -> None:
         """Hand lost and wrapped accesses to the watchers."""
         for watcher in self.watchers:
             watcher.out_of_range(event)
 
-    def tell_overflow(self, event: Overflow) -> None:
+    def report_overflow(self, event: Overflow) -> None:
         """Hand index arithmetic that wraps to the watchers."""
         for watcher in self.watchers:
             watcher.overflow(event)

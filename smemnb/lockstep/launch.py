@@ -2,7 +2,7 @@
 
 Blocks run in order of their linear number; how many share a batch changes no result that a kernel
 without races between blocks can see. Where lockstep gets stuck, because threads wait in a loop for
-others, or where another order is asked for, warps run one after the other (`strands`).
+others, or where another order is asked for, warps run one after the other (`fibers`).
 
 Addresses are virtual: every allocation handed in begins on a multiple of 256 bytes, so counts of
 sectors never depend on the host's allocator.
@@ -17,13 +17,13 @@ import numpy as np
 
 from ..errors import KernelStopped
 from .batch import Batch, Dim3, Launch, Residents, Segment, Stuck
+from .fibers.plan import Beginning, Order, Plan, plans
+from .fibers.scheduler import Scheduler
+from .intrinsics.printing import show
 from .lanes import WARP
 from .language.program import Program, library_of
 from .language.scope import InferredTypes
-from .meanings.printing import show
 from .memory import Arguments
-from .strands.plan import Beginning, Order, Plan, plans
-from .strands.scheduler import Scheduler
 from .watch import Watcher
 
 LANES_PER_BATCH = 1 << 16
@@ -113,7 +113,7 @@ def _attempt(
     for watcher in state.watchers:
         watcher.start(state)
     try:
-        if plan.strands:
+        if plan.fibers:
             Scheduler(state, program, arguments.values, plan, pieces).run()
         else:
             for segment in pieces:

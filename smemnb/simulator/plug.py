@@ -100,7 +100,7 @@ def _refuse_launches(cuda: Any) -> None:
     devices.set_launches("no gpu")
 
 
-class Launch:
+class ConfiguredKernel:
     """A kernel with its launch configuration; calling it launches. It changes nothing else."""
 
     def __init__(
@@ -150,7 +150,7 @@ class ForAll:
         block = self._tpb or forall_block(self._dispatcher)
         grid = -(-self._ntasks // block)
         try:
-            Launch(self._dispatcher, grid, block, self._stream, self._sharedmem)(*args)
+            ConfiguredKernel(self._dispatcher, grid, block, self._stream, self._sharedmem)(*args)
         except SmemnbError as error:
             raise shortened(error) from error.__cause__
 
@@ -161,7 +161,7 @@ def _replace(cuda: Any) -> None:
     from .overloads import compile_device, note_kernel
 
     install(cuda)
-    seam.dispatcher_module._LaunchConfiguration = Launch
+    seam.dispatcher_module._LaunchConfiguration = ConfiguredKernel
     seam.dispatcher_module.ForAll = ForAll
     seam.CUDADispatcher.configure = _configure
     seam.CUDADispatcher.__getitem__ = _getitem
@@ -175,10 +175,10 @@ def _replace(cuda: Any) -> None:
 
 
 def _configure(self: Any, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: Any = 0) -> Any:
-    return Launch(self, griddim, blockdim, stream, sharedmem)
+    return ConfiguredKernel(self, griddim, blockdim, stream, sharedmem)
 
 
-def _getitem(self: Any, configuration: Any) -> Launch:
+def _getitem(self: Any, configuration: Any) -> ConfiguredKernel:
     """The launch that `kernel[grid, block]` describes.
 
     Raises:
@@ -191,7 +191,7 @@ def _getitem(self: Any, configuration: Any) -> Launch:
             " stream and bytes of dynamic shared memory may follow"
         )
     try:
-        return Launch(self, *configuration)
+        return ConfiguredKernel(self, *configuration)
     except SmemnbError as error:
         raise shortened(error) from error.__cause__
 
@@ -227,5 +227,5 @@ def _sources_kept(module: Any) -> None:
     module.exec = kept
 
 
-def _disable_compile(self: Any, val: bool = True) -> None:
+def _disable_compile(self: Any, val: bool = True) -> None:  # noqa: FBT001, FBT002
     self._can_compile = not val

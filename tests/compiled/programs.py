@@ -11,8 +11,8 @@ import pytest
 from smemnb.compiled.image import Image, Parameter
 from smemnb.compiled.listing import read_listing
 from smemnb.compiled.machine import nvdisasm
-from smemnb.compiled.warps.arguments import Snapshot
-from smemnb.compiled.warps.run import Launch, run
+from smemnb.compiled.warps.parameters import Snapshot
+from smemnb.compiled.warps.run import CodeLaunch, run
 from smemnb.simulator.seam import OUT_OF_TREE
 
 
@@ -51,7 +51,7 @@ def code_of(text):
 def launch(text, threads=32, blocks=1, store=STORE, stack_bytes=0):
     """The program run by so many threads; what came of it, and out."""
     out = np.full(threads * blocks, 0xDEAD, np.uint32)
-    what = Launch(b"", (blocks, 1, 1), (threads, 1, 1), 0, Snapshot((out,)), (None,))
+    what = CodeLaunch(b"", (blocks, 1, 1), (threads, 1, 1), 0, Snapshot((out,)), (None,))
     found = run(what, code_of(text + store), replace(IMAGE, stack_bytes=stack_bytes))
     return found, found.arrays[0].tolist()
 

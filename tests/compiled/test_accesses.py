@@ -121,7 +121,7 @@ def test_sectors_of_both_widths():
 def test_views_keep_their_distance():
     """Two views of one array: the second begins where the first one's element 8 is."""
     from smemnb.compiled.image import Image, Parameter
-    from smemnb.compiled.warps.arguments import Snapshot
+    from smemnb.compiled.warps.parameters import Snapshot
 
     whole = np.arange(16, dtype=np.int32)
     kept = Snapshot((whole, whole[8:], np.float32(1.5)))

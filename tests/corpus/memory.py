@@ -195,7 +195,7 @@ def left_window_guarded(out, inp):
 @buggy(
     "out_of_range", 20, 1, N, args=lambda: (np.zeros(10, np.int32), np.arange(64, dtype=np.int32))
 )
-def bin_past_the_end(out, inp):  # values 30..49 are told to go to bins 10 to 19
+def bin_past_the_end(out, inp):  # values 30..49 are sent to bins 10 to 19
     cell = inp[cuda.grid(1)] // 2
     if cell >= 15 and cell < 25:
         cuda.atomic.add(out, cell - 5, 1)  # (1)

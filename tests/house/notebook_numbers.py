@@ -2,8 +2,8 @@
 
 A number is *shown* by the code cells of its section (from heading to heading) and by the four cells
 before and after the text. Numbers below four are words, and these are not looked at: the head cell
-(minutes), what a reader is told to try (from "## Try to break it" on, and sentences that begin with
-"**Change**"), names such as `02_banks` and `float32`. Links and HTML tags are no text.
+(minutes), what a reader is asked to try (from "## Try to break it" on, and sentences that begin
+with "**Change**"), names such as `02_banks` and `float32`. Links and HTML tags are no text.
 
 **Limits**: a number that happens to stand nearby for another reason passes; numbers written as
 words are not read.

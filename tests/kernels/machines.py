@@ -18,9 +18,9 @@ from smemnb.compiled import Resources, cubin
 from smemnb.compiled.machine import Instruction, count, instructions, main_loop, nvdisasm
 from smemnb.compiled.usage import read_resources
 from smemnb.kernels.matmul import ladder as products
-from smemnb.kernels.matmul.sliced import matmul_sliced_of
-from smemnb.kernels.matmul.streamed import matmul_streamed_of
-from smemnb.kernels.matmul.wide import matmul_of
+from smemnb.kernels.matmul.variants.sliced import matmul_sliced_of
+from smemnb.kernels.matmul.variants.streamed import matmul_streamed_of
+from smemnb.kernels.matmul.variants.whole import matmul_of
 from smemnb.kernels.transpose import ladder as transposes
 from smemnb.kernels.transpose.variants.pairs import transpose_pairs
 from smemnb.kernels.transpose.variants.shifted import SHAPES, transpose_shifted_of

@@ -6,7 +6,7 @@ from numba import uint8, uint16, uint64
 
 from smemnb.kernels.matmul import ladder as products
 from smemnb.kernels.matmul import registers, wider
-from smemnb.kernels.matmul.wide import matmul_of
+from smemnb.kernels.matmul.variants.whole import matmul_of
 from smemnb.kernels.transpose import ladder as transposes
 from smemnb.kernels.transpose.variants.turned import transpose_turned_of
 from smemnb.tracing import trace

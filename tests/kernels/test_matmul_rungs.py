@@ -7,10 +7,10 @@ import pytest
 from numba import cuda
 
 from smemnb.kernels.matmul import ladder
-from smemnb.kernels.matmul.sliced import matmul_sliced_of
-from smemnb.kernels.matmul.streamed import matmul_streamed_of
 from smemnb.kernels.matmul.tiling import Tiling
-from smemnb.kernels.matmul.wide import matmul_of
+from smemnb.kernels.matmul.variants.sliced import matmul_sliced_of
+from smemnb.kernels.matmul.variants.streamed import matmul_streamed_of
+from smemnb.kernels.matmul.variants.whole import matmul_of
 from smemnb.tracing import trace
 
 NARROW, WIDE = ladder.LADDER[:9], ladder.LADDER[9:]

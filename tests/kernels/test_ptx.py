@@ -90,7 +90,7 @@ def test_offsets_follow_strides():
 
 
 def test_gap_between_rows_is_outside():
-    """What lies between two rows is in no array: 4 of these 32 lanes are told."""
+    """What lies between two rows is in no array: 4 of these 32 lanes are reported."""
     inp = cuda.to_device(np.ones((8, 36), np.float32))[:, :32]
     out = np.zeros(32, np.float32)
     (one,) = trace(shifted)[1, 32](out, inp, 4).findings
@@ -107,7 +107,7 @@ def test_beyond_the_end():
     assert (out.sum(), out[124:].sum()) == (124, 0)
 
 
-def test_crooked_address_is_refused():
+def test_misaligned_address_is_refused():
     """An address that is no multiple of 16 stops a GPU, and the engine."""
     inp = cuda.to_device(np.ones((8, 36), np.float32))[:, 1:33]
     out = np.zeros(32 * 8, np.float32)
@@ -121,7 +121,7 @@ def one_off(out, inp):
     store16(out, cuda.threadIdx.x * 4, load16(inp, cuda.threadIdx.x))
 
 
-def test_crooked_offset_is_named():
+def test_misaligned_offset_is_named():
     """The first lane that is off: lane 1, at element 1."""
     with pytest.raises(KernelStopped, match="4 to a move; here it is 1. Offsets, and"):
         one_off[1, 8](np.zeros(32, np.float32), np.ones(32, np.float32))

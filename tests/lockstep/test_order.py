@@ -175,7 +175,7 @@ def test_seeds():
 
 
 class Told(Watcher):
-    """Keeps what it is told."""
+    """Keeps every event."""
 
     def __init__(self):
         self.events = []

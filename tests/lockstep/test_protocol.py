@@ -15,10 +15,10 @@ def ld4(array, index):
     raise NotImplementedError
 
 
-@lockstep.lockstep_meaning(ld4)
+@lockstep.lockstep_implementation(ld4)
 def _(batch, mask, site, array, index):
     offset, active = array.place(batch, (index,), mask, site)
-    batch.tell_access(Access(site, array, "load", offset, active, elements=4))
+    batch.report_access(Access(site, array, "load", offset, active, elements=4))
     return tuple(array.store.read(batch, offset + at) for at in range(4))
 
 

@@ -198,7 +198,7 @@ def test_transposes_scale(rung):
 @pytest.mark.parametrize(
     "rung",
     [
-        pytest.param(rung, id=rung.name, marks=pytest.mark.slow if rung.scaled else ())
+        pytest.param(rung, id=rung.name, marks=pytest.mark.exhaustive if rung.scaled else ())
         for rung in products.LADDER
         if not rung.depth or rung.name in ("matmul_wide", "matmul_fastest")
     ],
@@ -426,7 +426,7 @@ def test_readings_are_of_both_ladders():
 @pytest.mark.parametrize(
     "rung, shape, seconds",
     [
-        pytest.param(*one, id=one[0], marks=pytest.mark.slow if one[0] in LONG else ())
+        pytest.param(*one, id=one[0], marks=pytest.mark.exhaustive if one[0] in LONG else ())
         for one in READ
     ],
 )

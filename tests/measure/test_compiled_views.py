@@ -7,7 +7,7 @@ import pytest
 
 from smemnb.compiled import available
 from smemnb.errors import SmemnbError
-from smemnb.kernels.matmul.staged import matmul_tiled
+from smemnb.kernels.matmul.rungs.matmul_tiled import matmul_tiled
 from smemnb.measure.recorded import compiled_views
 from smemnb.measure.recorded.compiled_views import compiled_here, compiled_view
 from smemnb.measure.verify.recording import load

@@ -1,4 +1,4 @@
-"""The sweep of compute-sanitizer over the ladders: what runs, and how findings are told."""
+"""The sweep of compute-sanitizer over the ladders: what runs, and how findings are reported."""
 
 import sys
 
@@ -88,7 +88,7 @@ esac
 
 @pytest.fixture
 def compute_sanitizer(tmp_path, monkeypatch):
-    """A compute-sanitizer that says what it is told to."""
+    """A compute-sanitizer that prints a given text."""
     tool = tmp_path / "compute-sanitizer"
     tool.write_text(SANITIZER)
     tool.chmod(0o755)

@@ -136,7 +136,7 @@ def test_contexts():
 
 
 def test_availability(capsys):
-    """Programs that ask whether they may run are told yes, and what they run on."""
+    """Programs that ask whether they may run get a yes, and what they run on."""
     assert cuda.is_available()
     assert cuda.is_supported_version()
     assert cuda.cuda_error() is None

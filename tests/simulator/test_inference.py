@@ -128,7 +128,7 @@ def calls_once(out, n):
 
 
 def test_device_function_versions():
-    """In a device function with one set of types, versions are told apart as in a kernel."""
+    """In a device function with one set of types, versions are distinguished as in a kernel."""
     seen = infer(calls_once.py_func, (F32, 3))
     assert seen.local(halved, "w", line_of(halved, "# halving")) == np.int64
     assert seen.local(halved, "w", line_of(halved, "# back")) == np.float64

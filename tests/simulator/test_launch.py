@@ -146,7 +146,7 @@ def test_bad_argument(value, words):
     ],
 )
 def test_number_of_arguments(args, words):
-    """Too few and too many arguments are told by the parameters' names."""
+    """Too few and too many arguments are reported by the parameters' names."""
     with pytest.raises(LaunchRefused) as caught:
         add_one[1, 32](*args)
     assert [word for word in words if word not in str(caught.value)] == []

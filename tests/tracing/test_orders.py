@@ -60,7 +60,7 @@ def twice(out, inp):
 
 
 def test_two_barriers_in_a_row():
-    """One of two is enough: the first is told, the second is the needed one."""
+    """One of two is enough: the first is reported, the second is the needed one."""
     assert useless(twice, 1, N, ramp(N), ramp(N)) == {5: 1}
 
 

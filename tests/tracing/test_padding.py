@@ -1,4 +1,4 @@
-"""Pads that free nothing: whether they cost wavefronts, and which access is told."""
+"""Pads that free nothing: whether they cost wavefronts, and which access is reported."""
 
 import numpy as np
 from numba import cuda, float32
@@ -77,7 +77,7 @@ def test_the_access_that_the_pad_makes_worse_is_told():
 
 
 def test_pad_that_costs_bytes_alone():
-    """No extra wavefront with the pad: nothing is told, though its bytes are for nobody."""
+    """No extra wavefront with the pad: nothing is reported, though its bytes are for nobody."""
 
     @cuda.jit
     def rows_only(out, inp):

@@ -142,7 +142,7 @@ class Flow:
     def block_barrier(
         self, address: int, group: Group, meeting: Callable[[Array], None] | None = None
     ) -> None:
-        """BAR: wait for all living lanes of the block; `meeting` is told whose barrier opens."""
+        """BAR: wait for all living lanes of the block; `meeting` gets who met there."""
         if meeting is not None:
             self._meeting = meeting
         self._at_barrier.append((group.rows, group.mask, address))

@@ -12,18 +12,20 @@ import numpy as np
 from ...errors import SmemnbError
 from ..image import Image, read_image
 from ..listing import Located, listing
-from .arguments import Snapshot
 from .flow import STEP, Flow, Stuck
-from .instructions.control import CONTROLS, Control, Votes
-from .meaning import MAKERS, Bench, Instruction, Step
+from .instructions import CONTROLS, STEPS
+from .instructions.control import Control, Votes
 from .memory import GLOBAL, LOCAL_WINDOW, SHARED_WINDOW, BadAddress, Memory
-from .operands import Array, Reader, Readers, Unknown
-from .state import LANES, Group, State, Writers
+from .operands import Array, Reader, Unknown
+from .parameters import Snapshot
+from .readers import Readers, Writers
+from .semantics import BuildContext, Instruction, Step
+from .state import LANES, Group, State
 from .tally import Site, Tally
 
 Dim3 = tuple[int, int, int]
 LANES_PER_BATCH = 1 << 16
-MOST_STEPS = 1_000_000
+MAX_STEPS = 1_000_000
 _LAUNCH_BYTES = 0x210
 
 
@@ -32,7 +34,7 @@ class NotDetermined(SmemnbError):
 
 
 @dataclass(frozen=True)
-class Launch:
+class CodeLaunch:
     """What is launched: machine code, extents, dynamic shared bytes, arguments and their types.
 
     `backwards` runs blocks, and the lanes of an atomic, from last to first.
@@ -56,7 +58,9 @@ class Ran:
     code: tuple[Located, ...]
 
 
-def run(launch: Launch, code: Sequence[Located] | None = None, image: Image | None = None) -> Ran:
+def run(
+    launch: CodeLaunch, code: Sequence[Located] | None = None, image: Image | None = None
+) -> Ran:
     """Run a kernel's machine code over all blocks; the arguments themselves stay as they are.
 
     Args:
@@ -65,7 +69,7 @@ def run(launch: Launch, code: Sequence[Located] | None = None, image: Image | No
         image: what that cubin says besides, likewise.
 
     Raises:
-        NotDetermined: an instruction, address or wait that has no meaning here, with its place.
+        NotDetermined: an instruction, address or wait that cannot be run here, with its place.
     """
     image = image or read_image(launch.elf)
     known = tuple(code) if code is not None else listing(launch.elf)
@@ -108,7 +112,7 @@ class _Batch:
 
     def __init__(
         self,
-        launch: Launch,
+        launch: CodeLaunch,
         image: Image,
         code: tuple[Located, ...],
         parameters: bytes,
@@ -134,7 +138,7 @@ class _Batch:
             "votes": Votes(alive.shape, warps),
             "special": _special(launch, blocks.first, blocks.number, thread),
         }
-        self._bench = Bench(self.state, Readers(self.state), Writers(self.state), tools)
+        self._context = BuildContext(self.state, Readers(self.state), Writers(self.state), tools)
         self._listed = {one.address: one for one in code}
         self._ready: dict[int, _Code] = {}
 
@@ -158,8 +162,8 @@ class _Batch:
                     if address in self.flow.ready:
                         self.flow.go(address, group)
                         break
-                if steps > MOST_STEPS:
-                    raise Unknown(f"more than {MOST_STEPS:,} steps: a loop that waits for others?")
+                if steps > MAX_STEPS:
+                    raise Unknown(f"more than {MAX_STEPS:,} steps: a loop that waits for others?")
         except (Unknown, BadAddress, Stuck) as error:
             raise NotDetermined(_where(self._listed.get(address), str(error))) from None
 
@@ -170,11 +174,11 @@ class _Batch:
         one = Instruction.of(located)
         guard = None
         if located.guard:
-            guard = self._bench.read.predicate(_predicate(located.guard[1:]))
+            guard = self._context.read.predicate(_predicate(located.guard[1:]))
         if one.name in CONTROLS:
-            made = _Code(None, CONTROLS[one.name](one, self._bench), guard, located)
-        elif one.name in MAKERS:
-            made = _Code(MAKERS[one.name](one, self._bench), None, guard, located)
+            made = _Code(None, CONTROLS[one.name](one, self._context), guard, located)
+        elif one.name in STEPS:
+            made = _Code(STEPS[one.name](one, self._context), None, guard, located)
         else:
             raise Unknown(f"instruction {located.name}")
         self._ready[address] = made
@@ -215,7 +219,7 @@ def _registers(code: Sequence[Located]) -> int:
     return max(numbers, default=0) + 1
 
 
-def _bank0(launch: Launch, image: Image, parameters: bytes, stack: int) -> bytes:
+def _bank0(launch: CodeLaunch, image: Image, parameters: bytes, stack: int) -> bytes:
     """Constant bank 0: extents, windows, stack, parameters."""
     bank = bytearray(image.parameters_at or _LAUNCH_BYTES)
     for at, number in zip(range(0, 24, 4), (*launch.block, *launch.grid), strict=True):
@@ -226,7 +230,7 @@ def _bank0(launch: Launch, image: Image, parameters: bytes, stack: int) -> bytes
     return bytes(bank) + parameters + bytes(16)
 
 
-def _special(launch: Launch, first: int, blocks: int, thread: Array) -> dict[str, Array]:
+def _special(launch: CodeLaunch, first: int, blocks: int, thread: Array) -> dict[str, Array]:
     """Special registers, each (warps, 32) or (warps, 1)."""
     bx, by, _ = launch.block
     gx, gy, _ = launch.grid

@@ -1,14 +1,42 @@
 """Matrix product in float32: a ladder from one thread per element to the speed of the library.
 
-staged      matmul_naive, matmul_tiled: one element per thread
-wider       the uncoalesced product, and tiles of 32x32
-registers   several elements per thread, element by element
-wide        16 bytes at a time; `tiling` holds the choices, `loads` and `pieces` what it is made of
-sliced      the same for small results: groups of warps share a tile and part the depth
-streamed    blocks that stay, and share tiles that do not come out even
-ladder      all rungs in order, and `fastest(out, a, b)`: the kernel that fits
+Every rung is a file of `rungs/` that reads from top to bottom, and differs from the one before in
+one thing:
+
+    matmul_scattered       neighbouring threads take rows: 16 sectors per load of a
+    matmul_naive           neighbouring threads take columns
+    matmul_tiled           tiles of 16x16 in shared memory
+    matmul_tiled_32        tiles of 32x32
+    matmul_column          8 rows of a column per thread, in registers
+    matmul_square          4x4 per thread: 8 reads for 16 products
+    matmul_8x8             8x8 per thread, 128x128 per block: 16 reads for 64 products
+    matmul_turned          the tile of a is turned; its store is 8-way
+    matmul_turned_padded   4 pad words per row of it: 1 wavefront
+    matmul_unguarded       whole tiles only; 8 loads begin one after the other
+    matmul_two_blocks      two blocks on a multiprocessor
+    matmul_unsigned        flat offsets of 32 bits without a sign
+    matmul_laid_out        the 8 steps along the depth stand one after the other
+    matmul_by_quads        16 bytes per read of the tiles
+    matmul_primed          the first tiles before the loop, the next ones at its end
+    matmul_wide            16 bytes per load
+    matmul_prefetched      two buffers: the next tiles load during the product
+    matmul_warped          64x32 per warp, lanes in pairs: prepares matmul_tall
+    matmul_tall            16x8 per thread, 128 threads: 24 reads for 128 products
+    matmul_pinned          the loads stay at the top of the loop
+    matmul_snaking         the outer product turns back: a register is read again
+    matmul_overlapped      fragments of step k + 1 are read during step k
+    matmul_banded          tiles in bands of 4 rows, for the L2 cache
+    matmul_fastest         the next tiles are stored before the last three steps
+
+`matmul_warped` is a preparation: no faster by itself, it brings the shape that the next rung needs.
+
+ladder      the rungs in order with their launches, and `fastest(out, a, b)`: the kernel that fits
+tiling      the choices of the last rungs as a `Tiling`
+variants    the same kernels from factories, for other shapes, rows and tiles; nobody has to read
+            them to understand a rung
 """
 
-from .staged import TILE, matmul_naive, matmul_tiled
+from .rungs.matmul_naive import matmul_naive
+from .rungs.matmul_tiled import TILE, matmul_tiled
 
 __all__ = ["TILE", "matmul_naive", "matmul_tiled"]

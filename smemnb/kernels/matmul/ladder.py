@@ -6,22 +6,57 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from ..rung import UNSIGNED, Rung, described
-from . import registers, staged, wider
-from .sliced import matmul_sliced_of
-from .streamed import matmul_streamed_of
+from .rungs.matmul_8x8 import matmul_8x8
+from .rungs.matmul_banded import matmul_banded
+from .rungs.matmul_by_quads import matmul_by_quads
+from .rungs.matmul_column import matmul_column
+from .rungs.matmul_fastest import matmul_fastest
+from .rungs.matmul_laid_out import matmul_laid_out
+from .rungs.matmul_naive import matmul_naive
+from .rungs.matmul_overlapped import matmul_overlapped
+from .rungs.matmul_pinned import matmul_pinned
+from .rungs.matmul_prefetched import matmul_prefetched
+from .rungs.matmul_primed import matmul_primed
+from .rungs.matmul_scattered import matmul_scattered
+from .rungs.matmul_snaking import matmul_snaking
+from .rungs.matmul_square import matmul_square
+from .rungs.matmul_tall import matmul_tall
+from .rungs.matmul_tiled import matmul_tiled
+from .rungs.matmul_tiled_32 import matmul_tiled_32
+from .rungs.matmul_turned import matmul_turned
+from .rungs.matmul_turned_padded import matmul_turned_padded
+from .rungs.matmul_two_blocks import matmul_two_blocks
+from .rungs.matmul_unguarded import matmul_unguarded
+from .rungs.matmul_unsigned import matmul_unsigned
+from .rungs.matmul_warped import matmul_warped
+from .rungs.matmul_wide import matmul_wide
 from .tiling import QUAD, Tiling
-from .wide import matmul_of
+from .variants.sliced import matmul_sliced_of
+from .variants.streamed import matmul_streamed_of
+from .variants.whole import matmul_of
 
 WIDE = Tiling()
 PREFETCHED = replace(WIDE, buffers=2)
-PINNED = replace(PREFETCHED, pinned=True)
-WARPED = replace(PINNED, warp_rows=64, warp_cols=32, lanes_down=8)
+WARPED = replace(PREFETCHED, warp_rows=64, warp_cols=32, lanes_down=8, interleaved=True)
 TALL = replace(WARPED, warp_cols=64, lanes_down=4)
-SNAKING = replace(TALL, turn=1)
+PINNED = replace(TALL, pinned=True)
+SNAKING = replace(PINNED, turn=1)
 OVERLAPPED = replace(SNAKING, fragments=2)
-INTERLEAVED = replace(OVERLAPPED, interleaved=True)
-BANDED = replace(INTERLEAVED, band=4)
+BANDED = replace(OVERLAPPED, band=4)
 FASTEST = replace(BANDED, stage_at=5)
+TILINGS = {
+    "matmul_wide": WIDE,
+    "matmul_prefetched": PREFETCHED,
+    "matmul_warped": WARPED,
+    "matmul_tall": TALL,
+    "matmul_pinned": PINNED,
+    "matmul_snaking": SNAKING,
+    "matmul_overlapped": OVERLAPPED,
+    "matmul_banded": BANDED,
+    "matmul_fastest": FASTEST,
+}
+"""The rungs whose choices a `Tiling` holds; `variants` makes the same kernels of it, and others."""
+
 SHARED = replace(FASTEST, stage_at=6, band=16)
 """Of blocks that stay and share the tiles of one round (`streamed`), tuned anew for that."""
 
@@ -31,24 +66,64 @@ SMALL = replace(FASTEST, stage_at=6, rows=64, cols=64, warp_cols=32, lanes_down=
 SLICED = replace(SMALL, slices=4)
 """The same where the depth can be cut: four times as many warps for the same tiles (`sliced`)."""
 
-TILINGS = {
-    "matmul_wide": (WIDE, "16 bytes per load, flat offsets without a sign"),
-    "matmul_prefetched": (PREFETCHED, "two buffers: the next tiles are loaded during the product"),
-    "matmul_pinned": (PINNED, "their loads stay at the top of the loop"),
-    "matmul_warped": (WARPED, "a warp makes 64x32 in place of 16x128: fewer words read"),
-    "matmul_tall": (TALL, "16x8 per thread, 128 threads: 24 reads for 128 products"),
-    "matmul_snaking": (SNAKING, "the outer product turns back, so registers are read again"),
-    "matmul_overlapped": (OVERLAPPED, "fragments of step k + 1 read during step k"),
-    "matmul_interleaved": (INTERLEAVED, "pairs of lanes share what they read: fewer wavefronts"),
-    "matmul_banded": (BANDED, "tiles walked in bands of 4 rows, for the L2 cache"),
-    "matmul_fastest": (FASTEST, "the next tiles are stored before the last three steps"),
-}
+
+def _plain(kernel: Any, changed: str, edge: int) -> Rung:
+    """One element of out per thread: `(out, a, b)`."""
+    return Rung(kernel, changed, (edge, edge), (edge, edge))
 
 
-def _wide(name: str) -> Rung:
-    tiling, changed = TILINGS[name]
-    kernel = matmul_of(tiling, True, True, True, name)
-    return replace(_of(tiling), kernel=kernel, changed=changed, depth=tiling.depth)
+def _scaled(kernel: Any, changed: str, threads: int, edge: int, **needs: Any) -> Rung:
+    """Several elements per thread: `(out, a, b, alpha, beta)`."""
+    return Rung(kernel, changed, (threads, 1), (edge, edge), scaled=True, **needs)
+
+
+_WHOLE = {"depth": 8}
+_FLAT = {"depth": 8, "span": UNSIGNED}
+_WIDE = {"depth": 8, "span": UNSIGNED, "aligned": QUAD}
+_RUNGS = (
+    _plain(matmul_scattered, "neighbouring threads take rows", 16),
+    _plain(matmul_naive, "neighbouring threads take columns", 16),
+    _plain(matmul_tiled, "tiles of 16x16 in shared memory", 16),
+    _plain(matmul_tiled_32, "tiles of 32x32", 32),
+    _scaled(matmul_column, "8 rows of a column per thread", 512, 64),
+    _scaled(matmul_square, "4x4 per thread", 256, 64),
+    _scaled(matmul_8x8, "128x128 per block, 8x8 per thread", 256, 128),
+    _scaled(matmul_turned, "the tile of a turned", 256, 128),
+    _scaled(matmul_turned_padded, "4 pad words per row of it", 256, 128),
+    _scaled(matmul_unguarded, "whole tiles only: no guards", 256, 128, **_WHOLE),
+    _scaled(matmul_two_blocks, "two blocks on a multiprocessor", 256, 128, **_WHOLE),
+    _scaled(matmul_unsigned, "flat offsets without a sign", 256, 128, **_FLAT),
+    _scaled(matmul_laid_out, "8 steps one after the other, no loop", 256, 128, **_FLAT),
+    _scaled(matmul_by_quads, "16 bytes per read of the tiles", 256, 128, **_FLAT),
+    _scaled(matmul_primed, "the first tiles before the loop", 256, 128, **_FLAT),
+    _scaled(matmul_wide, "16 bytes per load", 256, 128, **_WIDE),
+    _scaled(matmul_prefetched, "two buffers: loads during the product", 256, 128, **_WIDE),
+    _scaled(
+        matmul_warped,
+        "64x32 per warp in pairs of lanes: fewer wavefronts",
+        256,
+        128,
+        prepares="matmul_tall",
+        **_WIDE,
+    ),
+    _scaled(matmul_tall, "16x8 per thread: 24 reads for 128 products", 128, 128, **_WIDE),
+    _scaled(matmul_pinned, "the loads stay at the top of the loop", 128, 128, **_WIDE),
+    _scaled(matmul_snaking, "the outer product turns back", 128, 128, **_WIDE),
+    _scaled(matmul_overlapped, "step k + 1 is read during step k", 128, 128, **_WIDE),
+    _scaled(matmul_banded, "tiles in bands of 4 rows, for L2", 128, 128, **_WIDE),
+    _scaled(matmul_fastest, "tiles stored before the last three steps", 128, 128, **_WIDE),
+)
+LADDER = tuple(described(rung, "out = alpha * a @ b + beta * out.") for rung in _RUNGS)
+"""The rungs in their order: each kernel is the flat text of its file."""
+
+
+def rung_named(name: str) -> Rung:
+    """The rung of the ladder with this name.
+
+    >>> rung_named("matmul_warped").prepares
+    'matmul_tall'
+    """
+    return next(rung for rung in LADDER if rung.name == name)
 
 
 def _of(tiling: Tiling) -> Rung:
@@ -57,23 +132,11 @@ def _of(tiling: Tiling) -> Rung:
     return Rung(None, "", (tiling.threads, 1), tile, QUAD, True, UNSIGNED)
 
 
-def _scalar(kernel: Any, changed: str, threads: int, edge: int) -> Rung:
-    return Rung(kernel, changed, (threads, 1), (edge, edge), scaled=True)
-
-
-_RUNGS = (
-    Rung(wider.matmul_scattered, "neighbouring threads take rows", (16, 16), (16, 16)),
-    Rung(staged.matmul_naive, "neighbouring threads take columns", (16, 16), (16, 16)),
-    Rung(staged.matmul_tiled, "tiles of 16x16 in shared memory", (16, 16), (16, 16)),
-    Rung(wider.matmul_tiled_32, "tiles of 32x32", (32, 32), (32, 32)),
-    _scalar(registers.matmul_column, "8 rows of a column per thread", 512, 64),
-    _scalar(registers.matmul_square, "4x4 per thread", 256, 64),
-    _scalar(registers.matmul_8x8, "128x128 per block, 8x8 per thread", 256, 128),
-    _scalar(registers.matmul_turned, "the tile of a turned", 256, 128),
-    _scalar(registers.matmul_turned_padded, "4 pad words per row of it", 256, 128),
-    *map(_wide, TILINGS),
-)
-LADDER = tuple(described(rung, "out = alpha * a @ b + beta * out.") for rung in _RUNGS)
+def _kernel(tiling: Tiling, exact: bool, wide_a: bool, wide_b: bool) -> Any:
+    """The rung `matmul_fastest` for whole tiles of FASTEST in aligned rows; else a variant."""
+    if tiling == FASTEST and exact and wide_a and wide_b:
+        return matmul_fastest
+    return matmul_of(tiling, exact, wide_a, wide_b, "matmul_fastest")
 
 
 @dataclass(frozen=True)
@@ -107,7 +170,7 @@ def fastest(out: Any, a: Any, b: Any, multiprocessors: int = 132) -> Fit:
     large = -(-rows // FASTEST.rows) * -(-cols // FASTEST.cols) > multiprocessors
     tiling = FASTEST if large else SMALL
     if rows < tiling.rows or cols < tiling.cols:
-        rung = next(one for one in LADDER if one.name == "matmul_square")
+        rung = rung_named("matmul_square")
         return Fit(rung.kernel, rung.grid(rows, cols), rung.block, rung)
     rung = _of(tiling)
     exact, wide_a, wide_b = _fitting(tiling, rung, out, a, b)
@@ -125,7 +188,7 @@ def _large(out: Any, a: Any, fitting: tuple[bool, bool, bool], at_once: int) -> 
     grid = rung.grid(*out.shape)
     shared = sharing_pays(grid[0] * grid[1], at_once, steps)
     if not at_once or steps < SHARED.depth or (fitting[0] and not shared):
-        kernel = matmul_of(FASTEST, *fitting, "matmul_fastest")
+        kernel = _kernel(FASTEST, *fitting)
         return Fit(kernel, grid, (FASTEST.threads, 1), _of(FASTEST))
     kernel = matmul_streamed_of(SHARED, *fitting, "matmul_shared")
     size = at_once * SHARED.rows * SHARED.cols
@@ -149,7 +212,7 @@ def sharing_pays(tiles: int, at_once: int, steps: int) -> bool:
 def fit_of(tiling: Tiling, out: Any, a: Any, b: Any) -> Fit:
     """The kernel of a tiling for these arrays, of which `out` holds at least one tile."""
     rung = _of(tiling)
-    kernel = matmul_of(tiling, *_fitting(tiling, rung, out, a, b), "matmul_fastest")
+    kernel = _kernel(tiling, *_fitting(tiling, rung, out, a, b))
     return Fit(kernel, rung.grid(*out.shape), rung.block, rung)
 
 

@@ -2,10 +2,10 @@
 
 Where what is called is known while compiling (a global, a closure variable, a module's attribute)
 its call is compiled at once; a function in a variable, a tuple or a parameter is looked at when
-the call runs, and its call compiled once for each function met. The order of the search: a meaning
-declared by `protocol.lockstep_meaning`, the intrinsics of `numba.cuda` by their qualified name, a
-type used as a cast, builtins, `operator`, the functions of `math_functions`, a named tuple, a
-device function, an `@overload` of Numba.
+the call runs, and its call compiled once for each function met. The order of the search: an
+implementation declared by `protocol.lockstep_implementation`, the intrinsics of `numba.cuda` by
+their qualified name, a type used as a cast, builtins, `operator`, the functions of
+`math_functions`, a named tuple, a device function, an `@overload` of Numba.
 """
 
 from __future__ import annotations
@@ -18,24 +18,22 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from ..intrinsics import printing
+from ..intrinsics.names import IMPLEMENTATIONS, REFUSED, implementation_of_call, qualified
 from ..lanes import NO_LANE, LaneValue, Mask, cast
-from ..meanings import printing
-from ..meanings.names import MEANINGS, REFUSED, meaning_of_call, qualified
 from ..memory import KernelArray
 from ..memory.attributes import FUNCTIONS as OF_ARRAYS
 from ..memory.attributes import KINDS, METHODS
 from ..numbers.math_functions import FUNCTIONS, to_int
-from ..protocol import meaning_of
-from .calling.arguments import Arguments
-from .calling.constructors import BUILTINS
+from ..protocol import implementation_of
+from .calling.binding import Arguments
 from .calling.inner import InnerFunction
-from .calling.methods import METHOD_NAMES, method_of
 from .calling.operator_functions import as_operator
-from .calling.raising import number
+from .calling.python_builtins import BUILTINS, METHOD_NAMES, method_of
 from .calling.ufuncs import has_output, into_array
-from .objects.merged import widened
-from .objects.mixed import NUMBERS, Mixed
-from .scope import EXPRESSIONS, UNKNOWN, Expression, Frame, Scope, attribute_of
+from .mixed import NUMBERS, Mixed
+from .raising import number
+from .scope import UNKNOWN, Expression, Frame, Scope, attribute_of
 
 
 def as_dtype(target: object) -> np.dtype[Any] | None:
@@ -52,7 +50,8 @@ def as_dtype(target: object) -> np.dtype[Any] | None:
     return None
 
 
-def _call(scope: Scope, node: ast.Call) -> Expression:
+def call(scope: Scope, node: ast.Call) -> Expression:
+    """The closure of a call."""
     declared, scope.declared = scope.declared, ""
     target = scope.static(node.func)
     if target is not UNKNOWN:
@@ -64,13 +63,15 @@ def _call(scope: Scope, node: ast.Call) -> Expression:
 
 def call_of(scope: Scope, node: ast.Call, target: Any, declared: str = "") -> Expression:
     """The closure of a call of something that is known."""
-    meaning = meaning_of(target)
-    if meaning is not None:
-        return _intrinsic(scope, node, meaning, "call", "")
+    implementation = implementation_of(target)
+    if implementation is not None:
+        return _intrinsic(scope, node, implementation, "call", "")
     name = qualified(target)
-    if name in MEANINGS:
-        meaning, kind = meaning_of_call(name, node, scope.tree)
-        return _intrinsic(scope, node, meaning, kind, declared if kind.endswith("array") else "")
+    if name in IMPLEMENTATIONS:
+        implementation, kind = implementation_of_call(name, node, scope.tree)
+        return _intrinsic(
+            scope, node, implementation, kind, declared if kind.endswith("array") else ""
+        )
     if name in REFUSED:
         scope.refuse(node, *REFUSED[name])
     if name and not hasattr(target, "py_func") and not _may_be_overloaded(scope, target):
@@ -147,7 +148,7 @@ def _is_in(table: Mapping[Any, Any], target: Any) -> bool:
 
 
 def _intrinsic(
-    scope: Scope, node: ast.Call, meaning: Callable[..., Any], kind: str, declared: str
+    scope: Scope, node: ast.Call, implementation: Callable[..., Any], kind: str, declared: str
 ) -> Expression:
     arguments = Arguments(scope, node)
     site = scope.site(node, kind, declared)
@@ -156,7 +157,7 @@ def _intrinsic(
         values, named = arguments.values(frame, mask), arguments.keywords(frame, mask)
         if any(isinstance(value, Mixed) for value in values):
             values = [number(scope, node, frame, mask, value) for value in values]
-        return meaning(frame.batch, frame.rest(mask), site, *values, **named)
+        return implementation(frame.batch, frame.rest(mask), site, *values, **named)
 
     return run
 
@@ -177,13 +178,13 @@ def _cast(scope: Scope, node: ast.Call, convert: Callable[[LaneValue], LaneValue
 
 
 def _builtin(scope: Scope, node: ast.Call, target: Any) -> Expression:
-    arguments, meaning = Arguments(scope, node), BUILTINS[target]
+    arguments, implementation = Arguments(scope, node), BUILTINS[target]
     site = scope.site(node, "load")
 
     def run(frame: Frame, mask: Mask) -> LaneValue:
         values, named = arguments.values(frame, mask), arguments.keywords(frame, mask)
         try:
-            return meaning(frame, mask, site, *values, **named)
+            return implementation(frame, mask, site, *values, **named)
         except TypeError as error:
             scope.refuse(node, f"{ast.unparse(node)} has no meaning here ({error})", "Rewrite it.")
 
@@ -351,6 +352,3 @@ def _refuse_method(scope: Scope, node: ast.Call) -> NoReturn:
         f"the engine does not know the method {ast.unparse(node.func)}",
         "Write the loop out, or use a function of cuda or math.",
     )
-
-
-EXPRESSIONS[ast.Call] = widened(_call)

@@ -1,6 +1,6 @@
 """The arrays a kernel indexes: from index to cell, for all lanes at once.
 
-`KernelArray` turns an index into offsets, checks every axis, tells the watchers, and reads or
+`KernelArray` turns an index into offsets, checks every axis, notifies the watchers, and reads or
 writes its store. Views (`views.py`) are `KernelArray`s over the store of their root; the watchers
 are always told of the root and its addresses.
 
@@ -18,8 +18,7 @@ import numpy as np
 from ..lanes import LaneValue, Mask, Selectable, cast
 from ..watch import Access, OutOfRange, Site, pieces_of
 from .records import copy_record
-from .stores import Store
-from .unaligned import ByteStore
+from .stores import ByteStore, Store
 
 if TYPE_CHECKING:
     from ..batch import Batch
@@ -77,7 +76,7 @@ class KernelArray(Selectable):
         self.store, self.strides, self.unit, self.start = store, strides, unit, start
         self.valid: Mask | None = None
         self.uniform = not any(isinstance(n, np.ndarray) for n in (*shape, *strides))
-        self.told = space in ("shared", "global")
+        self.reported = space in ("shared", "global")
         self._root: KernelArray | None = None  # no reference to itself: freed with its batch
         self._memory: KernelArray | None = None
         self.used = 0
@@ -115,7 +114,7 @@ class KernelArray(Selectable):
     def derived(self, root: KernelArray, valid: Mask | None, used: int = 0) -> KernelArray:
         """This array, as a view of `root`."""
         self.root, self.memory, self.valid, self.used = root.root, root.memory, valid, used
-        self.told = root.told
+        self.reported = root.reported
         return self
 
     def as_root(self, name: str) -> KernelArray:
@@ -195,16 +194,17 @@ class KernelArray(Selectable):
         if batch.watched:
             for wrapped, lanes in ((False, outside & mask), (True, negative & ~outside & mask)):
                 if lanes.any():
-                    self._tell_outside(batch, index, axis, site, lanes, wrapped)
+                    self._report_outside(batch, index, axis, site, lanes, wrapped=wrapped)
         return np.where(outside, 0, at), ~outside
 
-    def _tell_outside(
+    def _report_outside(
         self,
         batch: Batch,
         index: tuple[LaneValue, ...],
         axis: int,
         site: Site,
         lanes: Mask,
+        *,
         wrapped: bool,
     ) -> None:
         extent = self.shape[axis]
@@ -213,7 +213,7 @@ class KernelArray(Selectable):
             first = int(np.broadcast_to(lanes, shape).argmax())
             extent = int(np.broadcast_to(extent, shape).reshape(-1)[first])
         shown = self.root if self.root.dtype == self.dtype and self._leads_to_root() else self
-        batch.tell_out_of_range(
+        batch.report_out_of_range(
             OutOfRange(site, shown, self.used + axis, index[axis], extent, index, lanes, wrapped)
         )
 
@@ -229,8 +229,8 @@ class KernelArray(Selectable):
         if len(index) < len(self.shape) or self.is_record:
             valid = None if active is mask else active | ~mask
             return self.part(offset, len(index), valid)
-        if batch.watched and self.told:
-            self.tell(batch, site, "load", offset, active)
+        if batch.watched and self.reported:
+            self.report(batch, site, "load", offset, active)
         value = self.store.read(batch, offset)
         return value if active is mask else np.where(active, value, np.zeros((), self.dtype))
 
@@ -251,8 +251,8 @@ class KernelArray(Selectable):
             value = np.asarray(value).astype(self.dtype)
         else:
             value = cast(value, self.dtype)
-        if batch.watched and self.told:
-            self.tell(batch, site, "store", offset, active, value)
+        if batch.watched and self.reported:
+            self.report(batch, site, "store", offset, active, value)
         if not batch.scrutiny or self._changes(batch, offset, active, value):
             batch.writes += 1
         self.store.write(batch, offset, active, value)
@@ -265,7 +265,7 @@ class KernelArray(Selectable):
         differs = (old != value) & ~((old != old) & (value != value))  # NaN for NaN is no change
         return bool((differs & active).any())
 
-    def tell(
+    def report(
         self,
         batch: Batch,
         site: Site,
@@ -274,13 +274,15 @@ class KernelArray(Selectable):
         active: Mask,
         value: LaneValue = None,
     ) -> None:
-        """Tell the watchers of an access at these offsets, in the pieces a GPU moves.
+        """Notify the watchers of an access at these offsets, in the pieces a GPU moves.
 
         A complex number is moved as two numbers, a text character by character, what is not
         aligned byte by byte.
         """
         if self.whole:
-            batch.tell_access(Access(site, self.root, kind, offset, active, value, unit=self.unit))
+            batch.report_access(
+                Access(site, self.root, kind, offset, active, value, unit=self.unit)
+            )
             return
         width = self.piece_bytes()
         parts: list[Any] = [None] * (self.itemsize // width)
@@ -288,7 +290,7 @@ class KernelArray(Selectable):
             parts = pieces_of(value, width)
         for at, part in enumerate(parts):
             there = offset * (self.unit // width) + at
-            batch.tell_access(Access(site, self.root, kind, there, active, part, unit=width))
+            batch.report_access(Access(site, self.root, kind, there, active, part, unit=width))
 
     def piece_bytes(self) -> int:
         """The bytes that a GPU moves at a time to read or write one element."""

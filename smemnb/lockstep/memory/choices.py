@@ -171,13 +171,13 @@ def of_parts(view: Callable[..., KernelArray]) -> Callable[..., KernelArray]:
     return run
 
 
-def of_each(meaning: Callable[..., Any]) -> Callable[..., Any]:
-    """A meaning whose first argument is an array, made on each array for its own lanes."""
+def of_each(implementation: Callable[..., Any]) -> Callable[..., Any]:
+    """An implementation whose first argument is an array, made on each array for its own lanes."""
 
     def run(batch: Batch, mask: Mask, site: Site, array: KernelArray, *rest: Any) -> Any:
         if not isinstance(array, ChosenArray):
-            return meaning(batch, mask, site, array, *rest)
-        return array.each(mask, lambda lanes, one: meaning(batch, lanes, site, one, *rest))
+            return implementation(batch, mask, site, array, *rest)
+        return array.each(mask, lambda lanes, one: implementation(batch, lanes, site, one, *rest))
 
     return run
 

@@ -46,13 +46,13 @@ def _copy(target: KernelArray, source: KernelArray, batch: Batch, mask: Mask, si
     for array in (source, target):
         if array.valid is not None:
             mask = mask & array.valid
-    _tell(source, batch, load_at(site), "load", ends[0], mask, [None] * size)
+    _report(source, batch, load_at(site), "load", ends[0], mask, [None] * size)
     width = next(n for n in (8, 4, 2, 1) if not any(np.any(at % n) for at in (*ends, size)))
     word = np.dtype(f"u{width}")
     stores = [array.store.typed(word) for array in (source, target)]
     words = [stores[0].read(batch, ends[0] // width + at) for at in range(size // width)]
     octets = [octet for value in words for octet in np.moveaxis(_octets(value, width), -1, 0)]
-    _tell(target, batch, site, "store", ends[1], mask, octets)
+    _report(target, batch, site, "store", ends[1], mask, octets)
     batch.writes += 1
     for at, value in enumerate(words):
         stores[1].write(batch, ends[1] // width + at, mask, value)
@@ -67,11 +67,11 @@ def _octets(value: Any, width: int) -> Any:
     return whole.view(np.uint8).reshape(*np.shape(value), width)
 
 
-def _tell(
+def _report(
     array: KernelArray, batch: Batch, site: Site, kind: str, start: Any, mask: Mask, values: Any
 ) -> None:
-    if not batch.watched or not array.told:
+    if not batch.watched or not array.reported:
         return
     for at, value in enumerate(values):
         there = start + at
-        batch.tell_access(Access(site, array.root, kind, there, mask, value, unit=1))
+        batch.report_access(Access(site, array.root, kind, there, mask, value, unit=1))

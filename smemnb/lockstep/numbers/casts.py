@@ -11,7 +11,7 @@ from .typing_rules import FLOAT16, FLOAT32, DType
 
 
 def cast(value: Any, dtype: DType) -> Any:
-    """A lane value in another dtype, as a GPU converts: the meaning of int32(x), x stored, etc.
+    """A lane value in another dtype, as a GPU converts: for int32(x), x stored, and so on.
 
     Integers wrap. float32 and float64 are cut towards zero, float16 is rounded to even (PTX
     `cvt.rzi` and `cvt.rni`, which is what Numba compiles to). A float beyond the integer type's

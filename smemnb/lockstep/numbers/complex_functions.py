@@ -15,7 +15,7 @@ import numpy as np
 
 from .casts import cast
 
-Meaning = Callable[..., Any]
+Implementation = Callable[..., Any]
 _SMALL = (np.dtype(np.float32), np.dtype(np.complex64))
 
 
@@ -25,12 +25,12 @@ def _complex(value: Any) -> Any:
     return cast(value, np.dtype(np.complex64 if small else np.complex128))
 
 
-def _of_one(compute: Meaning) -> Meaning:
-    def meaning(value: Any) -> Any:
+def _of_one(compute: Implementation) -> Implementation:
+    def implementation(value: Any) -> Any:
         with np.errstate(all="ignore"):
             return compute(_complex(value))
 
-    return meaning
+    return implementation
 
 
 def _log(value: Any, base: Any = None) -> Any:
@@ -46,7 +46,7 @@ def _log10(value: Any) -> Any:
     return result[()]
 
 
-def _widened(compute: Meaning) -> Meaning:
+def _widened(compute: Implementation) -> Implementation:
     """A function whose constants are float64, and its result complex128."""
     return lambda value: compute(cast(value, np.dtype(np.complex128)))
 
@@ -85,14 +85,14 @@ def _exp(value: Any) -> Any:
     return np.where(nothing, value.dtype.type(0), np.exp(value))
 
 
-_NUMPY: dict[str, Meaning] = {
+_NUMPY: dict[str, Implementation] = {
     "sqrt": np.sqrt, "exp": _exp, "log10": _log10, "sin": np.sin, "cos": np.cos,
     "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh,
     "cosh": np.cosh, "tanh": _widened(np.tanh), "asinh": np.arcsinh, "acosh": _widened(np.arccosh),
     "atanh": np.arctanh, "isnan": np.isnan, "isinf": np.isinf, "isfinite": np.isfinite,
 }  # fmt: skip
 
-CMATH: dict[object, Meaning] = {
+CMATH: dict[object, Implementation] = {
     **{getattr(cmath, name): _of_one(compute) for name, compute in _NUMPY.items()},
     cmath.log: _log,
     cmath.phase: _phase,

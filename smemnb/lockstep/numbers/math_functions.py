@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from ..tables import union
 from . import division
 from . import typing_rules as rules
 from .casts import cast, to_bool, to_float, to_int
@@ -40,9 +41,9 @@ from .typing_rules import (
     DType,
 )
 
-__all__ = ["FUNCTIONS", "Meaning", "cast", "power", "to_bool", "to_float", "to_int"]
+__all__ = ["FUNCTIONS", "Implementation", "cast", "power", "to_bool", "to_float", "to_int"]
 
-Meaning = Callable[..., Any]
+Implementation = Callable[..., Any]
 
 
 def _round(value: Any, digits: Any = None) -> Any:
@@ -70,10 +71,10 @@ def _complex(real: Any, imag: Any = None) -> Any:
     return made if made.ndim else made[()]
 
 
-def _extreme(better: np.ufunc, float_pair: Meaning) -> Meaning:
+def _extreme(better: np.ufunc, float_pair: Implementation) -> Implementation:
     """Min or max: two floats by PTX's rule (the number wins over NaN), others by comparing."""
 
-    def meaning(*values: Any) -> Any:
+    def implementation(*values: Any) -> Any:
         if len(values) == 1 and isinstance(values[0], tuple):
             values = values[0]
         if values[0].dtype.kind in "mM":  # dates or durations
@@ -85,7 +86,7 @@ def _extreme(better: np.ufunc, float_pair: Meaning) -> Meaning:
             return float_pair(*same)
         return reduce(lambda acc, v: _select(better(v, acc), v, acc), same)
 
-    return meaning
+    return implementation
 
 
 def _least(a: Any, b: Any) -> Any:
@@ -131,10 +132,10 @@ _HALF = frozenset(
 """Functions of `math` that have a float16 version."""
 
 
-def _one_float(compute: Meaning, half: bool) -> Meaning:
+def _one_float(compute: Implementation, *, half: bool) -> Implementation:
     """A function of one number: integers count as float64, floats keep their type."""
 
-    def meaning(value: Any) -> Any:
+    def implementation(value: Any) -> Any:
         dtype = value.dtype
         if dtype.kind in "biu":
             value = value.astype(FLOAT64)
@@ -144,13 +145,13 @@ def _one_float(compute: Meaning, half: bool) -> Meaning:
             result = compute(value)
         return result if result.dtype.kind == "b" else result.astype(value.dtype)
 
-    return meaning
+    return implementation
 
 
-def _two_floats(compute: Meaning, integers_wide: bool = False) -> Meaning:
+def _two_floats(compute: Implementation, *, integers_wide: bool = False) -> Implementation:
     """A function of two numbers, both cast to the float that holds them."""
 
-    def meaning(a: Any, b: Any) -> Any:
+    def implementation(a: Any, b: Any) -> Any:
         if integers_wide and a.dtype.kind in "biu" and b.dtype.kind in "biu":
             dtype = FLOAT64
         else:
@@ -158,10 +159,10 @@ def _two_floats(compute: Meaning, integers_wide: bool = False) -> Meaning:
         with np.errstate(all="ignore"):
             return compute(a.astype(dtype), b.astype(dtype)).astype(dtype)
 
-    return meaning
+    return implementation
 
 
-def _by_element(function: Callable[..., float], outside: Callable[..., float]) -> Meaning:
+def _by_element(function: Callable[..., float], outside: Callable[..., float]) -> Implementation:
     """A function of `math` that NumPy lacks; `outside` answers where Python raises."""
 
     def one(*numbers: float) -> float:
@@ -209,7 +210,7 @@ def _modf(value: Any) -> tuple[Any, Any]:
     return fraction, whole
 
 
-_NUMPY_MATH: dict[str, Meaning] = {
+_NUMPY_MATH: dict[str, Implementation] = {
     "sqrt": np.sqrt, "exp": np.exp, "exp2": np.exp2, "expm1": np.expm1, "log": np.log,
     "log2": np.log2, "log10": np.log10, "log1p": np.log1p, "sin": np.sin, "cos": np.cos,
     "tan": np.tan, "asin": np.arcsin, "acos": np.arccos, "atan": np.arctan, "sinh": np.sinh,
@@ -252,10 +253,10 @@ def _ufunc_casts(ufunc: np.ufunc, dtypes: tuple[DType, ...]) -> tuple[DType, ...
 _EXTREMES = (np.minimum, np.maximum, np.fmin, np.fmax)
 
 
-def _ufunc(ufunc: np.ufunc) -> Meaning:
+def _ufunc(ufunc: np.ufunc) -> Implementation:
     """A ufunc as Numba compiles it: of two equal values min and max give the first (-0.0, 0.0)."""
 
-    def meaning(*values: Any) -> Any:
+    def implementation(*values: Any) -> Any:
         casts = _ufunc_casts(ufunc, tuple(v.dtype for v in values))
         if casts is not None:
             values = tuple(cast(v, d) for v, d in zip(values, casts, strict=True))
@@ -265,11 +266,11 @@ def _ufunc(ufunc: np.ufunc) -> Meaning:
             return _select(values[0] == values[1], values[0].astype(result.dtype), result)
         return result
 
-    return meaning
+    return implementation
 
 
-def _registry() -> dict[object, Meaning]:
-    found: dict[object, Meaning] = {
+def _registry() -> dict[object, Implementation]:
+    found: dict[object, Implementation] = {
         abs: _absolute,
         np.isnat: np.isnat,
         min: _extreme(np.less, _least),
@@ -295,13 +296,13 @@ def _registry() -> dict[object, Meaning]:
     for name, compute in _NUMPY_MATH.items():
         function = getattr(math, name, None)
         if function is not None:
-            found[function] = _one_float(compute, function in _HALF)
+            found[function] = _one_float(compute, half=function in _HALF)
     missing = {"isnat", "frexp", "modf", "heaviside", "matmul", "matvec", "vecdot", "vecmat"}
     for name, ufunc in vars(np).items():
         if isinstance(ufunc, np.ufunc) and name not in missing | {"bitwise_count", "spacing"}:
             found[ufunc] = _ufunc(ufunc)
-    return found | CMATH
+    return union(found, CMATH)
 
 
-FUNCTIONS: dict[object, Meaning] = _registry()
+FUNCTIONS: dict[object, Implementation] = _registry()
 """What a called function object does to lane values."""

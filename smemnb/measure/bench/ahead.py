@@ -20,7 +20,7 @@ from ...errors import SmemnbError
 from ...hardware import Chip
 from ..results.model import LIMIT
 from .case import Case
-from .contenders import Launch, copied, launch, stand_ins
+from .contenders import TimedLaunch, copied, launch, stand_ins
 
 __all__ = ["Ahead", "Bounds", "bound", "compiled", "take_over"]
 
@@ -48,7 +48,7 @@ class Ahead:
         chip: Chip | None = None,
         room: int = MOST,
     ) -> None:
-        self._kernels: dict[Case, list[tuple[Launch, Any]]] = {}
+        self._kernels: dict[Case, list[tuple[TimedLaunch, Any]]] = {}
         self._bounds: dict[Case, dict[str, Any]] = {case: {} for case in plan}
         most = min(MOST, processes or (os.cpu_count() or 1) - 2)
         half = max(1, min(most // 2, sum(len(case.rungs) for case in plan)))
@@ -116,7 +116,7 @@ def compiled(case: Case, name: str) -> bytes:
     return pickle.dumps(made.kernel.compile(made.types))
 
 
-def take_over(made: Launch, found: bytes) -> None:
+def take_over(made: TimedLaunch, found: bytes) -> None:
     """Give a kernel what another process compiled for the types of this launch."""
     if made.types not in made.kernel.overloads:
         made.kernel.add_overload(pickle.loads(found), made.types)

@@ -21,14 +21,14 @@ from ...kernels.rung import Rung
 from ...kernels.transpose import ladder as transposes
 from .case import CHOICE, Case, tried
 
-__all__ = ["Launch", "copied", "copy", "dtype", "extents", "launch", "stand_ins"]
+__all__ = ["TimedLaunch", "copied", "copy", "dtype", "extents", "launch", "stand_ins"]
 
 _DTYPES = {1: np.uint8, 2: np.uint16, 4: np.float32, 8: np.uint64, 16: np.uint64}
 COPY_COLS = 4096
 
 
 @dataclass(frozen=True)
-class Launch:
+class TimedLaunch:
     """A kernel, its grid and block, and its arguments."""
 
     kernel: Any
@@ -86,7 +86,7 @@ def stand_ins(case: Case) -> tuple[Any, ...]:
     return tuple(found)
 
 
-def launch(case: Case, name: str, arrays: tuple[Any, ...]) -> Launch:
+def launch(case: Case, name: str, arrays: tuple[Any, ...]) -> TimedLaunch:
     """The launch of a rung, or of the choice, on `out` and the inputs.
 
     Raises:
@@ -101,21 +101,21 @@ def copied(case: Case) -> Case:
     return Case("transpose", (-(-size // (4 * COPY_COLS)), COPY_COLS))
 
 
-def copy(out: Any, inp: Any) -> Launch:
+def copy(out: Any, inp: Any) -> TimedLaunch:
     """The copy that is a transpose's limit, on float32 matrices of whole rows."""
-    return Launch(
+    return TimedLaunch(
         transposes.COPY.kernel, transposes.COPY.grid(*inp.shape), transposes.COPY.block, (out, inp)
     )
 
 
-def _transpose(case: Case, name: str, arrays: tuple[Any, ...]) -> Launch:
+def _transpose(case: Case, name: str, arrays: tuple[Any, ...]) -> TimedLaunch:
     if name == CHOICE:
         rung = transposes.fastest(*(_whole(case, one) for one in arrays))
     else:
         rung = _named(name, case, transposes.LADDER)
         _fits(rung, name, arrays)
     _reaches(rung, name, arrays, case.shape)
-    return Launch(rung.kernel, rung.grid(*case.shape), rung.block, arrays)
+    return TimedLaunch(rung.kernel, rung.grid(*case.shape), rung.block, arrays)
 
 
 def _named(name: str, case: Case, ladder: tuple[Rung, ...]) -> Rung:
@@ -139,13 +139,13 @@ def _whole(case: Case, array: Any) -> Any:
     return np.lib.stride_tricks.as_strided(np.empty(1, kind), (rows, cols // parts), strides)
 
 
-def _product(case: Case, name: str, arrays: tuple[Any, ...]) -> Launch:
+def _product(case: Case, name: str, arrays: tuple[Any, ...]) -> TimedLaunch:
     scaled = (*arrays, np.float32(1), np.float32(0))
     if name == CHOICE:
         out, a, b = arrays
         fit = products.fastest(out, a, b, cuda.get_current_device().MULTIPROCESSOR_COUNT)
         _reaches(fit.rung, name, arrays, case.shape)
-        return Launch(fit.kernel, fit.grid, fit.block, (*scaled, *_own(fit, out)))
+        return TimedLaunch(fit.kernel, fit.grid, fit.block, (*scaled, *_own(fit, out)))
     rung = _named(name, case, products.LADDER)
     _fits(rung, name, arrays)
     _reaches(rung, name, arrays, case.shape)
@@ -153,7 +153,9 @@ def _product(case: Case, name: str, arrays: tuple[Any, ...]) -> Launch:
     if not rung.whole(*case.shape):
         high, wide = rung.tile
         raise SmemnbError(f"{name} makes whole tiles of {high} x {wide}, {rung.depth} deep")
-    return Launch(rung.kernel, rung.grid(rows, cols), rung.block, scaled if rung.scaled else arrays)
+    return TimedLaunch(
+        rung.kernel, rung.grid(rows, cols), rung.block, scaled if rung.scaled else arrays
+    )
 
 
 def _own(fit: products.Fit, out: Any) -> tuple[Any, ...]:

@@ -94,7 +94,7 @@ def _call(operation: Callable[..., Any], inputs: Sequence[Any], given: Any) -> C
     return lambda: operation(*inputs, **given)
 
 
-def _bare(launch: contenders.Launch, empty: Callable[[], Any] | None) -> Callable[[], object]:
+def _bare(launch: contenders.TimedLaunch, empty: Callable[[], Any] | None) -> Callable[[], object]:
     """The launch as a user writes it, after a new array where one is asked for."""
     if empty is None:
         return lambda: launch.kernel[launch.grid, launch.block](*launch.args)

@@ -51,7 +51,7 @@ class Setting:
         between: done before each launch, such as a sweep of the L2 cache.
         least, most: rounds.
         budget_ms: time on the GPU for the rounds of one case.
-        told: called with words for a progress bar.
+        progress: called with words for a progress bar.
         foretold: called with the bounds of a case before it is measured.
     """
 
@@ -62,7 +62,7 @@ class Setting:
     least: int = 7
     most: int = 31
     budget_ms: float = 2500.0
-    told: Callable[[str], object] = lambda words: None
+    progress: Callable[[str], object] = lambda words: None
     foretold: Callable[[Case, Bounds], object] = lambda case, bounds: None
 
 
@@ -73,7 +73,7 @@ class _Contender:
     row: Row
     run: Callable[[], Any]
     judged: Callable[[Any], tuple[bool, float | None]]
-    launch: contenders.Launch | None = None
+    launch: contenders.TimedLaunch | None = None
 
 
 def rows_of(case: Case, setting: Setting, kernels: Kernels | None = None) -> tuple[Row, ...]:
@@ -88,21 +88,21 @@ def rows_of(case: Case, setting: Setting, kernels: Kernels | None = None) -> tup
         return tuple(_row(case, name, "rung", failed=reason) for name in case.rungs)
     bounds: Bounds = {}
     if kernels is not None:
-        setting.told("compiling")
+        setting.progress("compiling")
         kernels.wait(case)
-        setting.told("bounds")
+        setting.progress("bounds")
         bounds = kernels.bounds(case)
         setting.foretold(case, bounds)
     held = matrices(case)
     judge = Judge(case, held)
-    setting.told("checking")
+    setting.progress("checking")
     checked = [_checked(one, judge) for one in _contenders(case, held, judge, setting)]
     ready = [one for one in checked if one.row.right]
     times: list[list[float]] = []
     runs = [one.run for one in ready]
     for number, found in enumerate(_rounds(runs, setting), 1):
         times.append(found)
-        setting.told(f"round {number}")
+        setting.progress(f"round {number}")
     timed = {
         one.row.key: _with_times(one.row, [found[at] for found in times])
         for at, one in enumerate(ready)

@@ -61,7 +61,7 @@ def measured(
             if now() - began > seconds:
                 return _kept(results, keeping, "out of time")
             words = f"{case.operation} {shape_words(*case.key)}"
-            here = replace(setting, told=_telling(keeping, done, number, words))
+            here = replace(setting, progress=_telling(keeping, done, number, words))
             rows = rows_of(case, here, kernels)
             results = _kept(results.grown(rows), keeping, f"after {words}")
             keeping.show(rows)

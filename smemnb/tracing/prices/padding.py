@@ -4,12 +4,12 @@ Three forms. The pad stands on the wrong axis: the last rows of a (33, 32) tile 
 and columns still conflict. The array is flat, as large as with a pad, and indexed without it: the
 cells that a pad would have used up are left over at the end. The pad stands right but nothing gains
 by it: the worst request of every expression takes as many wavefronts with the pad as without, or
-more. The last is told apart, and then of the access that the pad makes worse.
+more. The last has words of its own, and is reported of the access that the pad makes worse.
 
 In all three the array's requests must have extra wavefronts: a pad that frees them is none of
 this, nor is a halo, whose cells are stored. **Limits**: a pad that no access needs, but that costs
-nothing except its bytes, is not told. Of requests without extra wavefronts the first is kept, and
-that it gains nothing does not say that none does.
+nothing except its bytes, is not reported. Of requests without extra wavefronts the first is kept,
+and that it gains nothing does not say that none does.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ def phantom_padding(
     if form is None:
         return
     why, pad, used = form
-    told, now, then = conflicting, 0, 0
+    reported, now, then = conflicting, 0, 0
     if why == "useless":  # first of accesses that the pad makes worse, if there are any
-        told = [one for one in conflicting if _worse(array, one, used)] or conflicting
-    worst = max(told, key=lambda one: (one.extra, one.ways))
+        reported = [one for one in conflicting if _worse(array, one, used)] or conflicting
+    worst = max(reported, key=lambda one: (one.extra, one.ways))
     if why == "useless":
         now, then = _wavefronts(array, worst, used)
     yield Observation(

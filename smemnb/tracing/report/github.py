@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from .places import Told, from_root
+from .places import PlacedFinding, from_root
 
 _LEVEL = {"error": "error", "warning": "warning", "note": "notice"}
 
 
-def commands(told: Iterable[Told], root: Path) -> Iterator[str]:
-    """One line per finding; findings in files outside `root` carry no place."""
-    for one in told:
+def commands(findings: Iterable[PlacedFinding], root: Path) -> Iterator[str]:
+    """One line per finding that is not waived; in files outside `root` they carry no place."""
+    for one in findings:
+        if one.waived:
+            continue
         found = one.finding
         path = from_root(one.file, root) if one.file else None
         place = [f"file={_property(path)}", f"line={found.line}"] if path else []

@@ -59,7 +59,7 @@ def test_without_any_text():
 
 
 def test_lambda_kernels():
-    """Two lambdas on one line are told apart; one may go over several lines."""
+    """Two lambdas on one line are distinguished; one may go over several lines."""
     kernels = [lambda out: cuda.atomic.add(out, 0, 2.0), lambda out: cuda.atomic.add(out, 1, 3.0)]
     assert [lockstep_result(k) for k in kernels] == [[8, 0, 0, 0], [0, 12, 0, 0]]
     long = cuda.jit(

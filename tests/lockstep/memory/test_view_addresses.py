@@ -1,4 +1,4 @@
-"""What the watchers are told of views: the root array, the address of the very cell, the width."""
+"""What watchers see of views: the root array, the address of the very cell, the width."""
 
 import numpy as np
 import pytest
@@ -117,7 +117,7 @@ def test_indices_out_of_range(body, index, axis, size, threads):
 
 
 def test_view_of_a_missing_row_is_dropped():
-    """Threads whose row does not exist read 0 from it, and are told of once."""
+    """Threads whose row does not exist read 0 from it, and are reported once."""
     seen = Seen()
     out = in_engine("w = A[i]\nout[i] = w[2] + w[3]", threads=8, watchers=(seen,))["out"]
     whole = arguments()["A"].astype(float)

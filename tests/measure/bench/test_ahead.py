@@ -18,7 +18,7 @@ from types import SimpleNamespace
 from numba import cuda
 from numba.cuda import codegen, dispatcher
 
-# no GPU: the compiler is told what it would ask of one
+# no GPU: the compiler is given what it would ask of one
 device = SimpleNamespace(compute_capability=(9, 0), id=0)
 dispatcher.get_current_device = lambda: device
 codegen.devices.get_context = lambda *number: SimpleNamespace(device=device)

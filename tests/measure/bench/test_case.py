@@ -122,7 +122,7 @@ def test_tried_out(tmp_path):
     ],
 )
 def test_bad_files_of_rungs(tmp_path, text, said):
-    """A file without rungs is told what it should hold."""
+    """A file without rungs is refused with what it should hold."""
     path = tmp_path / "mine.py"
     if text is not None:
         path.write_text(text)

@@ -128,7 +128,7 @@ def test_saving_at_once(tmp_path):
 
 
 def test_reserved_before_measuring(tmp_path):
-    """A file that is there is not written over without --force; a missing folder is told."""
+    """A file that is there is not written over without --force; a missing folder is reported."""
     path = tmp_path / "a.json"
     store.reserve(path, force=False)
     assert path.exists()

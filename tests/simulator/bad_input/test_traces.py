@@ -90,7 +90,7 @@ def test_options(row, monkeypatch):
     ],
 )
 def test_environment(setting, value, text):
-    """An unknown value of a setting is told by its name; no kernel runs."""
+    """An unknown value of a setting is reported by its name; no kernel runs."""
     code = (
         "import smemnb.simulator, numpy as np; from numba import cuda\n"
         "out = np.zeros(3)\n"

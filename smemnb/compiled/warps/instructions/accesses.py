@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ..meaning import Bench, Instruction, Step, means
 from ..memory import BadAddress, space_of
 from ..operands import ZERO, Array, Operand, Reader, Unknown
+from ..semantics import Bench, Instruction, Step, means
 from ..state import Group
 
 U32, U64 = np.uint32, np.uint64

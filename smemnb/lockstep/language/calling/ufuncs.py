@@ -18,7 +18,7 @@ from ...memory.records import load_at
 from ...memory.whole import each_index
 from ...numbers.math_functions import FUNCTIONS
 from ..scope import Expression, Frame, Scope
-from .arguments import Arguments
+from .binding import Arguments
 
 
 def has_output(target: object, node: ast.Call) -> bool:

@@ -2,7 +2,7 @@
 
 Each case is launched once, compiled with line numbers (which changes no instruction). A journal
 says of each case, line by line as it happens, whether it was launched or why not, so that what a
-profiler saw can be told apart launch by launch, and a crash names the kernel it happened in.
+profiler saw can be distinguished launch by launch, and a crash names the kernel it happened in.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ _COLUMNS = {
 
 
 @dataclass(frozen=True)
-class Launch:
+class ProfiledLaunch:
     """Counters of one launch: the kernel's name as profilers show it, values by our names."""
 
     kernel: str
@@ -62,9 +62,9 @@ class Listing:
     instructions: tuple[Instruction, ...]
 
 
-def launches(text: str) -> list[Launch]:
+def launches(text: str) -> list[ProfiledLaunch]:
     """The launches of a raw page in the order in which they ran."""
-    found: list[Launch] = []
+    found: list[ProfiledLaunch] = []
     names: list[str] = []
     for row in _rows(text):
         if "Kernel Name" in row and "ID" in row:
@@ -76,7 +76,7 @@ def launches(text: str) -> list[Launch]:
                 for name, metric in METRICS.items()
                 if (number := _number(values.get(metric, ""))) is not None
             }
-            found.append(Launch(values["Kernel Name"], counters))
+            found.append(ProfiledLaunch(values["Kernel Name"], counters))
     return found
 
 

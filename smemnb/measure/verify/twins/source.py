@@ -46,7 +46,7 @@ def twins(case: Case, folder: Path) -> list[Twin]:
     """All twins of a case's kernel, their files written to the folder.
 
     A twin's function is named after the kernel, the folder and the change, so that reports on twins
-    of several kernels of one name can be told apart.
+    of several kernels of one name can be distinguished.
     """
     made: list[Twin] = []
     function = case.kernel.py_func

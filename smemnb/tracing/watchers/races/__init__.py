@@ -17,12 +17,12 @@ never race with each other; with a plain access they do (`signals` says how a lo
 
 Kinds: "race" (two warps of a block), "race_in_warp", "race_between_blocks", "race_atomic" (one side
 an atomic), "race_flag" (a plain load polls what others signal), "race_same_value" (all stores wrote
-the same bits). Of a pair of lines only the worst is told.
+the same bits). Of a pair of lines only the worst is reported.
 
 **Limits**: what is ordered is judged by the order in which this launch ran: a race that hides
 behind a lock taken in one order may show in another. Of very many accesses only the extremes are
-kept (`in_global`), of very many atomics after fences none: then nothing is told between threads,
-and `limits` says so.
+kept (`in_global`), of very many atomics after fences none: then nothing is reported between
+threads, and `limits` says so.
 """
 
 from __future__ import annotations

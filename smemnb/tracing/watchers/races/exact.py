@@ -42,7 +42,7 @@ def pairs_of(
     phases = len({touch.moment.phase for touch in touches}) > 1
     if not (signals.partial or phases or len(signals.nodes.trail)):
         return None
-    points = trail_of(touches, [touch.cell for touch in touches], lanes, signals.partial)
+    points = trail_of(touches, [touch.cell for touch in touches], lanes, partial=signals.partial)
     inside = points.cell if cell_in_block is None else cell_in_block
     log = signals.log
 
@@ -87,7 +87,7 @@ def exact_pairs(
             if order.unknown:
                 crowded()
             racing = ~order.before(place.reshape(-1)[: len(x)], place.reshape(-1)[len(x) :])
-            found += _told(touches, points, x[racing], y[racing], cell)
+            found += _reported(touches, points, x[racing], y[racing], cell)
     return found
 
 
@@ -112,7 +112,7 @@ def _conflicts(touches: list[Touch], points: Trail) -> tuple[Array, Array]:
     return np.concatenate([empty, *first]), np.concatenate([empty, *second])
 
 
-def _told(touches: list[Touch], points: Trail, a: Array, b: Array, cell: Array) -> list[Pair]:
+def _reported(touches: list[Touch], points: Trail, a: Array, b: Array, cell: Array) -> list[Pair]:
     """The pairs of sites of racing rows, in order of their first appearance in the touches."""
     rank = _site_ranks(touches)[points.source]
     swap = rank[a] > rank[b]
@@ -134,7 +134,7 @@ def _told(touches: list[Touch], points: Trail, a: Array, b: Array, cell: Array) 
         cells, first = np.unique(cell[i], return_index=True)
         one, other = touches[points.source[i[0]]], touches[points.source[j[0]]]
         pair = Pair(
-            _kind(one, other, bool(harmless), far),
+            _kind(one, other, far, harmless=bool(harmless)),
             SCOPES[far],
             one.site,
             other.site,
@@ -153,7 +153,7 @@ def _site_ranks(touches: list[Touch]) -> Array:
     return np.array([ranks.setdefault((id(t.site), t.write), len(ranks)) for t in touches])
 
 
-def _kind(one: Touch, other: Touch, harmless: bool, far: int) -> str:
+def _kind(one: Touch, other: Touch, far: int, *, harmless: bool) -> str:
     if harmless:
         return SAME
     return ATOMIC if one.atomic or other.atomic else SCOPES[far]

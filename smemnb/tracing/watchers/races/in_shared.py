@@ -59,7 +59,7 @@ class Suspected(NamedTuple):
 
 
 class SharedRaces:
-    """Watches the shared memory of the blocks in flight; `found` is told each racing pair."""
+    """Watch the shared memory of the blocks in flight; `found` is called with each racing pair."""
 
     def __init__(self, log: SignalLog, found: Found) -> None:
         self._log, self._found = log, found
@@ -83,14 +83,14 @@ class SharedRaces:
             region.records += [Record(one, record.moment, record.time) for one in event.cells()]
         region.lanes += event.offset.size * event.elements
         if region.lanes > LANES_BEFORE_FOLDING:
-            self._tell([self._examine(region, None)])
+            self._report([self._examine(region, None)])
             region.carried = folded(self._touches(region, self._batch.count))
             region.records, region.lanes = [], 0
 
     def end_interval(self, blocks: Array | None, time: int) -> None:
         """Examine the blocks that passed a barrier (None: all) at this time."""
         busy = [region for region in self._regions if region.records or region.carried]
-        self._tell([self._examine(region, blocks) for region in busy])
+        self._report([self._examine(region, blocks) for region in busy])
         for region in busy:
             region.carried = [] if blocks is None else self._left(region, ~blocks)
             region.records, region.lanes = [], 0
@@ -145,7 +145,7 @@ class SharedRaces:
         weight = self._batch.count if alike else 1
         return Suspected(region, [touch for touch in found if len(touch.cell)], weight)
 
-    def _tell(self, found: list[Suspected]) -> None:
+    def _report(self, found: list[Suspected]) -> None:
         """Tell the racing pairs among the suspicious touches of several regions."""
         if not any(one.touches for one in found):
             return

@@ -73,9 +73,11 @@ def pairs_in_blocks(touches: list[Touch]) -> list[Pair]:
         for second in groups[number:]:
             if can_race(first, second):
                 apart = _meeting(first, second, 32)
-                found += told(WARPS, first, second, apart, agreed)
+                found += reported_pairs(WARPS, first, second, apart, agreed)
                 inside = [_inside_warp(first, second, now) for now in by_epoch]
-                found += told(LANES, first, second, _without(_joined(inside), apart), agreed)
+                found += reported_pairs(
+                    LANES, first, second, _without(_joined(inside), apart), agreed
+                )
     return found
 
 
@@ -88,7 +90,9 @@ def pairs_between_blocks(touches: list[Touch], lanes: int) -> list[Pair]:
     for number, first in enumerate(groups):
         for second in groups[number:]:
             if can_race(first, second):
-                found += told(BLOCKS, first, second, _meeting(first, second, lanes), agreed)
+                found += reported_pairs(
+                    BLOCKS, first, second, _meeting(first, second, lanes), agreed
+                )
     return found
 
 
@@ -201,7 +205,9 @@ def _without(meeting: _Meeting, apart: _Meeting) -> _Meeting:
     return _Meeting(meeting.cell[keep], meeting.thread[keep], meeting.other[keep])
 
 
-def told(scope: str, first: Any, second: Any, meeting: _Meeting, agreed: Array) -> list[Pair]:
+def reported_pairs(
+    scope: str, first: Any, second: Any, meeting: _Meeting, agreed: Array
+) -> list[Pair]:
     """The pair with its racing cells; stores of one and the same value apart."""
     if not len(meeting.cell):
         return []

@@ -1,0 +1,89 @@
+"""matmul_square: 4x4 of the result per thread.
+
+8 reads serve 16 products. A thread's rows are neighbours; its columns are 16 apart, so that 16
+threads side by side read neighbours of b and store neighbours of out.
+"""
+
+from __future__ import annotations
+
+from numba import cuda, float32
+
+from ...unrolled import device, jit
+
+ROWS = 64  # of out, for a block
+COLS = 64
+DEPTH = 8  # columns of a and rows of b that are in shared memory at a time
+
+
+@device
+def store_row(i, out, acc, row, col, alpha, beta):
+    """Row i of this thread's 4x4 results, where it lies inside."""
+    for j in range(4):
+        if row + i < out.shape[0] and col + j * 16 < out.shape[1]:
+            value = alpha * acc[i, j]
+            if beta != float32(0):
+                value += beta * out[row + i, col + j * 16]  # 4 sectors
+            out[row + i, col + j * 16] = value  # 4 sectors
+
+
+@jit(launch_bounds=(256, 1))
+def matmul_square(out, a, b, alpha, beta):
+    """out = alpha * a @ b + beta * out.  As matmul_column, but a thread makes 4x4."""
+    a_tile = cuda.shared.array((ROWS, DEPTH), float32)
+    b_tile = cuda.shared.array((DEPTH, COLS), float32)
+    acc = cuda.local.array((4, 4), float32)
+    a_frag = cuda.local.array(4, float32)
+    b_frag = cuda.local.array(4, float32)
+
+    # 1. where this block's tile of out begins
+    row0 = cuda.blockIdx.y * ROWS
+    col0 = cuda.blockIdx.x * COLS
+
+    # 2. within it this thread's 4x4 results: 4 rows, 4 columns 16 apart
+    tid = cuda.threadIdx.x
+    m0 = tid // 16 * 4
+    n0 = tid % 16
+    for i in range(4):
+        for j in range(4):
+            acc[i, j] = float32(0)
+
+    for k0 in range(0, a.shape[1], DEPTH):
+        # 3. load a tile of each, zeros beyond the edge    global: 4 sectors
+        #    a: 4 rows of 8 per request    shared: 1 wavefront
+        for line in range(2):
+            m = (tid + line * 256) // 8
+            k = tid % 8
+            value = float32(0)
+            if row0 + m < a.shape[0] and k0 + k < a.shape[1]:
+                value = a[row0 + m, k0 + k]
+            a_tile[m, k] = value
+        #    b: 32 columns per request    shared: 1 wavefront
+        for line in range(2):
+            k = (tid + line * 256) // 64
+            n = tid % 64
+            value = float32(0)
+            if k0 + k < b.shape[0] and col0 + n < b.shape[1]:
+                value = b[k0 + k, col0 + n]
+            b_tile[k, n] = value
+        cuda.syncthreads()  # both tiles are full before anyone reads them
+
+        # 4. multiply: 4 + 4 reads for 16 products at each k    a: 2 wavefronts    b: 1 wavefront
+        for k in range(DEPTH):
+            for i in range(4):
+                a_frag[i] = a_tile[m0 + i, k]
+            for j in range(4):
+                b_frag[j] = b_tile[k, n0 + j * 16]
+            for i in range(4):
+                for j in range(4):
+                    acc[i, j] += a_frag[i] * b_frag[j]
+        cuda.syncthreads()  # everyone has read before the next tiles overwrite these
+
+    # 5. store alpha * acc + beta * out    global: 4 sectors
+    scale = float32(alpha)
+    keep = float32(beta)
+    row = row0 + m0
+    col = col0 + n0
+    store_row(0, out, acc, row, col, scale, keep)
+    store_row(1, out, acc, row, col, scale, keep)
+    store_row(2, out, acc, row, col, scale, keep)
+    store_row(3, out, acc, row, col, scale, keep)

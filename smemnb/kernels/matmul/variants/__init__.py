@@ -1,0 +1,14 @@
+"""Products that no reader needs to go through: variants of the ladder's last rungs, from factories.
+
+`whole` makes the kernel of any `Tiling`: for shapes that are not of whole tiles, for rows that do
+not begin at multiples of 16 bytes, for smaller tiles, and for trials. `sliced` and `streamed` are
+made of the same pieces: groups of warps that part the depth, and blocks that share tiles. What they
+have in common with a rung of the ladder is held to it by tests: values, counts, registers and the
+main loop as compiled.
+
+whole       `matmul_of(tiling)`
+sliced      for small results: groups of warps share a tile and part the depth
+streamed    blocks that stay, and share tiles that do not come out even; `shares` says who does what
+loads       from global memory to a tile, by 16 bytes or element by element
+pieces      where a lane works, fragments, the outer product, the store of the result
+"""

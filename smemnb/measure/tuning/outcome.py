@@ -166,7 +166,7 @@ def usage(outcome: Outcome) -> Iterator[str]:
     said = ", ".join(f"{name}={value}" for name, value in outcome.best.items())
     if outcome.operation == "matmul":
         yield "from smemnb.kernels.matmul.tiling import Tiling"
-        yield "from smemnb.kernels.matmul.wide import matmul_of"
+        yield "from smemnb.kernels.matmul.variants.whole import matmul_of"
         yield f"tiling = Tiling({said})"
         yield "kernel = matmul_of(tiling)  # whole tiles; exact=False for any other shape"
         yield "# kernel[grid, tiling.threads](out, a, b, 1.0, 0.0), a block per tile of the result"

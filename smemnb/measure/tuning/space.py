@@ -12,9 +12,9 @@ from typing import Any
 
 from ...errors import SmemnbError
 from ...kernels.matmul import ladder as products
-from ...kernels.matmul.sliced import matmul_sliced_of
 from ...kernels.matmul.tiling import QUAD, Tiling
-from ...kernels.matmul.wide import matmul_of
+from ...kernels.matmul.variants.sliced import matmul_sliced_of
+from ...kernels.matmul.variants.whole import matmul_of
 from ...kernels.rung import UNSIGNED, Rung
 from ...kernels.transpose.ladder import TYPES
 from ...kernels.transpose.variants import wide

@@ -181,7 +181,7 @@ def usage(outcome: Outcome) -> Iterator[str]:
     )
     yield f"# kernel[grid, {best['threads']}](out, inp), a block per tile of the input"
     yield "# for every call of smemnb.transpose: the numbers at the top of"
-    yield "#   smemnb/kernels/transpose/rungs/fastest.py, and TILES in variants/wide.py"
+    yield "#   smemnb/kernels/transpose/rungs/transpose_fastest.py, and TILES in variants/wide.py"
 
 
 def words(changes: Mapping[str, Any]) -> str:

@@ -65,7 +65,7 @@ def _parser() -> argparse.ArgumentParser:
         default=("torch", "cublas"),
         help="of torch, cupy, cublas, none; what is not installed is left out and named",
     )
-    parser.add_argument("--processes", type=int, help="that compile side by side")
+    parser.add_argument("--processes", type=int, help="that compile side by side; 0: none")
     parser.add_argument("--out", type=Path, metavar="FILE.json", help="keep it, as it grows")
     parser.add_argument("--force", action="store_true", help="write over FILE.json")
     parser.add_argument("--show", metavar="FILE.json", help="print what a search found")

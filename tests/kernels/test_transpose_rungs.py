@@ -6,11 +6,11 @@ import inspect
 import numpy as np
 import pytest
 from numba import cuda, float32
-from smemnb.kernels.transpose.transpose_fastest import transpose_fastest
-from smemnb.kernels.transpose.transpose_gathered import transpose_gathered
-from smemnb.kernels.transpose.transpose_turned import transpose_turned
 
 from smemnb.kernels.transpose import ladder
+from smemnb.kernels.transpose.rungs.transpose_fastest import transpose_fastest
+from smemnb.kernels.transpose.rungs.transpose_gathered import transpose_gathered
+from smemnb.kernels.transpose.rungs.transpose_turned import transpose_turned
 from smemnb.kernels.transpose.variants import turned, wide
 from smemnb.tracing import trace
 

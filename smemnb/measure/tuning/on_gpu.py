@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -26,7 +27,7 @@ SIZES = {"transpose": "16384", "matmul": "4096"}
 
 @dataclass(frozen=True)
 class Wish:
-    """What is asked for on the command line."""
+    """What is asked for on the command line; with 0 processes kernels compile one by one."""
 
     operation: str
     size: str
@@ -73,7 +74,8 @@ def search(wish: Wish, *, out: Path | None, force: bool) -> Outcome:
     )
     print(f"{next(outcomes.lines(begun))}", flush=True)
     what = wish.operation, extents, wish.itemsize
-    with Compilers(*what, wish.processes) as compilers, no_small_grids():
+    pool = nullcontext() if wish.processes == 0 else Compilers(*what, wish.processes)
+    with pool as compilers, no_small_grids():
         found = searched(
             wish.start,
             wish.steps,

@@ -201,7 +201,7 @@ def to_and_fro(out, inp, idx, n):
     for i in range(16):
         for step in range(8):
             j = step if i % 2 == 0 else 7 - step
-            acc[i, j] = inp[i * 8 + j]
+            acc[i, j] = math.sin(inp[i * 8 + j]) * math.cos(inp[i])
     for i in range(16):
         for step in range(8):
             j = step if i % 2 == 0 else 7 - step

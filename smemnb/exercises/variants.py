@@ -77,14 +77,13 @@ def edited(solution: Any, edits: Mapping[str, str]) -> Any:
         ValueError: no line begins so.
         SyntaxError: the edited text is no function.
     """
-    lines = _lines(solution)
-    for begin in edits:
-        if not any(line.lstrip().startswith(begin) for line in lines):
-            raise ValueError(f"no line of {solution.py_func.__name__} begins with {begin!r}")
-    changed = []
-    for line in lines:
-        begin = next((begin for begin in edits if line.lstrip().startswith(begin)), None)
-        changed.append(line if begin is None else textwrap.indent(edits[begin], _indent(line)))
+    lines, changed = _lines(solution), _lines(solution)
+    for beginning, replacement in edits.items():
+        found = [at for at, line in enumerate(lines) if line.lstrip().startswith(beginning)]
+        if not found:
+            raise ValueError(f"no line of {solution.py_func.__name__} begins with {beginning!r}")
+        for at in found:
+            changed[at] = textwrap.indent(replacement, _indent(lines[at]))
     return kernel_of("\n".join(changed), solution)
 
 

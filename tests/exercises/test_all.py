@@ -11,14 +11,14 @@ import pytest
 from smemnb.exercises import chapters
 from smemnb.exercises.check import check
 from smemnb.exercises.exercise import PARTS
-from smemnb.exercises.grading.grade import (
+from smemnb.exercises.grading.observe import observe, outputs_of, poison
+from smemnb.exercises.grading.parts import (
     budget_of,
     lines,
     requests_of,
     shared_bytes_of,
     shared_requests_of,
 )
-from smemnb.exercises.grading.observe import observe, outputs_of, poison
 from smemnb.exercises.registry import NAMES, exercises
 from smemnb.exercises.source import parameters, source_of
 from smemnb.exercises.variants import holes_of, is_mark, kernel_of

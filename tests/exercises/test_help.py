@@ -34,23 +34,21 @@ def test_no_such_hint(level):
 def test_hint_of_a_text():
     """A level in quotes is refused with the call to write."""
     given = hint("ex00_scale", "2")
-    assert (given.level, repr(given)) == (
-        0, 'The level is a number, without quotes: hint("ex00_scale", 2).'
-    )  # fmt: skip
+    assert given.level == 0
+    assert 'hint("ex00_scale", 2)' in repr(given)
 
 
 def test_predict_without_parentheses():
     """Two numbers that are not one guess: the parentheses are asked for, nothing is raised."""
     for call in (lambda: predict(1, 2, np.array([1, 2])), lambda: predict(1, 2, 3, [1, 2, 3])):
-        assert (call().holds, repr(call())) == (
-            None,
-            "A guess of several numbers goes in parentheses of its own: predict((1, ...), truth).",
-        )
+        assert call().holds is None
+        assert "predict((1, ...), truth)" in repr(call())
 
 
 def test_predict_a_text():
     """A number in quotes is refused as one."""
-    assert repr(predict("4", 4)) == "4: this is a text; write the number without quotes."
+    assert predict("4", 4).holds is False
+    assert "without quotes" in repr(predict("4", 4))
 
 
 def test_hint_of_nothing():

@@ -3,6 +3,7 @@ import multiprocessing
 import threading
 
 import pytest
+from writers import many
 
 from smemnb.exercises.check import check
 from smemnb.exercises.hints import hint
@@ -110,13 +111,6 @@ def test_off(monkeypatch, home):
     hint("ex00_scale", 1)
     assert repr(progress()).endswith(OFF)
     assert not home.exists()
-
-
-def many(first):
-    """25 pieces of news; runs in processes and threads."""
-    for i in range(first, first + 25):
-        assert remember(f"made_up_{i}", done=True, checks=1) == ""
-        assert remember("both", checks=1) == ""
 
 
 def test_threads():

@@ -106,7 +106,7 @@ def test_junit():
 )
 def test_verdicts(parts, grade, reason):
     """What each verdict means as a grade, and the word that says why."""
-    made = tuple(Part(name, ok, *(text or ["said\nmore"])) for name, ok, *text in parts)
+    made = tuple(Part(name, *(text or ["said\nmore"]), ok=ok) for name, ok, *text in parts)
     outcome = of_verdict(Verdict("ex00_scale", made))
     assert (outcome.grade, outcome.reason) == (grade, reason)
     assert "\n" not in outcome.text

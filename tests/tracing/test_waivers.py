@@ -20,6 +20,7 @@ from smemnb.tracing.report.places import PlacedFinding, placed_findings
 from smemnb.tracing.waivers import unused, waivers_in
 from tests.corpus import memory, order, prices, races_global, races_shared
 from tests.corpus.pairs import PAIRS
+from tests.tiers import sampled
 from tests.tracing import waived as kernels
 
 REASON = "read once, at the start"
@@ -98,17 +99,6 @@ def test_without_waivers():
     assert launched(kernels.unused, waivers=False).findings == ()
 
 
-def first_of_each_kind():
-    """All pairs; those whose kind came before are slow ones."""
-    firsts = {pair.kind: pair for pair in reversed(PAIRS)}
-    return [
-        pytest.param(
-            pair, id=pair.name, marks=() if firsts[pair.kind] is pair else pytest.mark.slow
-        )
-        for pair in PAIRS
-    ]
-
-
 @pytest.fixture(scope="module")
 def waived_corpus(tmp_path_factory):
     """The corpus with a waiver at the marked line of every buggy kernel, by kernel."""
@@ -136,7 +126,14 @@ def copied_corpus(folder, module):
     return made
 
 
-@pytest.mark.parametrize("pair", first_of_each_kind())
+@pytest.mark.parametrize(
+    "pair",
+    sampled(
+        [pytest.param(pair, id=pair.name) for pair in PAIRS],
+        1,
+        by=lambda case: case.values[0].kind,
+    ),
+)
 def test_every_kind(pair, waived_corpus):
     """The mistake of the corpus is waived where it stands; all else is found as before."""
     module = next(one for one in CORPUS if one.__name__ == pair.buggy.__module__)

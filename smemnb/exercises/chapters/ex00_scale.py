@@ -52,7 +52,11 @@ EXERCISE = Exercise(
             {"i =": "i = cuda.threadIdx.x"},
             ("output", "out[128] was not written"),
         ),
-        Wrong("The factor is left out.", {"out[i]": "out[i] = inp[i]"}, ("output", "1024 wrong")),
+        Wrong(
+            "The factor is left out.",
+            {"out[i]": "out[i] = inp[i]"},
+            ("output", "of 1024 cells"),
+        ),
         Wrong(
             "The guard leaves out the last cell.",
             {"if i <": "if i < out.shape[0] - 1:"},

@@ -97,17 +97,17 @@ EXERCISE = Exercise(
             "The weights begin behind the first n cells: where the last cells of inp are "
             "staged, too.",
             {"factors =": "factors = whole[n:]"},
-            ("output", "40 of 1024 wrong"),
+            ("output", "of 1024 cells: 40 wrong"),
         ),
         Wrong(
             "The weights begin a cell too late, and end beyond what the launch brings.",
             {"factors =": "factors = whole[reach + 1 :]"},
-            ("output", "978 of 1024 wrong"),
+            ("output", "of 1024 cells: 978 wrong"),
         ),
         Wrong(
             "The part is cut off at a number of bytes, where cells are counted.",
             {"factors =": "factors = whole[4 * reach :]"},
-            ("output", "1021 of 1024 wrong"),
+            ("output", "of 1024 cells: 1021 wrong"),
         ),
         Wrong(
             "A cell per thread is staged: the last threads read beyond what is there.",

@@ -214,7 +214,7 @@ class _Function:
         if type(value).__name__ == "Var":
             return self._constant(value)
         if _op(value) == "static_getitem":  # one of several: now, acc = 0, 0.0
-            items = self._made.get(value.value.name)
+            items: Any = self._made.get(value.value.name)
             if _op(items) == "exhaust_iter":
                 items = self._made.get(items.value.name)
             return self._constant(items.items[value.index]) if _op(items) == "build_tuple" else None

@@ -48,8 +48,8 @@ def inefficient_accesses(counts: Iterable[SiteCounts]) -> Iterator[Observation]:
             continue  # the others of its warp would have shared the sectors
         elif one.sectors >= FACTOR * one.ideal_sectors and extra >= EXTRA * one.requests:
             kind = "uncoalesced" if walk == "strided" else "scattered"
-            if kind == "uncoalesced" and (_in_turn(one, step) or _shared_out(one, step, walks)):
-                kind = "interleaved"
+            if kind == "uncoalesced" and (_in_turn(one) or _shared_out(one, step, walks)):
+                kind, step = "interleaved", _in_turn(one) or step
             yield _seen(one, kind, step)
 
 
@@ -69,15 +69,21 @@ def _shared_out(one: SiteCounts, step: int, walks: Iterable[tuple[SiteCounts, in
     return step != 0 and len(places) * taken >= abs(step)
 
 
-def _in_turn(one: SiteCounts, step: int) -> bool:
-    """Whether a load's next executions take what it leaves out, before a cache lets it go."""
-    steps = abs(step) // one.width
-    if one.kind != "load" or not 2 <= steps <= len(one.in_turn):
-        return False
+def _in_turn(one: SiteCounts) -> int:
+    """Bytes between what lanes load, where the next executions take the rest of them; else 0.
+
+    Lanes in any order: a product's lanes may go down in pairs and then across.
+    """
+    if one.kind != "load" or not one.in_turn:
+        return 0
+    step, _ = _most(np.diff(np.unique(one.in_turn[0])))
+    steps = step // one.width
+    if not 2 <= steps <= len(one.in_turn):
+        return 0
     together = [address for request in one.in_turn[:steps] for address in request]
     cells = len({address // one.width for address in together})
     sectors = len({address // SECTOR_BYTES for address in together})
-    return sectors * SECTOR_BYTES < FACTOR * cells * one.width
+    return step if sectors * SECTOR_BYTES < FACTOR * cells * one.width else 0
 
 
 def _rows_begin_sectors(one: SiteCounts) -> bool:

@@ -13,18 +13,19 @@ edge, chunks that do not lie whole in a row go element by element.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cache, partial
 from typing import Any
 
 from numba import cuda, uint32
 
+from ....hardware import SECTOR_BYTES, WARP_LANES
+from ...choices import Problem, no_block, no_residence, refuse, wrong_number
 from ...ptx import load1, load16, store1, store16
 from ...unrolled import device, jit, named
-from .order import tile_turned
+from .order import bytes_of, tile_turned
 from .wide import CHUNK_BYTES, SWAPS
-
-SECTOR_BYTES = 32
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,10 @@ class Shape:
         cut: rows of the input are cut at multiples of so many: whole sectors, the largest shift.
         threads: of a block.
         resident: blocks that a multiprocessor must hold at once.
+
+    Raises:
+        ValueError: a shape that does not come out even for elements of any size;
+            `transpose_shifted_of` refuses one that does not for the size at hand.
     """
 
     rows: int
@@ -44,6 +49,9 @@ class Shape:
     cut: int
     threads: int
     resident: int
+
+    def __post_init__(self) -> None:
+        refuse("Shape", asdict(self), _problem)
 
     @property
     def tile(self) -> tuple[int, int]:
@@ -53,6 +61,46 @@ class Shape:
         (32, 120)
         """
         return self.rows, self.line - self.cut
+
+
+def _problem(values: Mapping[str, Any]) -> Problem | None:
+    """What is wrong with a shape, for elements of the smallest size that its line allows."""
+    reasons = [_problem_of(size, values) for size in (1, 2, 4, 8)]
+    return None if None in reasons else reasons[-1]
+
+
+def _problem_of(itemsize: int, values: Mapping[str, Any]) -> Problem | None:
+    """What is wrong with a shape for elements of `itemsize` bytes."""
+    least = {"rows": 1, "line": 1, "cut": 1, "threads": WARP_LANES, "resident": 1}
+    found = wrong_number(values, least)
+    if found is not None:
+        return found
+    threads = values["threads"]
+    group, sector = 8 * (CHUNK_BYTES // itemsize), SECTOR_BYTES // itemsize
+    if values["cut"] % sector:
+        return Problem("cut", f"whole sectors are wanted: a multiple of {sector} elements")
+    if values["cut"] >= values["line"]:
+        return Problem("cut", f"less than line={values['line']} is wanted: a tile needs columns")
+    if threads % WARP_LANES:
+        return Problem("threads", f"whole warps are wanted: a multiple of {WARP_LANES}")
+    for field in ("line", "rows"):
+        if values[field] % group:
+            return Problem(
+                field,
+                f"a warp moves 8 chunks of {CHUNK_BYTES} bytes side by side: a multiple of {group}"
+                " elements is wanted",
+            )
+        across = values[field] // group
+        if threads // WARP_LANES % across:
+            return Problem(
+                "threads",
+                f"{across} warps stand side by side along {field}={values[field]}: a multiple of"
+                f" {across * WARP_LANES} is wanted",
+            )
+    shared_bytes = (values["rows"] + sector) * values["line"] * itemsize
+    return no_block("threads", threads, "rows", shared_bytes) or no_residence(
+        "resident", values["resident"], threads, shared_bytes
+    )
 
 
 SHAPES = {
@@ -69,9 +117,13 @@ def transpose_shifted_of(dtype: Any, shape: Shape | None = None) -> Any:
     """`transpose_shifted` for elements of this Numba type, of 1, 2, 4 or 8 bytes.
 
     Both matrices begin at multiples of 16 bytes; their rows need not. No shape: that of `SHAPES`.
+
+    Raises:
+        ValueError: a shape that does not come out even for elements of this size.
     """
-    itemsize = dtype.bitwidth // 8
+    itemsize = bytes_of(dtype)
     shape = shape or SHAPES[itemsize]
+    refuse("transpose_shifted", asdict(shape), partial(_problem_of, itemsize))
     (rows, cols), line, cut = shape.tile, shape.line, shape.cut
     sector = SECTOR_BYTES // itemsize
     size = (rows + sector) * line

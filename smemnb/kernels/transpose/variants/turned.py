@@ -5,14 +5,41 @@
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Mapping
+from functools import cache, partial
 from typing import Any
 
 from numba import cuda, uint32
 
+from ....hardware import WARP_LANES
+from ...choices import Problem, no_block, refuse, wrong_number
 from ...ptx import load1, store1
 from ...unrolled import jit, named
-from .order import tile_turned
+from .order import bytes_of, tile_turned
+
+
+def _pitch(cols: int, itemsize: int) -> int:
+    """Elements from one row of the tile to the next: one pad word, so a column visits 32 banks."""
+    return cols + max(1, 4 // itemsize)
+
+
+def _problem(itemsize: int, values: Mapping[str, Any]) -> Problem | None:
+    found = wrong_number(values, dict.fromkeys(("rows", "cols", "threads_y"), 1))
+    if found is not None:
+        return found
+    threads_y = values["threads_y"]
+    for field in ("rows", "cols"):
+        if values[field] % WARP_LANES:
+            return Problem(
+                field, f"a warp moves {WARP_LANES} at a time: a multiple of it is wanted"
+            )
+        if values[field] % threads_y:
+            return Problem(
+                field,
+                f"{threads_y} warps move one each at a time: a multiple of {threads_y} is wanted",
+            )
+    size = values["rows"] * _pitch(values["cols"], itemsize)
+    return no_block("threads_y", WARP_LANES * threads_y, "rows", size * itemsize)
 
 
 @cache
@@ -23,9 +50,15 @@ def transpose_turned_of(dtype: Any, tile: tuple[int, int] = (64, 64), threads_y:
         dtype: of 1, 2, 4 or 8 bytes.
         tile: rows and columns of a tile.
         threads_y: a block has 32 x threads_y threads.
+
+    Raises:
+        ValueError: a tile that the block's threads do not move in whole passes, or too large a one.
     """
-    itemsize, (tile_rows, tile_cols) = dtype.bitwidth // 8, tile
-    pitch = tile_cols + max(1, 4 // itemsize)  # one pad word: a column visits 32 banks
+    itemsize = bytes_of(dtype)
+    choices = {"rows": tile[0], "cols": tile[1], "threads_y": threads_y}
+    refuse("transpose_turned", choices, partial(_problem, itemsize))
+    tile_rows, tile_cols = tile
+    pitch = _pitch(tile_cols, itemsize)
     size = tile_rows * pitch
 
     @jit(launch_bounds=(32 * threads_y, 1))

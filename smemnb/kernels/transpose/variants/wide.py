@@ -10,14 +10,17 @@ both matrices must begin at multiples of 16 bytes.
 
 from __future__ import annotations
 
-from functools import cache
+from collections.abc import Mapping
+from functools import cache, partial
 from typing import Any
 
 from numba import cuda, uint32
 
+from ....hardware import WARP_LANES
+from ...choices import Problem, no_block, no_residence, refuse, wrong_number
 from ...ptx import load1, load16, store1, store16
 from ...unrolled import device, jit, named
-from .order import tile_turned
+from .order import bytes_of, tile_turned
 
 CHUNK_BYTES = 16
 THREADS = 512
@@ -125,6 +128,39 @@ def _stored(rows: int, cols: int, itemsize: int, threads: int) -> Any:
     return store
 
 
+def _problem(itemsize: int, values: Mapping[str, Any]) -> Problem | None:
+    found = wrong_number(values, {"rows": 1, "cols": 1, "threads": WARP_LANES, "blocks": 1})
+    if found is not None:
+        return found
+    threads = values["threads"]
+    if threads % WARP_LANES:
+        return Problem("threads", f"whole warps are wanted: a multiple of {WARP_LANES}")
+    warps, group = threads // WARP_LANES, 8 * (CHUNK_BYTES // itemsize)
+    for field, other in (("cols", "rows"), ("rows", "cols")):
+        if values[field] % group:
+            return Problem(
+                field,
+                f"a warp moves 8 chunks of {CHUNK_BYTES} bytes side by side: a multiple of {group}"
+                " is wanted",
+            )
+        across = values[field] // group
+        if warps % across:
+            return Problem(
+                "threads",
+                f"{across} warps stand side by side along {values[field]} {field}: a multiple of"
+                f" {across * WARP_LANES} is wanted",
+            )
+        down = 4 * (warps // across)
+        if values[other] % down:
+            return Problem(
+                other, f"the block moves {down} of them at a time: a multiple of it is wanted"
+            )
+    shared_bytes = values["rows"] * values["cols"] * itemsize
+    return no_block("threads", threads, "rows", shared_bytes) or no_residence(
+        "blocks", values["blocks"], threads, shared_bytes
+    )
+
+
 @cache
 def transpose_fastest_of(
     dtype: Any,
@@ -139,9 +175,14 @@ def transpose_fastest_of(
         tile: rows and columns of a tile, those of `TILES` if None.
         threads: of a block.
         blocks: that a multiprocessor must hold at once.
+
+    Raises:
+        ValueError: a tile that the block's warps do not move in whole passes, or too large a one.
     """
-    itemsize = dtype.bitwidth // 8
+    itemsize = bytes_of(dtype)
     rows, cols = tile or TILES[itemsize]
+    choices = {"rows": rows, "cols": cols, "threads": threads, "blocks": blocks}
+    refuse("transpose_fastest", choices, partial(_problem, itemsize))
     size = rows * cols
     load, store, move_edge = (
         make(rows, cols, itemsize, threads) for make in (_loaded, _stored, _edge)

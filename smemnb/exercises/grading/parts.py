@@ -1,4 +1,4 @@
-"""Runs of a kernel turned into the parts of a verdict, each in one sentence with its numbers."""
+"""The parts of a verdict that are read from traces: findings, and counts against the budget."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ FOLLOW_A_WRAPPED_INDEX = {"wrapped_index", "stale", "uninitialised", "race_betwe
 
 
 @dataclass(frozen=True)
-class Line:
-    """One source line in one launch: its totals in one memory space."""
+class LineCounts:
+    """The counts of one source line in one launch, in one memory space."""
 
     line: int
     function: str
@@ -38,23 +38,23 @@ class Line:
 
     @property
     def name(self) -> str:
-        """Its number, and the device function if it is none of the kernel's."""
+        """Its number, with the name of the function if that is not the kernel."""
         of = "" if self.function == self.run.trace.launch.kernel else f" of {self.function}"
         return f"line {self.line}{of}"
 
 
-def graded_findings(runs: Sequence[Run]) -> tuple[Part, Finding | None]:
-    """Errors and warnings: the first of the largest launch in full, its others as a number."""
+def findings_part(runs: Sequence[Run]) -> tuple[Part, Finding | None]:
+    """Report the first error, or else warning, of the largest launch and count its others."""
     seen = [
         (run, found)
         for run in runs
         for found in run.trace.findings
         if found.severity in ("error", "warning")
-        # budgets judge prices, but for that of float64, which nothing counts
+        # a budget judges what has a price; of these, nothing but the finding counts float64
         and (not found.price or found.kind == "float64_arithmetic")
     ]
     if not seen:
-        return Part("findings", True, "none"), None
+        return Part("findings", "none", ok=True), None
     errors = [one for one in seen if one[1].severity == "error"] or seen
     # what an index that went to the other end does elsewhere is reported by these as well
     wrapped = [one for one in seen if one[1].kind == "wrapped_index"]
@@ -64,11 +64,11 @@ def graded_findings(runs: Sequence[Run]) -> tuple[Part, Finding | None]:
     others = len({(f.kind, f.line, f.other_line) for r, f in seen if r is run}) - 1
     more = f" ({others} more)" if others else ""
     text = f"{first.kind.replace('_', ' ')}: {first.cause}{more}\n{first.line} | {first.source}"
-    return Part("findings", False, f"{text.rstrip()}\n({run.title})"), first
+    return Part("findings", f"{text.rstrip()}\n({run.title})", ok=False), first
 
 
-def graded_counts(exercise: Exercise, runs: Sequence[Run]) -> list[Part]:
-    """The counts of all runs against the budget, as parts."""
+def count_parts(exercise: Exercise, runs: Sequence[Run]) -> list[Part]:
+    """Compare the counts of all runs with the budget."""
     graded = [_wavefronts(exercise, runs), _sectors(exercise, runs)]
     graded += [_requests(exercise, runs), _shared_bytes(exercise, runs), _barriers(exercise, runs)]
     return [part for part in graded if part is not None]
@@ -79,8 +79,8 @@ def budget_of(exercise: Exercise, run: Run) -> Budget:
     return run.case.budget or exercise.budget
 
 
-def lines(runs: Iterable[Run], space: str) -> list[Line]:
-    """Totals per source line and run in "shared" or "global" memory."""
+def lines(runs: Iterable[Run], space: str) -> list[LineCounts]:
+    """The counts of each source line in each run, in "shared" or "global" memory."""
     found = []
     for run in runs:
         by_line: dict[tuple[str, int], list[AccessRow]] = {}
@@ -91,8 +91,8 @@ def lines(runs: Iterable[Run], space: str) -> list[Line]:
     return found
 
 
-def _line(run: Run, rows: list[AccessRow]) -> Line:
-    return Line(
+def _line(run: Run, rows: list[AccessRow]) -> LineCounts:
+    return LineCounts(
         line=rows[0].line,
         function=rows[0].function,
         source=rows[0].source.strip(),
@@ -117,15 +117,15 @@ def _wavefronts(exercise: Exercise, runs: Sequence[Run]) -> Part | None:
         if over_extra or over_ways:
             bad.append((line, allowed, over_extra))
     if not bad:
-        return Part("wavefronts", True, _extra(exercise, seen))
+        return Part("wavefronts", _extra(exercise, seen), ok=True)
     line, allowed, over_extra = max(bad, key=lambda one: (one[0].extra, one[0].ways))
     asked = f"{allowed.extra}" if over_extra else f"{allowed.ways}-way"
     text = f"{line.name} is {line.ways}-way, {line.extra} extra wavefronts; budget {asked}"
     hint = on_wavefronts(list(line.rows))
-    return Part("wavefronts", False, f"{text}\n{line.shown}\n({line.run.title})", hint)
+    return Part("wavefronts", f"{text}\n{line.shown}\n({line.run.title})", hint, ok=False)
 
 
-def _extra(exercise: Exercise, seen: Sequence[Line]) -> str:
+def _extra(exercise: Exercise, seen: Sequence[LineCounts]) -> str:
     """Extra wavefronts of the worst line; where launches have other budgets, of both."""
     free = [line for line in seen if budget_of(exercise, line.run).extra is None]
     held = [line for line in seen if budget_of(exercise, line.run).extra is not None]
@@ -139,12 +139,12 @@ def _extra(exercise: Exercise, seen: Sequence[Line]) -> str:
     return said
 
 
-def _elsewhere(line: Line, said: str) -> str:
+def _elsewhere(line: LineCounts, said: str) -> str:
     return f"({said} where more is allowed: {line.run.title})"
 
 
 def _shared_requests(exercise: Exercise, runs: Sequence[Run]) -> Part | None:
-    """The first run that goes to shared memory too often, if one does."""
+    """Refuse the first run that goes to shared memory too often; None if there is none."""
     for run in runs:
         seen, allowed = shared_requests_of(run), budget_of(exercise, run).shared_requests
         if allowed is not None and seen > allowed:
@@ -153,7 +153,7 @@ def _shared_requests(exercise: Exercise, runs: Sequence[Run]) -> Part | None:
                 f"{seen} requests go to shared memory; budget {allowed} ({most.requests} of them "
                 f"in {most.name})\n{most.shown}\n({run.title})"
             )
-            return Part("requests", False, text, PLAIN["shared_requests"])
+            return Part("requests", text, PLAIN["shared_requests"], ok=False)
     return None
 
 
@@ -172,23 +172,23 @@ def _sectors(exercise: Exercise, runs: Sequence[Run]) -> Part | None:
         if allowed is not None and line.sectors > allowed * line.requests:
             bad.append((line, allowed))
     if not bad:
-        return Part("sectors", True, _per_request(exercise, seen))
+        return Part("sectors", _per_request(exercise, seen), ok=True)
     line, asked = max(bad, key=lambda one: one[0].sectors / one[0].requests)
     text = (
         f"{line.name} takes {line.sectors} sectors in {line.requests} requests, "
         f"{_mean(line)} per request; budget {asked}"
     )
-    return Part("sectors", False, f"{text}\n{line.shown}\n({line.run.title})")
+    return Part("sectors", f"{text}\n{line.shown}\n({line.run.title})", ok=False)
 
 
-def _per_request(exercise: Exercise, seen: Sequence[Line]) -> str:
+def _per_request(exercise: Exercise, seen: Sequence[LineCounts]) -> str:
     """Sectors per request of the worst line where the least is allowed, and of the worst of all."""
 
-    def allowed(line: Line) -> float:
+    def allowed(line: LineCounts) -> float:
         budget = budget_of(exercise, line.run).sectors_per_request
         return float("inf") if budget is None else budget
 
-    def mean(line: Line) -> float:
+    def mean(line: LineCounts) -> float:
         return line.sectors / line.requests
 
     least = min(map(allowed, seen))
@@ -202,7 +202,7 @@ def _per_request(exercise: Exercise, seen: Sequence[Line]) -> str:
     return said
 
 
-def _mean(line: Line) -> str:
+def _mean(line: LineCounts) -> str:
     return f"{line.sectors / line.requests:.2f}".rstrip("0").rstrip(".")
 
 
@@ -216,12 +216,13 @@ def _requests(exercise: Exercise, runs: Sequence[Run]) -> Part | None:
             seen = requests_of(run, name)
             if seen > allowed:
                 text = f"{seen} requests touch {name}; budget {allowed}\n({run.title})"
-                return Part("requests", False, text, on_requests(exercise, run, name, allowed))
+                hint = on_requests(exercise, run, name, allowed)
+                return Part("requests", text, hint, ok=False)
     too_many = _shared_requests(exercise, runs)
     if too_many is not None:
         return too_many
     checked += sum(budget_of(exercise, run).shared_requests is not None for run in runs)
-    return Part("requests", True, "within the budget") if checked else None
+    return Part("requests", "within the budget", ok=True) if checked else None
 
 
 def requests_of(run: Run, name: str) -> int:
@@ -242,8 +243,8 @@ def _shared_bytes(exercise: Exercise, runs: Sequence[Run]) -> Part | None:
         most = max(most, seen)
         if allowed is not None and seen > allowed:
             text = f"{seen} bytes of shared memory per block; budget {allowed}\n({run.title})"
-            return Part("shared", False, text)
-    return Part("shared", True, f"{most} bytes per block") if most else None
+            return Part("shared", text, ok=False)
+    return Part("shared", f"{most} bytes per block", ok=True) if most else None
 
 
 def _barriers(exercise: Exercise, runs: Sequence[Run]) -> Part | None:
@@ -252,5 +253,5 @@ def _barriers(exercise: Exercise, runs: Sequence[Run]) -> Part | None:
     for run, allowed in asked:
         if run.trace.barriers > allowed:
             text = f"a block passes {run.trace.barriers} barriers; budget {allowed}\n({run.title})"
-            return Part("barriers", False, text)
-    return Part("barriers", True, "within the budget") if asked else None
+            return Part("barriers", text, ok=False)
+    return Part("barriers", "within the budget", ok=True) if asked else None

@@ -1,7 +1,7 @@
-"""Who stored a wrong cell: the launch once more, with a watcher on that cell alone.
+"""Who stored a wrong cell: the launch runs once more, with a watcher on that cell alone.
 
-Values can be wrong without a finding: an exchanged index reads a neighbour's cell, and nothing
-else shows it. The engine knows the thread, the line and the cells that were loaded there.
+Values can be wrong without a finding: where an index is exchanged, a neighbour's cell is read, and
+nothing else shows it. The engine knows the thread, the line and the cells that were loaded there.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 PATIENCE_SECONDS = 5.0
 
 
-class Stores(Watcher):
-    """Listens for stores into one cell of one array; `last` is the newest, in words.
+class LastStore(Watcher):
+    """Watches the stores into one cell of one array; `last` says the newest in words.
 
     `cell` is the number of the element in row-major order.
     """
@@ -84,9 +84,9 @@ def _cell(load: Access, offset: int) -> str:
 def who_stored(
     exercise: Exercise, kernel: Kernel, run: Run, output: int, cell: Sequence[int]
 ) -> tuple[str, list[str]]:
-    """A sentence on the last store into a cell of an output, and the cells its line loaded.
+    """Say who last stored a cell of an output, and list the cells that its line loaded.
 
-    "" if no store was seen.
+    The sentence is "" if no store was seen.
 
     Args:
         exercise: says what outputs hold before the launch.
@@ -98,7 +98,7 @@ def who_stored(
     from ...simulator import launch
 
     case, expected = run.case, run.expected[output]
-    seen = Stores(run.names[output], int(np.ravel_multi_index(tuple(cell), expected.shape)))
+    seen = LastStore(run.names[output], int(np.ravel_multi_index(tuple(cell), expected.shape)))
     outputs = [initial_output(exercise, array) for array in run.expected]
     try:
         launch.run(

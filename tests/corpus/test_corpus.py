@@ -10,7 +10,7 @@ import functools
 import pytest
 
 from smemnb import trace
-from tests.corpus import memory, order, prices, races_global, races_shared  # noqa: F401
+from tests.corpus import local_arrays, memory, order, prices, races_global, races_shared  # noqa: F401
 from tests.corpus.pairs import PAIRS, Pair
 
 NOT_YET: dict[str, str] = {}

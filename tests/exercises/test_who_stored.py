@@ -13,6 +13,7 @@ from smemnb.exercises.grading.values import wrong_cell
 from smemnb.exercises.grading.who_stored import who_stored
 from smemnb.exercises.registry import find
 from smemnb.exercises.variants import edited
+from tests.facts import facts
 
 
 @cuda.jit

@@ -5,8 +5,6 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from smemnb.kernels.matmul.sliced import matmul_sliced_of
-from smemnb.kernels.matmul.wide import matmul_of
 
 from smemnb.kernels.matmul import ladder
 from smemnb.kernels.matmul.tiling import Tiling

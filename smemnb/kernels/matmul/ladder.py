@@ -132,7 +132,7 @@ def _of(tiling: Tiling) -> Rung:
     return Rung(None, "", (tiling.threads, 1), tile, QUAD, True, UNSIGNED)
 
 
-def _kernel(tiling: Tiling, exact: bool, wide_a: bool, wide_b: bool) -> Any:
+def kernel_of(tiling: Tiling, exact: bool, wide_a: bool, wide_b: bool) -> Any:
     """The rung `matmul_fastest` for whole tiles of FASTEST in aligned rows; else a variant."""
     if tiling == FASTEST and exact and wide_a and wide_b:
         return matmul_fastest
@@ -188,7 +188,7 @@ def _large(out: Any, a: Any, fitting: tuple[bool, bool, bool], at_once: int) -> 
     grid = rung.grid(*out.shape)
     shared = sharing_pays(grid[0] * grid[1], at_once, steps)
     if not at_once or steps < SHARED.depth or (fitting[0] and not shared):
-        kernel = _kernel(FASTEST, *fitting)
+        kernel = kernel_of(FASTEST, *fitting)
         return Fit(kernel, grid, (FASTEST.threads, 1), _of(FASTEST))
     kernel = matmul_streamed_of(SHARED, *fitting, "matmul_shared")
     size = at_once * SHARED.rows * SHARED.cols
@@ -212,7 +212,7 @@ def sharing_pays(tiles: int, at_once: int, steps: int) -> bool:
 def fit_of(tiling: Tiling, out: Any, a: Any, b: Any) -> Fit:
     """The kernel of a tiling for these arrays, of which `out` holds at least one tile."""
     rung = _of(tiling)
-    kernel = _kernel(tiling, *_fitting(tiling, rung, out, a, b))
+    kernel = kernel_of(tiling, *_fitting(tiling, rung, out, a, b))
     return Fit(kernel, rung.grid(*out.shape), rung.block, rung)
 
 

@@ -107,7 +107,6 @@ BY_ELEMENT = {"a": (0, 4), "b": (0, 4), "out": (0, 4)}
 BY_ELEMENT |= {"store a_tile": (1, 0), "store b_tile": (1, 0), "b_tile": (1, 0), "a_tile": (1, 0)}
 BY_QUADS = BY_ELEMENT | {"out": (0, 16), "a_tile": (2, 0), "b_tile": (4, 0)}
 BY_LOADS = BY_QUADS | {"a": (0, 16), "b": (0, 16), "store b_tile": (4, 0)}
-IN_PAIRS = BY_LOADS | {"b_tile": (2, 0)}
 EACH = {  # wavefronts and sectors of a request for an array: a load, or a store where it says so
     "matmul_column": BY_ELEMENT,
     "matmul_square": BY_ELEMENT | {"a_tile": (2, 0)},
@@ -116,19 +115,17 @@ EACH = {  # wavefronts and sectors of a request for an array: a load, or a store
     "matmul_turned_padded": BY_ELEMENT,
     "matmul_unguarded": BY_ELEMENT,
     "matmul_two_blocks": BY_ELEMENT,
-    "matmul_unsigned": BY_ELEMENT,
     "matmul_laid_out": BY_ELEMENT,
+    "matmul_unsigned": BY_ELEMENT,
     "matmul_by_quads": BY_QUADS,
     "matmul_primed": BY_QUADS,
     "matmul_wide": BY_LOADS,
     "matmul_prefetched": BY_LOADS,
-    "matmul_warped": IN_PAIRS,
-    "matmul_tall": IN_PAIRS,
-    "matmul_pinned": IN_PAIRS,
-    "matmul_snaking": IN_PAIRS,
-    "matmul_overlapped": IN_PAIRS,
-    "matmul_banded": IN_PAIRS,
-    "matmul_fastest": IN_PAIRS,
+    "matmul_warped": BY_LOADS,
+    "matmul_tall": BY_LOADS,
+    "matmul_snaking": BY_LOADS,
+    "matmul_overlapped": BY_LOADS,
+    "matmul_fastest": BY_LOADS,
 }
 
 
@@ -178,12 +175,12 @@ def test_choices_that_the_ladder_tells():
     assert words_per_step(products.WARPED) == 64 + 32 == 96
     tall, wide = products.TALL.thread
     assert (tall + wide, tall * wide, products.TALL.threads) == (24, 128, 128)
-    assert (products.BANDED.band, products.FASTEST.stage_at) == (4, products.FASTEST.depth - 3)
+    assert (products.VARIED.band, products.VARIED.stage_at) == (4, products.FASTEST.depth - 3)
     assert products.OVERLAPPED.fragments == products.PREFETCHED.buffers == 2
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tiling", [products.WARPED, products.FASTEST], ids=["8x8", "16x8"])
+@pytest.mark.parametrize("tiling", [products.WARPED, products.VARIED], ids=["8x8", "16x8"])
 def test_pads_of_the_turned_tile(tiling):
     """4 pad words per column of a: lanes that hold different k of the same rows are kept apart."""
     a, b = seeded((128, 8), 9), seeded((8, 128), 10)

@@ -198,8 +198,9 @@ def test_transposes_scale(rung):
 @pytest.mark.parametrize(
     "rung",
     [
-        pytest.param(rung, id=rung.name, marks=() if number < 4 else pytest.mark.slow)
-        for number, rung in enumerate((*products.LADDER[:10], products.LADDER[-1]))
+        pytest.param(rung, id=rung.name, marks=[pytest.mark.slow] * rung.scaled)
+        for rung in products.LADDER
+        if not rung.depth or rung.name in ("matmul_unguarded", "matmul_wide", "matmul_fastest")
     ],
 )
 def test_products_scale(rung):

@@ -59,7 +59,7 @@ def store_row(i, out, acc, row, col, alpha, beta):
 
 @jit(launch_bounds=(256, 2))
 def matmul_by_quads(out, a, b, alpha, beta):
-    """out = alpha * a @ b + beta * out.  As matmul_laid_out, reading 16 bytes at a time."""
+    """out = alpha * a @ b + beta * out.  As matmul_unsigned, reading 16 bytes at a time."""
     a_tile = cuda.shared.array(A_TILE, float32, alignment=16)
     b_tile = cuda.shared.array(B_TILE, float32, alignment=16)
     acc = cuda.local.array((8, 8), float32)

@@ -170,7 +170,7 @@ def test_share_of_products(machines, name, cc):
 
 
 def test_every_product_has_a_floor():
-    """So that a new rung says what its loop is made of; a rung's own factory is held to the rung."""
+    """So that a new rung says what its loop is made of; factories of rungs are held to these."""
     own = {name for name in KERNELS if not name.startswith(("transpose", "copy"))}
     assert set(FLOORS) == own - {from_factory(name) for name in products.TILINGS}
 

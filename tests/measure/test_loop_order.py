@@ -36,7 +36,7 @@ def test_outermost():
 
 
 def test_shipped():
-    """All products of a tile of depth 8 stand in the loops of the rungs: 8 x 8 or 16 x 8 a thread."""
+    """All products of a tile of depth 8 stand in the loops: 8 x 8 or 16 x 8 per thread."""
     found = loop_orders()
     assert {name: one.count("FFMA") for name, one in found.items() if name[:6] == "matmul"} == {
         "matmul_wide": 8 * 8 * 8,

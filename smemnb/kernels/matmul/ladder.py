@@ -52,8 +52,8 @@ TILINGS = {
 """The rungs whose choices a `Tiling` holds; `variants` makes the same kernels of it, and others."""
 
 VARIED = replace(FASTEST, interleaved=True, band=4, stage_at=5)
-"""For shapes that are not of whole tiles, and for rows that begin anywhere. Lanes in pairs, bands of
-tiles and an early store gain in kernels from factories; in the flat text they do not."""
+"""For shapes that are not of whole tiles, and for rows that begin anywhere. Lanes in pairs, bands
+of tiles and an early store gain in kernels from factories; in the flat text they do not."""
 
 SHARED = replace(VARIED, stage_at=6, band=16)
 """Of blocks that stay and share the tiles of one round (`streamed`), tuned anew for that."""

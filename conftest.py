@@ -3,6 +3,7 @@
 Kernels started by tests inherit the environment, so a reader's own Jupyter, IPython and progress
 files are neither read nor written. nbval 0.11 leaves gaps through which a wrong notebook passes
 or a right one hangs; `close_nbval_gaps` mends them (tests/house/test_nbval_gaps.py holds it).
+`look_at_kernels` adds a test to each chapter: that Numba accepts its kernels.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import os
 import shutil
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from queue import Empty
 from typing import Any
@@ -88,5 +90,29 @@ def close_nbval_gaps() -> None:
     cell.output_timeout = property(lambda self: OUTPUT_DRAIN_SECONDS, lambda self, value: None)
 
 
+def look_at_kernels() -> None:
+    """Give each chapter a last test, `kernels` (tests/house/chapter_kernels.py)."""
+    notebook: Any = nbval_plugin.IPyNbFile
+    collect_cells, start_kernel = notebook.collect, notebook.setup
+
+    def collect(self: Any) -> Iterator[Any]:
+        from tests.house.chapter_kernels import Kernels, is_chapter
+
+        yield from collect_cells(self)
+        if is_chapter(self.path):
+            yield Kernels.from_parent(self, name="kernels")
+
+    def setup(self: Any) -> None:
+        from tests.house.chapter_kernels import is_chapter, watch
+
+        start_kernel(self)
+        if is_chapter(self.path):
+            watch(self.kernel)
+
+    notebook.collect, notebook.setup = collect, setup
+
+
 isolate()
 close_nbval_gaps()
+if (Path(__file__).parent / "tests" / "house").is_dir():  # not where this file was copied alone
+    look_at_kernels()

@@ -59,7 +59,7 @@ class KernelStopped(SmemnbError, RuntimeError):
     def attach_trace(self, trace: Any) -> None:
         """Keep the trace so far, and add its errors to the text: they may be the reason."""
         self.trace = trace
-        found = [one for one in trace.findings if one.severity == "error"]
+        found = [one for one in trace.all_findings if one.severity == "error"]
         if found:
             said = "\n".join(f"  {one.cause} {one.cure}" for one in found[:3])
             self.args = (f"{self}\nFound until then:\n{said}", *self.args[1:])

@@ -1,12 +1,14 @@
-"""Which tests this machine can run, and why the others are skipped.
+"""Which tests are run: those of the first tier unless others are asked for, and that can run here.
 
-`SMEMNB_REQUIRE=toolchain` (or `gpu`, or both with a comma) turns the skip into a failure, so that
-a build that ought to have them cannot pass by skipping.
+`tests/tiers.py` says what the tiers are. What this machine lacks is skipped with the reason;
+`SMEMNB_REQUIRE=toolchain` (or `gpu`, or both with a comma) turns the skip into a failure, so that a
+build that ought to have it cannot pass by skipping.
 """
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 
 import pytest
 
@@ -29,7 +31,16 @@ def has_gpu() -> bool:
     return gpu_count() > 0
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_configure(config: pytest.Config) -> None:
+    """Let `--dist loadfile` take files in the order of their tests, not by their number."""
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    leave_out_exhaustive(config, items)
+    if hasattr(config, "workerinput"):
+        heavy_files_first(items)
     probes = {"toolchain": has_toolchain, "gpu": has_gpu}
     for mark, probe in probes.items():
         marked = [item for item in items if item.get_closest_marker(mark)]
@@ -37,3 +48,34 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             continue
         for item in marked:
             item.add_marker(pytest.mark.skip(reason=CURES[mark]))
+
+
+def leave_out_exhaustive(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect the second tier, unless `-m` speaks of it; a test that is named by `::` stays.
+
+    A hook and not `-m` in `addopts`, which `-m toolchain` or `-m "not slow"` would replace.
+    """
+    if "exhaustive" in config.option.markexpr:
+        return
+    named = tuple(one.rpartition("/")[2] for one in config.args if "::" in one)
+    rare = {
+        item
+        for item in items
+        if item.get_closest_marker("exhaustive") and not any(name in item.nodeid for name in named)
+    }
+    if rare:
+        config.hook.pytest_deselected(items=[item for item in items if item in rare])
+        items[:] = [item for item in items if item not in rare]
+
+
+def heavy_files_first(items: list[pytest.Item]) -> None:
+    """Sort for several processes, so that none is left alone with a long file at the end.
+
+    A file weighs what its slow tests weigh; a chapter, which is one process after all, as much as
+    the heaviest of them.
+    """
+    weights: Counter[str] = Counter()
+    for item in items:
+        heavy = item.path.suffix == ".ipynb" or item.get_closest_marker("slow")
+        weights[str(item.path)] += 20 if heavy else 1
+    items.sort(key=lambda item: (-weights[str(item.path)], str(item.path)))

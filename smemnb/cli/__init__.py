@@ -136,6 +136,11 @@ def _add_trace(commands: Commands) -> None:
     parser.add_argument("--json", metavar="FILE", help="one trace per line; - is the screen")
     parser.add_argument("--html", metavar="FILE", help="a page with the traces")
     parser.add_argument("--sarif", metavar="FILE", help="the findings as SARIF 2.1.0")
+    parser.add_argument(
+        "--no-waivers",
+        action="store_true",
+        help="report also what comments of the source allow (# smemnb: allow[kind] reason)",
+    )
     parser.set_defaults(run=_trace, passes_on=False)
 
 
@@ -225,6 +230,7 @@ def _trace(options: argparse.Namespace, rest: list[str]) -> int:
         call=options.call,
         blocks=int(options.blocks) if options.blocks.isdigit() else options.blocks,
         others="skip" if options.skip_others else "run",
+        waivers=not options.no_waivers,
     )
     write(found, json_file=options.json, html_file=options.html, sarif_file=options.sarif)
     return int(not all(trace.ok for trace in found))

@@ -24,7 +24,7 @@ from ..errors import LaunchRefused
 
 ARRAY = re.compile(r"(?P<dtype>[a-z]+\d*)\[(?P<shape>[^\]]*)\](?P<order>F?)(?:=(?P<fill>.+))?")
 SCALAR = re.compile(r"(?P<dtype>[a-z]+\d*)\((?P<value>[^()]*)\)")
-MOST_BYTES = 2**31
+MAX_BYTES = 2**31
 
 
 def argument(text: str) -> Any:
@@ -65,7 +65,7 @@ def _array(text: str, match: re.Match[str]) -> Any:
     if not parts or not all(part.isdecimal() for part in parts):
         raise LaunchRefused(f'"{text}": write the shape as whole numbers, such as float32[40,35]')
     shape = tuple(int(part) for part in parts)
-    if math.prod(shape) * dtype.itemsize > MOST_BYTES:
+    if math.prod(shape) * dtype.itemsize > MAX_BYTES:
         raise LaunchRefused(f'"{text}" would take more than 2 GiB; trace a smaller one')
     order = "F" if match["order"] else "C"
     flat = _contents(text, match["fill"], math.prod(shape), dtype)

@@ -77,11 +77,7 @@ def make(
 
 
 def check_count(source: KernelFile, given: int) -> None:
-    """Nothing, if the kernel takes so many arguments.
-
-    Raises:
-        LaunchRefused: otherwise.
-    """
+    """Raise LaunchRefused unless the kernel takes this many arguments."""
     function = getattr(source.kernel, "py_func", source.kernel)
     names = list(inspect.signature(function).parameters)
     if given != len(names):

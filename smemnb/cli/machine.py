@@ -40,7 +40,7 @@ class Machine:
     virtual: bool
     versions: Mapping[str, str]
     toolkits: tuple[int, ...] = ()
-    driver: Driver = Driver(False)
+    driver: Driver = Driver(found=False)
     wsl: bool = False
     linux_driver: bool = False
     kernel_python: str | None = None
@@ -81,14 +81,14 @@ def driver() -> Driver:
     try:
         library = ctypes.CDLL(name)
     except OSError:
-        return Driver(False)
+        return Driver(found=False)
     error = int(library.cuInit(0))
     number, count = ctypes.c_int(0), ctypes.c_int(0)
     library.cuDriverGetVersion(ctypes.byref(number))
     cuda = (number.value // 1000, number.value % 1000 // 10)
     if error == 0:
         error = int(library.cuDeviceGetCount(ctypes.byref(count)))
-    return Driver(True, cuda, count.value, error)
+    return Driver(found=True, cuda=cuda, gpus=count.value, error=error)
 
 
 def _version(name: str) -> str | None:

@@ -10,6 +10,7 @@ from ..errors import SmemnbError
 from .usage import headers, sections
 
 _PARAMETER, _PARAMETERS_AT, _FRAME, _LEAST_STACK = 0x17, 0x0A, 0x11, 0x12
+_ANNOTATIONS, _SPILL = 0x55, 1
 _RESERVED_BYTES = 1024
 _DEEP = 1 << 16
 _RELOCATION_BYTES, _SYMBOL_BYTES, _ADDRESS_64 = 24, 24, 2
@@ -99,6 +100,23 @@ def read_image(elf: bytes) -> Image:
         constants,
         *_variables(elf, contents),
     )
+
+
+def spills(elf: bytes) -> frozenset[int]:
+    """Addresses of the instructions that store spilled registers or load them again.
+
+    The compiler names them itself: EIATTR_ANNOTATIONS of `.nv.info.<kernel>` is a list of pairs
+    (kind, address of an instruction), in which kind 1 marks spills.
+    """
+    found: set[int] = set()
+    for name, info in sections(elf):
+        if name.startswith(".nv.info."):
+            for attribute, value in _attributes(info):
+                if attribute == _ANNOTATIONS:
+                    words = struct.unpack(f"<{len(value) // 4}I", value)
+                    pairs = zip(words[::2], words[1::2], strict=True)
+                    found |= {address for kind, address in pairs if kind == _SPILL}
+    return frozenset(found)
 
 
 def _variables(elf: bytes, contents: dict[str, bytes]) -> tuple[bytes, tuple[tuple[int, int], ...]]:

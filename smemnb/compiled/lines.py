@@ -61,16 +61,16 @@ def built(kernel: Any, args: Any, cc: CC = (9, 0)) -> Build:
     elf = cubin(kernel, args, cc)
     code = listing(elf)
     if any(one.places for one in code):
-        return Build(elf, cc, code, True)
+        return Build(elf, cc, code, lined=True)
     try:
         lined = listing(cubin(kernel, args, cc, lineinfo=True))
     except Exception:  # the linker's own: a device function brings other debug information along
-        return Build(elf, cc, code, False)
+        return Build(elf, cc, code, lined=False)
     if [(a.name, a.operands, a.guard) for a in code] == [
         (b.name, b.operands, b.guard) for b in lined
     ]:
-        return Build(elf, cc, lined, True)
-    return Build(elf, cc, code, False)
+        return Build(elf, cc, lined, lined=True)
+    return Build(elf, cc, code, lined=False)
 
 
 @dataclass(frozen=True)

@@ -50,7 +50,7 @@ def ptx(kernel: Any, signature: Any, cc: CC = (9, 0)) -> str:
     """
     from numba import cuda
 
-    _need(available(), "PTX")
+    _need("PTX", there=available())
     function, options = _parts(kernel, ("debug", "lineinfo", "fastmath", "opt", "launch_bounds"))
     device = bool((getattr(kernel, "targetoptions", None) or {}).get("device"))
     if options.get("launch_bounds") is None:  # the numba.cuda inside Numba has no such option
@@ -68,7 +68,7 @@ def cubin(kernel: Any, signature: Any, cc: CC = (9, 0), *, lineinfo: bool = Fals
     Raises:
         SmemnbError: the compiler libraries, or numba-cuda with nvJitLink, are not installed.
     """
-    _need(available() and _has_linker(), "machine code")
+    _need("machine code", there=available() and _has_linker())
     from numba.cuda import compiler
     from numba.cuda.cudadrv import driver
 
@@ -120,7 +120,7 @@ def _has_linker() -> bool:
         return False
 
 
-def _need(there: bool, what: str) -> None:
+def _need(what: str, *, there: bool) -> None:
     if not there:
         raise SmemnbError(
             f"{what} needs NVIDIA's compiler libraries, which are not installed: {INSTALL}."

@@ -1,9 +1,10 @@
 """`check(name, kernel)`: is it right, is it safe, is it within the budget? It never raises.
 
 The kernel runs only in the lockstep engine, also where a GPU is present, because a wrong kernel
-can hang one. Graded in this order: can it run at all; values, in every case; changed inputs;
-findings (races, barriers, initialisation, bounds); counts per line. The first case whose values
-are wrong ends the run. **Limits**: an exercise is held to its cases, not to every launch.
+can hang one. It is graded in this order: whether it can run at all; its values, in every case;
+changed inputs; findings (races, barriers, initialisation, bounds); counts per line. No case runs
+after one whose values are wrong. **Limits**: an answer is tried on the cases of its exercise, not
+on every launch.
 """
 
 from __future__ import annotations
@@ -19,13 +20,14 @@ from typing import Any
 from ..errors import SmemnbError, UnsupportedSyntax, shortened
 from .exercise import Exercise
 from .grading.advice import on_findings, on_launches, on_values
-from .grading.grade import graded_counts, graded_findings
 from .grading.observe import Run, observe
+from .grading.parts import count_parts, findings_part
 from .grading.values import changed_input, wrong_cell
 from .grading.verdict import Part, Verdict
 from .progress import remember
 from .registry import find, unknown
-from .source import described, function_of, parameters, same_code, source_line, source_of
+from .source import described, function_of, parameters, same_code, source_line
+from .variants import is_mark
 
 PATIENCE_SECONDS = 15.0
 """For one check; the solution of an exercise takes less than 2."""
@@ -34,7 +36,7 @@ _DISPATCHERS = {"CUDADispatcher", "FakeCUDAKernel"}
 
 
 def check(name: Any, kernel: Any) -> Verdict:
-    """The verdict on a kernel as the answer to an exercise; what the kernel prints is not shown.
+    """Grade a kernel as the answer to an exercise; what the kernel prints is not shown.
 
     >>> check("ex00_scale", None)
     ex00_scale: not yet
@@ -43,39 +45,45 @@ def check(name: Any, kernel: Any) -> Verdict:
     exercise = find(name)
     if exercise is None:
         shown = name[:40] if isinstance(name, str) else "check"
-        return Verdict(shown, (Part("exercise", False, unknown(name)),))
+        return Verdict(shown, (Part("exercise", unknown(name), ok=False),))
     try:
         verdict = graded(exercise, kernel)
     except KeyboardInterrupt as error:
         raise shortened(error) from error.__cause__
     except Exception as error:  # a fault of ours must not end a learner's cell in a traceback
         text = f"the checker itself failed, please report it: {plain(error)}"
-        return Verdict(exercise.name, (Part("check", False, text),))
+        return Verdict(exercise.name, (Part("check", text, ok=False),))
     if verdict.part("output") is None:  # nothing ran, nothing to remember
         return verdict
     return replace(verdict, note=remember(exercise.name, done=bool(verdict), checks=1))
 
 
 def graded(exercise: Exercise, kernel: Any, *, advise: bool = True) -> Verdict:
-    """The verdict without a record of it; without its hint, which may take a launch, if asked."""
+    """Grade a kernel without recording it.
+
+    Args:
+        exercise: what the kernel is an answer to.
+        kernel: any object.
+        advise: whether to look for a hint, which may take one more launch.
+    """
     refusal = refused(exercise, kernel)
     if refusal:
-        return Verdict(exercise.name, (Part("kernel", False, refusal),))
+        return Verdict(exercise.name, (Part("kernel", refusal, ok=False),))
     if same_code(kernel, exercise.stub):
         return Verdict(
             exercise.name,
-            (Part("kernel", False, _untouched(exercise)),),
+            (Part("kernel", _untouched(exercise), ok=False),),
             f'Write the missing lines, run the cell, check again. hint("{exercise.name}", 1) '
-            "helps to begin.",
+            "says how to begin.",
         )
     try:
         with redirect_stdout(StringIO()):
             runs = _runs(exercise, kernel)
     except SmemnbError as error:
-        return Verdict(exercise.name, (Part("kernel", False, _engine_refusal(error)),))
+        return Verdict(exercise.name, (Part("kernel", _engine_refusal(error), ok=False),))
     except Exception as error:  # whatever a learner's code can raise
         text = f"the kernel stopped: {plain(error)}"
-        return Verdict(exercise.name, (Part("kernel", False, text),))
+        return Verdict(exercise.name, (Part("kernel", text, ok=False),))
     return _verdict(exercise, kernel, runs, advise)
 
 
@@ -93,22 +101,22 @@ def _verdict(exercise: Exercise, kernel: Any, runs: list[Run], advise: bool) -> 
     cell = wrong_cell(exercise, runs[-1])
     wrong = "" if cell is None else cell.text
     right = f"right answer in {len(runs)} of {len(exercise.cases)} launches"
-    parts = [Part("output", not wrong, wrong or right)]
+    parts = [Part("output", wrong or right, ok=not wrong)]
     changed = next((text for text in map(changed_input, runs) if text), "")
     if changed:
-        parts.append(Part("inputs", False, changed))
-    findings, first = graded_findings(runs)
+        parts.append(Part("inputs", changed, ok=False))
+    findings, first = findings_part(runs)
     if wrong and first and first.kind in ("uninitialised", "stale"):
         text = f"{wrong}\nSuch a value may come from a cell that no thread has stored."
         parts[0] = replace(parts[0], text=text)
     parts.append(findings)
     if not wrong:
-        parts += graded_counts(exercise, runs)
+        parts += count_parts(exercise, runs)
     verdict = Verdict(exercise.name, tuple(parts))
     if not verdict and advise:
         said = verdict.advice
         if first and (wrong or verdict.reason == "findings"):
-            said = on_findings(exercise, kernel, first, bool(wrong))
+            said = on_findings(exercise, kernel, first, wrong=bool(wrong))
         elif cell is not None:
             said = on_values(exercise, kernel, runs[-1], cell)
         if wrong:
@@ -119,7 +127,7 @@ def _verdict(exercise: Exercise, kernel: Any, runs: list[Run], advise: bool) -> 
 
 
 def refused(exercise: Exercise, kernel: Any) -> str:
-    """Why something cannot be run as an answer, "" if it can."""
+    """Say why something cannot be run as an answer; "" if it can."""
     function = function_of(kernel)
     classes = {base.__name__ for base in type(kernel).__mro__}
     if isinstance(kernel, type) or function is None:
@@ -143,7 +151,7 @@ def refused(exercise: Exercise, kernel: Any) -> str:
 
 
 def plain(error: BaseException) -> str:
-    """An error in one line, without addresses and folders.
+    """Say an error in one line, without addresses and folders.
 
     >>> plain(ValueError("no at 0x7fa3, in /home/me/k.py"))
     'ValueError: no at 0x..., in k.py'
@@ -163,6 +171,6 @@ def _engine_refusal(error: SmemnbError) -> str:
 
 
 def _untouched(exercise: Exercise) -> str:
-    lines = (source_of(exercise.stub) or "").split("\n")
-    holes = "; ".join(line.strip() for line in lines if "# FILL" in line)
+    lines = exercise.stub.split("\n")
+    holes = "; ".join(line.strip() for line in lines if is_mark(line))
     return f"this is the stub as it was given; still to do: {holes}"

@@ -1,37 +1,39 @@
-"""What an exercise consists of: specification, stub, solution, wrong kernels, cases, budget.
+"""What an exercise consists of: specification, solution, wrong answers, cases, budget.
 
-How to add one (it takes no change outside the chapter's file and its notebook):
+How to add one, `exNN_<noun>`:
 
-1. Open `chapters/<part of the course>/chNN_<noun>.py` (one file per chapter, or a folder of that
-   name with a file per exercise and `EXERCISES` in its `__init__.py`; a new one is found by
-   itself).
-2. Write the solution as a `@cuda.jit` kernel (`out` first, then inputs, then scalars), and the
-   stub: the same lines, some of them replaced by a line `# FILL (about 2 lines)`.
-3. Write four or more wrong kernels, the mistakes learners make, each with a docstring that
-   says the mistake, the part of the verdict that must refuse it (`Wrong.part`) and words that
-   must stand there (`Wrong.words`).
-4. Write the specification in NumPy: it gets what the kernel gets after `out` and returns what
+1. Write `chapters/exNN_<noun>.py`, and its name into the table of `chapters/__init__.py`.
+2. Write the solution as a `@cuda.jit` kernel (`out` first, then inputs, then scalars). Above lines
+   that are the learner's, write how many they are: `# FILL (about 2 lines)`. The stub is made from
+   this text (`Exercise.stub`); the chapter's cell has the same text.
+3. Write four or more wrong answers, the mistakes that learners make: the mistake in a sentence, the
+   lines of the solution that are different, and which part of the verdict refuses it, with words
+   that must stand there.
+4. Write the specification in NumPy: it gets what the kernel gets after `out`, and returns what
    `out` must hold (a tuple of arrays if the kernel has several outputs).
 5. List the cases: full, ragged, one row, one column, two launches of the same data at least.
-   `scattered` makes integer-valued data without symmetry, `cover` a grid.
-6. Set the budget to what the solution takes, exactly; a case may carry its own.
-7. Add the `Exercise` to the module's `EXERCISES`. `pytest tests/exercises` then holds it to:
-   stub refused, solution accepted, every wrong kernel refused for its reason, budget exact.
+   `scattered` makes whole numbers without symmetry, `cover` a grid.
+6. Set the budget to what the solution takes, exactly; a case may have one of its own.
 
-`chapters/foundations/ch00_start_here.py` is the worked example.
+`pytest tests/exercises -k exNN_<noun>` then checks that the stub and each wrong answer are refused,
+the wrong ones for their reason, that the solution is accepted, and that the budget is exact.
+`chapters/ex00_scale.py` is an example.
 
-**Limits**: outputs are arrays of floats or integers; a write outside of an array is reported by
-the engine (`out_of_range`), so there are no guard cells around outputs.
+**Limits**: outputs are arrays of floats or integers; the engine reports a store outside of an array
+(`out_of_range`), so there are no guard elements around outputs.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+
+from . import variants
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Kernel = Any
@@ -76,30 +78,33 @@ class Case:
 
 @dataclass(frozen=True)
 class Wrong:
-    """A kernel that has to be refused: by which part of the verdict, in which words.
+    """An answer that has to be refused.
 
-    The kernel's docstring says what is wrong with it.
+    Attributes:
+        mistake: what is wrong with it, in a sentence.
+        answer: the lines in which it differs from the solution, as `variants.edited` takes them, or
+            a kernel where it differs in more.
+        refused_by: the part of the verdict that refuses it, and words that stand there.
     """
 
-    kernel: Kernel
-    part: str
-    words: str
+    mistake: str
+    answer: Mapping[str, str] | Kernel
+    refused_by: tuple[str, str]
 
 
 @dataclass(frozen=True)
 class Exercise:
     """All that is known of one exercise.
 
-    `start` is what the cells of the outputs hold before the launch (an accumulator wants 0);
-    None poisons them, so that a cell that was never written shows. `rtol` is for results that
-    depend on the order of rounding; integer-valued inputs mostly allow 0.
+    `start` is what the elements of the outputs hold before the launch (an accumulator wants 0);
+    None poisons them, so that an element that was never written shows. `rtol` is for results that
+    depend on the order of rounding; whole numbers mostly allow 0.
     """
 
     name: str
     chapter: str
     title: str
     specification: Callable[..., Array | tuple[Array, ...]]
-    stub: Kernel
     solution: Kernel
     wrong: tuple[Wrong, ...]
     cases: tuple[Case, ...]
@@ -107,6 +112,17 @@ class Exercise:
     budget: Budget = field(default_factory=Budget)
     start: int | None = None
     rtol: float = 0.0
+
+    @cached_property
+    def stub(self) -> str:
+        """The source that learners start from."""
+        return variants.stub_of(self.solution)
+
+    def wrong_kernel(self, wrong: Wrong) -> Kernel:
+        """The kernel of a wrong answer."""
+        if isinstance(wrong.answer, Mapping):
+            return variants.edited(self.solution, wrong.answer)
+        return wrong.answer
 
 
 def scattered(

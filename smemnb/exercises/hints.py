@@ -7,7 +7,8 @@ from typing import Any
 
 from .progress import remember
 from .registry import find, unknown
-from .source import Source, source_of
+from .source import Source
+from .variants import shown_solution
 
 
 @dataclass(frozen=True, repr=False)
@@ -47,4 +48,4 @@ def solution(name: Any) -> Source:
     exercise = find(name)
     if exercise is None:
         return Source(f"No solution: {unknown(name)}")
-    return Source(source_of(exercise.solution) or "", exercise.solution)
+    return Source(shown_solution(exercise.solution), exercise.solution)

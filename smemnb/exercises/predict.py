@@ -13,12 +13,12 @@ from typing import Any
 ASK = "Make a guess (replace None), then run this cell again."
 
 
-_TUPLE = "A guess of several numbers goes in parentheses of its own"
+_TUPLE = "Put several numbers into parentheses of their own"
 
 
 @dataclass(frozen=True, repr=False)
 class Prediction:
-    """Whether a guess holds; `holds` is None as long as there is no guess."""
+    """Whether a guess is right; `holds` is None as long as there is no guess."""
 
     holds: bool | None
     text: str
@@ -34,7 +34,7 @@ def predict(
     *more: Any,
     within: float = 0.0,
 ) -> Prediction:
-    """Whether `guess` is the truth, which may be a function that is called only then.
+    """Compare `guess` with the truth, which may be a function that is called only then.
 
     A sequence is compared item by item. `within` is the relative error that still counts as
     right.
@@ -42,13 +42,13 @@ def predict(
     >>> predict(None, 32)
     Make a guess (replace None), then run this cell again.
     >>> predict(8, 32, "wavefronts")
-    8 wavefronts: this does not hold. Guess again, or read on.
+    8 wavefronts: not right. Guess again, or read on.
     >>> predict((1, 2, 4), lambda: [1, 2, 1])
-    1, 2, 4: 2 of 3 hold. Guess again, or read on.
+    1, 2, 4: 2 of 3 are right. Guess again, or read on.
     >>> predict(32, 32, "wavefronts")
-    32 wavefronts: this holds.
+    32 wavefronts: right.
     >>> predict(1, 2, [1, 2])
-    A guess of several numbers goes in parentheses of its own: predict((1, ...), truth).
+    Put several numbers into parentheses of their own: predict((1, ...), truth).
     """
     if more or not isinstance(what, str):
         return Prediction(None, f"{_TUPLE}: predict(({str(guess)[:20]}, ...), truth).")
@@ -58,15 +58,15 @@ def predict(
     truths = _items(truth() if callable(truth) else truth)
     said = ", ".join(str(item) for item in guesses) + (f" {what}" if what else "")
     if len(guesses) != len(truths):
-        return Prediction(False, f"{said}: {len(truths)} numbers are asked for.")
+        return Prediction(False, f"{said}: the answer has {len(truths)} numbers.")
     if any(
         isinstance(a, str) and not isinstance(b, str) for a, b in zip(guesses, truths, strict=True)
     ):
         return Prediction(False, f"{said}: this is a text; write the number without quotes.")
     right = sum(_same(one, other, within) for one, other in zip(guesses, truths, strict=True))
     if right == len(truths):
-        return Prediction(True, f"{said}: this holds.")
-    held = f"{right} of {len(truths)} hold" if len(truths) > 1 else "this does not hold"
+        return Prediction(True, f"{said}: right.")
+    held = f"{right} of {len(truths)} are right" if len(truths) > 1 else "not right"
     return Prediction(False, f"{said}: {held}. Guess again, or read on.")
 
 

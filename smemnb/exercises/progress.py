@@ -81,7 +81,9 @@ def remember(name: str, *, done: bool = False, checks: int = 0, hints: int = 0) 
         return f"not recorded: {error.strerror or type(error).__name__} (progress.json)"
     except RuntimeError:  # pathlib finds no home folder
         return "not recorded: no folder for it; set SMEMNB_HOME to one"
-    return f"progress.json was damaged: kept as {aside}, and a new one begun" if aside else ""
+    return (
+        f"progress.json was damaged: it is kept as {aside}, and a new one is begun" if aside else ""
+    )
 
 
 def off() -> bool:

@@ -120,13 +120,13 @@ def parameters(kernel: Any) -> tuple[str, ...]:
     return tuple(inspect.signature(function).parameters) if function else ()
 
 
-def same_code(one: Any, other: Any) -> bool:
-    """Whether two kernels have the same parameters and statements.
+def same_code(kernel: Any, text: str) -> bool:
+    """Whether a kernel has the parameters and statements of a source.
 
     Names of the functions, docstrings, comments and spaces do not count.
     """
-    left, right = _statements(one), _statements(other)
-    return left is not None and left == right
+    statements = _statements(source_of(kernel))
+    return statements is not None and statements == _statements(text)
 
 
 @dataclass(frozen=True)
@@ -239,8 +239,7 @@ def _docstring(node: ast.stmt) -> range:
     return range(said.lineno, (said.end_lineno or said.lineno) + 1)
 
 
-def _statements(kernel: Any) -> str | None:
-    text = source_of(kernel)
+def _statements(text: str | None) -> str | None:
     try:
         node = ast.parse(text).body[0] if text else None
     except SyntaxError:  # a function inside a larger expression

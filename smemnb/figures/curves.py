@@ -58,16 +58,16 @@ def curve_chart(
         ValueError: no curve or more than 4, a curve without points, more than 12 places across,
             or with `factors` a value that is not above 0.
     """
-    _drawable(curves, factors)
+    _drawable(curves, factors=factors)
     names = ", ".join(curve.label for curve in curves)
     alt = f"Curves of {axes[1]} over {axes[0]}: {names} ({source})."
-    paint = partial(_paint, title, axes, tuple(curves), source, factors)
+    paint = partial(_paint, title, axes, tuple(curves), source, factors=factors)
     return Drawing(
         _text(title, axes, curves, source), alt, WIDTH, partial(painted, WIDTH, HEIGHT, paint)
     )
 
 
-def _drawable(curves: Sequence[Curve], factors: bool) -> None:
+def _drawable(curves: Sequence[Curve], *, factors: bool) -> None:
     if not 1 <= len(curves) <= len(COLOURS) or not all(curve.points for curve in curves):
         raise ValueError(f"a chart takes 1 to {len(COLOURS)} curves, each with a point at least")
     places = _places(curves)
@@ -115,12 +115,12 @@ class _Axis:
         return self.start + part * (self.end - self.start)
 
 
-def _axis(values: Sequence[float], start: float, end: float, factors: bool) -> _Axis:
+def _axis(values: Sequence[float], start: float, end: float, *, factors: bool) -> _Axis:
     """Room for all values, and a little more."""
     low, high = min(values), max(values) or 1.0
     if factors:
-        return _Axis(low / 1.15, max(high, 2 * low) * 1.15, start, end, True)
-    return _Axis(0.0, high * 1.04, start, end, False)
+        return _Axis(low / 1.15, max(high, 2 * low) * 1.15, start, end, factors=True)
+    return _Axis(0.0, high * 1.04, start, end, factors=False)
 
 
 def _paint(
@@ -128,12 +128,13 @@ def _paint(
     axes: tuple[str, str],
     curves: tuple[Curve, ...],
     source: str,
-    factors: bool,
     sheet: Sheet,
+    *,
+    factors: bool,
 ) -> None:
     values = [y for curve in curves for _, y in curve.points]
-    across = _axis(_places(curves), LEFT, WIDTH - RIGHT, factors)
-    up = _axis(values, HEIGHT - BOTTOM, TOP, factors)
+    across = _axis(_places(curves), LEFT, WIDTH - RIGHT, factors=factors)
+    up = _axis(values, HEIGHT - BOTTOM, TOP, factors=factors)
     sheet.write(LEFT, 16, title, size=12, bold=True, align="left")
     _paint_grid(across, up, _places(curves), max(values), sheet)
     sheet.write(WIDTH - RIGHT, HEIGHT - 28, axes[0], size=9, colour=FAINT, align="right")

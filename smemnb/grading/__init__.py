@@ -7,8 +7,7 @@
     limits        memory, files and processor time of it
     running       starts and watches the processes; a learner that stops one harms no other
     outcome       what is said of one exercise
-    tables        text and CSV
-    junit         JUnit XML
+    tables        grades as text, CSV and JUnit XML
     bar           how far it is
 
 A kernel is found by its `check("ex01_place", place)`. Of the file only the statements run that

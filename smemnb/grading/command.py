@@ -45,7 +45,7 @@ def main(argv: Sequence[str]) -> int:
 
     options = _parser().parse_args(argv)
     limits = Limits(*_checked(options))
-    _refuse_taken([options.csv, options.junit], options.force)
+    _refuse_taken([options.csv, options.junit], force=options.force)
     names = chosen(options.exercises)
     found, aside = learners(options.folder, frozenset(one.chapter for one in exercises()))
     for line in aside:
@@ -127,7 +127,7 @@ def _checked(options: argparse.Namespace) -> tuple[float, int]:
     return options.seconds, options.memory
 
 
-def _refuse_taken(files: Sequence[Path | None], force: bool) -> None:
+def _refuse_taken(files: Sequence[Path | None], *, force: bool) -> None:
     named = [file for file in files if file is not None]
     if len({file.absolute() for file in named}) < len(named):
         raise SmemnbError(f"--csv and --junit both name {named[0]}: give each a file of its own")
@@ -141,8 +141,7 @@ def _refuse_taken(files: Sequence[Path | None], force: bool) -> None:
 
 
 def _write(options: argparse.Namespace, grades: dict[str, list[Outcome]]) -> None:
-    from .junit import to_junit
-    from .tables import to_csv
+    from .tables import to_csv, to_junit
 
     for file, text in ((options.csv, to_csv), (options.junit, to_junit)):
         if file is not None:

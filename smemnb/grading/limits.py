@@ -67,7 +67,7 @@ def from_tasklist(text: str) -> int:
 
 
 def waited_seconds(pid: int) -> float:
-    """How long a process has stood ready and waited for a processor; 0 where nobody tells.
+    """How long a process has stood ready and waited for a processor; 0 where that is not known.
 
     The second number of Linux's /proc/PID/schedstat, in nanoseconds, is that of its main thread.
     """

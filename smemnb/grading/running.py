@@ -41,7 +41,7 @@ class Limits:
     """Of one exercise, and of the process.
 
     What a process waits for a processor, on a busy machine, is not counted into its `seconds`
-    (where the system tells: Linux).
+    (where the system reports it: Linux).
     """
 
     seconds: float = 20.0

@@ -16,7 +16,7 @@ from ..errors import SmemnbError
 from .limits import MEGABYTE
 
 KINDS = (".py", ".ipynb")
-LARGEST_BYTES, MOST_BYTES, MOST_FILES = 16 * MEGABYTE, 64 * MEGABYTE, 1000
+LARGEST_BYTES, MAX_BYTES, MAX_FILES = 16 * MEGABYTE, 64 * MEGABYTE, 1000
 """Of one file, and of all that are copied with a submission."""
 
 
@@ -66,10 +66,10 @@ def learners(folder: Path, chapters: frozenset[str]) -> tuple[list[Learner], lis
 
 def copy(learner: Learner, target: Path) -> list[str]:
     """Copy a submission into an empty folder; the names of what can hold kernels, in order."""
-    room, names = MOST_BYTES, []
+    room, names = MAX_BYTES, []
     kernels = set(learner.files)
     others = [] if learner.alone else [f for f in _files(learner.folder) if f not in kernels]
-    for path in [*learner.files, *others][:MOST_FILES]:
+    for path in [*learner.files, *others][:MAX_FILES]:
         size = path.stat().st_size
         if size > min(room, LARGEST_BYTES):
             continue

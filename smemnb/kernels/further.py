@@ -5,9 +5,9 @@ from __future__ import annotations
 from .matmul.ladder import SLICED
 from .matmul.variants.sliced import matmul_sliced_of
 from .rung import UNSIGNED, Rung
-from .transpose import shifted
 from .transpose.ladder import TYPES
-from .transpose.wide import CHUNK_BYTES
+from .transpose.variants import shifted
+from .transpose.variants.wide import CHUNK_BYTES
 
 
 def _shifted(size: int) -> Rung:

@@ -120,10 +120,9 @@ class Launch:
         return max(1, self.residents(self.static_shared_bytes + self.shared_bytes))
 
     def check_resident(self, site: Site) -> None:
-        """Nothing, if all blocks are in flight at once.
+        """Raise LaunchRefused unless all blocks are in flight at once.
 
-        Raises:
-            LaunchRefused: they are more, so that a barrier of the whole grid cannot be met.
+        Otherwise a barrier of the whole grid could never be passed.
         """
         most = self.resident_blocks()
         if self.blocks > most:
@@ -152,8 +151,30 @@ class Batch:
     `scrutiny`, in a long loop, only those that change what they find; `weight` is how many blocks
     of the launch each of these stands for, 0 if nobody watches them; `look_every` is how many
     rounds a while loop makes between two calls of `look`.
+
+    `__slots__` names every field, so that a part of a batch, as a fiber has it (`FiberBatch`),
+    cannot miss one.
     """
 
+    __slots__ = (
+        "block_axis",
+        "block_index",
+        "count",
+        "dynamic",
+        "first",
+        "launch",
+        "listeners",
+        "live",
+        "scrutiny",
+        "shape",
+        "shared",
+        "shared_top",
+        "thread_index",
+        "watched",
+        "watchers",
+        "weight",
+        "writes",
+    )
     look_every = LOOK_EVERY
     apart = False  # whether lanes of one warp run one after the other
 
@@ -161,7 +182,7 @@ class Batch:
         self.launch, self.first, self.count = launch, first, count
         self.shape = (count, launch.warps, WARP)
         self.live: Mask = launch.live
-        self.thread_index, self.pass_round = launch.thread_index, launch.pass_round
+        self.thread_index = launch.thread_index
         self.weight, self.watched = weight, bool(launch.watchers) and weight > 0
         self.watchers: Sequence[Watcher] = launch.watchers
         # most watchers wait for other things than accesses
@@ -183,6 +204,10 @@ class Batch:
     def lane_number(self) -> np.ndarray[Any, np.dtype[np.int64]]:
         """A number of its own for each lane of the batch."""
         return np.arange(math.prod(self.shape), dtype=np.int64).reshape(self.shape)
+
+    def pass_round(self, where: str) -> None:
+        """Note that a loop goes round once more, as `Launch.pass_round` does."""
+        self.launch.pass_round(where)
 
     def share(
         self, key: Any, name: str, shape: tuple[int, ...], dtype: np.dtype[Any], alignment: int
@@ -228,7 +253,7 @@ class Batch:
                 f"{launch.shared_limit:,}. Make the tile smaller."
             )
 
-    def look(self, where: str, inside: Mask, count: int, still: bool, quiet: bool) -> None:
+    def look(self, where: str, inside: Mask, count: int, *, still: bool, quiet: bool) -> None:
         """Note what a while loop left behind since the last look.
 
         Args:

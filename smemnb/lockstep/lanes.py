@@ -100,7 +100,7 @@ def truth(value: LaneValue) -> LaneValue:
 def split(mask: Mask, condition: LaneValue) -> tuple[Mask, Mask]:
     """Lanes of the mask where the condition holds, and where it does not.
 
-    Either is `NO_LANE` when empty; the mask itself comes back when the condition holds (or
+    Either is `NO_LANE` when empty; the mask itself is returned when the condition holds (or
     fails) in all its lanes, so that an undivided branch costs no further masking.
     """
     if not isinstance(condition, np.ndarray):

@@ -71,7 +71,7 @@ class Access:
     a complex number, or 1 where a GPU moves single bytes. `value` is what was stored (lane value or
     NumPy scalar), None for loads. `elements` is how many neighbours each lane touches at once: 4
     for a float4 in a float32 array. `turn` is None where events come in the order in which they
-    happened (lanes of one in order of number); otherwise it tells the true order: a number per lane
+    happened (lanes of one in order of number); otherwise it is the true order: a number per lane
     that grows from one access to the next.
     """
 

@@ -171,7 +171,7 @@ def table(
             number = f" ({one.count:,})" if one.count > 1 else ""
             rows.setdefault(one.pair, ([], []))[0].append(f"{name}: {one.said}{number}")
     for trace in ours:
-        for finding in trace.findings:
+        for finding in trace.all_findings:
             if finding.price:
                 continue
             mine = rows.setdefault(_lines(finding, calls), ([], []))[1]

@@ -132,7 +132,7 @@ def units() -> tuple[Unit, ...]:
         found += [Unit(name, cases) for name in LADDERS[operation]]
     for (operation, size), rungs in FURTHER.items():
         sized = tuple(replace(case, itemsize=size) for case in FURTHER_CASES[operation])
-        found += [Unit(rung.name, sized, True) for rung in rungs]
+        found += [Unit(rung.name, sized, further=True) for rung in rungs]
     for size in ITEMSIZES:
         found.append(Unit(CHOICE, tuple(replace(case, itemsize=size) for case in TRANSPOSES)))
     found += [Unit(CHOICE, (case,)) for case in PRODUCTS + LARGE]

@@ -2,7 +2,7 @@
 
 The arrays of a call are of one library and on one device; `out` has the shape and dtype of the
 result, may be written, and shares no memory with what is read. No matrix reaches over more than
-`MOST_ELEMENTS`: kernels count elements from the first one in 32 bits without a sign, and elements
+`MAX_ELEMENTS`: kernels count elements from the first one in 32 bits without a sign, and elements
 of 16 bytes by halves, so 2**31 is what all of them can address.
 """
 
@@ -15,26 +15,27 @@ from typing import Any
 import numpy as np
 
 from ..errors import LaunchRefused
-from .backends.backend import HOST, MatrixView, TypeRefused
+from .backends.matrix_view import HOST, MatrixView, TypeRefused
 from .overlap import overlap, rows_overlap
 
-MOST_ELEMENTS = 1 << 31
+MAX_ELEMENTS = 1 << 31
 _LARGEST = float(np.finfo(np.float32).max)
 SIZES = (1, 2, 4, 8, 16)
 
 
 def check_together(arrays: Sequence[MatrixView]) -> None:
-    """Nothing, if the arrays are of one library, on one device, and not too large.
+    """Raise unless the arrays are of one library, on one device, and not too large.
 
     Raises:
-        LaunchRefused: otherwise.
+        TypeRefused: they are of several libraries.
+        LaunchRefused: they are in several places, or one is too large.
     """
     first = arrays[0]
-    family = first.kind.family(first.place)
+    family = first.backend.family(first.place)
     for other in arrays:
-        if other.kind is not first.kind and other.kind.family(other.place) is not family:
+        if other.backend is not first.backend and other.backend.family(other.place) is not family:
             raise TypeRefused(
-                f"`{first.name}` is {first.kind.label} and `{other.name}` {other.kind.label}."
+                f"`{first.name}` is {first.backend.label} and `{other.name}` {other.backend.label}."
                 " Pass arrays of one library"
             )
         if other.place != first.place:
@@ -42,73 +43,63 @@ def check_together(arrays: Sequence[MatrixView]) -> None:
                 f"`{first.name}` is on {_place(first)} and `{other.name}` on {_place(other)}. Pass"
                 " arrays of one place: nothing is copied between devices"
             )
-        if other.span > MOST_ELEMENTS * other.itemsize:
+        if other.span > MAX_ELEMENTS * other.itemsize:
             _refuse_size(other)
 
 
 def check_size(name: str, rows: int, cols: int) -> None:
-    """Nothing, if the kernels can address a matrix of this shape.
-
-    Raises:
-        LaunchRefused: otherwise.
-    """
-    if rows * cols > MOST_ELEMENTS:
+    """Raise LaunchRefused unless the kernels can address a matrix of this shape."""
+    if rows * cols > MAX_ELEMENTS:
         raise LaunchRefused(f"{name} has {rows} x {cols} = {rows * cols} elements. {_MOST}")
 
 
 _MOST = (
-    f"The kernels address at most 2**31 = {MOST_ELEMENTS} elements, gaps between rows counted:"
+    f"The kernels address at most 2**31 = {MAX_ELEMENTS} elements, gaps between rows counted:"
     " pass the matrix in parts"
 )
 
 
-def _refuse_size(seen: MatrixView) -> None:
-    reach = -(-seen.span // seen.itemsize)
+def _refuse_size(matrix: MatrixView) -> None:
+    reach = -(-matrix.span // matrix.itemsize)
     raise LaunchRefused(
-        f"`{seen.name}` of shape {seen.shape} reaches over {reach} elements. {_MOST}"
+        f"`{matrix.name}` of shape {matrix.shape} reaches over {reach} elements. {_MOST}"
     )
 
 
-def _place(seen: MatrixView) -> str:
-    return "the host" if seen.place == HOST else f"device {seen.place}"
+def _place(matrix: MatrixView) -> str:
+    return "the host" if matrix.place == HOST else f"device {matrix.place}"
 
 
-def check_elements(seen: MatrixView) -> None:
-    """Nothing, if a transpose can move its elements.
-
-    Raises:
-        LaunchRefused: an element has another size than 1, 2, 4, 8 or 16 bytes.
-    """
-    if seen.itemsize not in SIZES:
+def check_elements(matrix: MatrixView) -> None:
+    """Raise TypeRefused unless its elements are of a size that a transpose can move."""
+    if matrix.itemsize not in SIZES:
         raise TypeRefused(
-            f"`{seen.name}` is {seen.dtype}, of {seen.itemsize} bytes per element; the kernels move"
-            " elements of 1, 2, 4, 8 or 16 bytes. Transpose its fields, or another dtype"
+            f"`{matrix.name}` is {matrix.dtype}, of {matrix.itemsize} bytes per element;"
+            " the kernels move elements of 1, 2, 4, 8 or 16 bytes. Transpose its fields, or"
+            " another dtype"
         )
 
 
 def check_single(arrays: Sequence[MatrixView]) -> None:
-    """Nothing, if all arrays are float32.
-
-    Raises:
-        LaunchRefused: one is not.
-    """
-    for seen in arrays:
-        if seen.dtype != seen.kind.float32:
-            cure = seen.kind.single.format(name=seen.name)
-            if seen.name == "out":
+    """Raise TypeRefused unless all arrays are float32."""
+    for matrix in arrays:
+        if matrix.dtype != matrix.backend.float32:
+            cure = matrix.backend.single.format(name=matrix.name)
+            if matrix.name == "out":
                 cure = "an `out` of float32"
             raise TypeRefused(
-                f"`{seen.name}` is {seen.dtype}; the product is made in float32. Pass {cure}"
+                f"`{matrix.name}` is {matrix.dtype}; the product is made in float32. Pass {cure}"
             )
 
 
 def check_out(
     out: MatrixView, what: str, rows: int, cols: int, inputs: Sequence[MatrixView]
 ) -> None:
-    """Nothing, if the result `what` of rows x cols elements may be written to `out`.
+    """Raise unless the result `what` of rows x cols elements may be written to `out`.
 
     Raises:
-        LaunchRefused: otherwise.
+        TypeRefused: `out` has another dtype than the inputs.
+        LaunchRefused: it has another shape, is read-only, or shares memory.
     """
     like = inputs[0]
     if (out.rows, out.cols) != (rows, cols):
@@ -133,16 +124,12 @@ def check_out(
 
 
 def check_aligned(arrays: Sequence[MatrixView]) -> None:
-    """Nothing, if every array on a device begins at a multiple of its elements' size.
-
-    Raises:
-        LaunchRefused: otherwise.
-    """
-    for seen in arrays:
-        if seen.place != HOST and seen.address % seen.itemsize:
+    """Raise LaunchRefused unless arrays on a device begin at a multiple of their elements' size."""
+    for matrix in arrays:
+        if matrix.place != HOST and matrix.address % matrix.itemsize:
             raise LaunchRefused(
-                f"`{seen.name}` begins at address {seen.address:#x}, which is no multiple of its"
-                f" elements' {seen.itemsize} bytes: a GPU cannot read it. Pass a copy"
+                f"`{matrix.name}` begins at address {matrix.address:#x}, which is no multiple of"
+                f" its elements' {matrix.itemsize} bytes: a GPU cannot read it. Pass a copy"
             )
 
 

@@ -84,11 +84,7 @@ def limit_s() -> float:
 
 
 def check_time(what: str, estimate_s: float, kernel: str, instead: str) -> None:
-    """Nothing, if the estimate is within the limit.
-
-    Raises:
-        LaunchRefused: it is not; nothing was started.
-    """
+    """Raise LaunchRefused if the estimate is above the limit; nothing was started."""
     most = limit_s()
     if estimate_s <= most:
         return

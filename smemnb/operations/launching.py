@@ -17,7 +17,7 @@ import numpy as np
 from ..errors import LaunchRefused
 from ..simulator import device
 from ..simulator.devices import launches
-from .backends.backend import HOST, MatrixView
+from .backends.matrix_view import HOST, MatrixView
 from .backends.numba_arrays import array_over, on_device, stream_of
 from .choice import ENGINE, Plan
 
@@ -51,25 +51,21 @@ def processors(place: int) -> int:
 
 
 def check_reachable(arrays: Sequence[MatrixView]) -> None:
-    """Nothing, if the lockstep engine can look at the memory of these arrays.
-
-    Raises:
-        LaunchRefused: one is in the memory of a GPU.
-    """
-    for seen in arrays:
-        if seen.place != HOST and seen.span and not _is_here(seen):
+    """Raise LaunchRefused if the engine cannot read the memory of one of these arrays."""
+    for matrix in arrays:
+        if matrix.place != HOST and matrix.span and not _is_here(matrix):
             raise LaunchRefused(
-                f"`{seen.name}` is in the memory of a GPU, and this process runs kernels in the"
+                f"`{matrix.name}` is in the memory of a GPU, and this process runs kernels in the"
                 " lockstep engine. Pass a NumPy array, or unset SMEMNB_DEVICE to use the GPU"
             )
 
 
-def _is_here(seen: MatrixView) -> bool:
+def _is_here(matrix: MatrixView) -> bool:
     if device() != "lockstep":
         return False
     from ..simulator.host.memory import memory
 
-    return memory.holds(seen.address, seen.span)
+    return memory.holds(matrix.address, matrix.span)
 
 
 # --- on a device -------------------------------------------------------------------------------
@@ -81,11 +77,12 @@ def run(
     scalars: Scalars,
     dtype: np.dtype[Any],
     handle: int,
+    *,
     reads_out: bool = False,
 ) -> Any:
-    """Launch a plan on matrices, `out` first, moved as `dtype`; Numba's stream comes back."""
+    """Launch a plan on matrices, `out` first, moved as `dtype`; return Numba's stream."""
     if arrays[0].place == HOST:
-        return _run_on_host(plan, arrays, scalars, dtype, handle, reads_out)
+        return _run_on_host(plan, arrays, scalars, dtype, handle, reads_out=reads_out)
     return _run_on_device(plan, arrays, scalars, dtype, handle)
 
 
@@ -99,12 +96,12 @@ def _run_on_device(
     place = arrays[0].place
     with on_device(place):
         stream = stream_of(handle, place)
-        for seen in arrays:
-            if seen.stream is not None and seen.stream != handle:
-                _order(seen.stream, stream, place)
+        for matrix in arrays:
+            if matrix.stream is not None and matrix.stream != handle:
+                _order(matrix.stream, stream, place)
         own = _own_arrays(plan, place, handle, stream)
-        start(plan, [array_over(seen, dtype) for seen in arrays], (*scalars, *own), stream)
-        if any(seen.kind.borrowed for seen in arrays):
+        start(plan, [array_over(matrix, dtype) for matrix in arrays], (*scalars, *own), stream)
+        if any(matrix.backend.borrowed for matrix in arrays):
             _keep(arrays, stream)
     return stream
 
@@ -135,7 +132,7 @@ def _keep(arrays: Sequence[MatrixView], stream: Any) -> None:
 
     event = cuda.event(timing=False)
     event.record(stream)
-    _in_use.append((event, [seen.value for seen in arrays]))
+    _in_use.append((event, [matrix.value for matrix in arrays]))
     while _in_use[0][0] is not event and _in_use[0][0].query():
         _in_use.popleft()
 
@@ -162,13 +159,13 @@ def start(plan: Plan, arrays: Sequence[Any], scalars: Scalars, stream: Any) -> N
 # --- on copies of the host's memory ------------------------------------------------------------
 
 
-def host_view(seen: MatrixView, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+def host_view(matrix: MatrixView, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     """The memory of a matrix of the host as a NumPy array of another dtype."""
-    cols = seen.cols * seen.itemsize // dtype.itemsize
-    if not seen.span:
-        return np.empty((seen.rows, cols), dtype)
-    memory: Any = (ctypes.c_uint8 * seen.span).from_address(seen.address)
-    return np.ndarray((seen.rows, cols), dtype, memory, 0, (seen.pitch, dtype.itemsize))
+    cols = matrix.cols * matrix.itemsize // dtype.itemsize
+    if not matrix.span:
+        return np.empty((matrix.rows, cols), dtype)
+    memory: Any = (ctypes.c_uint8 * matrix.span).from_address(matrix.address)
+    return np.ndarray((matrix.rows, cols), dtype, memory, 0, (matrix.pitch, dtype.itemsize))
 
 
 def _run_on_host(
@@ -177,10 +174,11 @@ def _run_on_host(
     scalars: Scalars,
     dtype: np.dtype[Any],
     handle: int,
+    *,
     reads_out: bool,
 ) -> Any:
     """Copy to the device, launch there, copy the first array back; the result is awaited."""
-    views = [host_view(seen, dtype) for seen in arrays]
+    views = [host_view(matrix, dtype) for matrix in arrays]
     if launches() is None and device() == "numba simulator":
         copies = [np.ascontiguousarray(view) for view in views]
         start(plan, copies, scalars, 0)

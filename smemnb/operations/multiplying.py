@@ -9,8 +9,8 @@ import numpy as np
 from ..errors import LaunchRefused, SmemnbError, shortened
 from ..kernels.rung import Rung
 from . import launching
-from .backends.backend import HOST, MatrixView
-from .backends.find import see
+from .backends.find import matrix_view
+from .backends.matrix_view import HOST, MatrixView
 from .choice import (
     ENGINE,
     Plan,
@@ -88,8 +88,8 @@ def matmul(
 def _product(a: Any, b: Any, out: Any, factors: Any, stream: Any, rung: Any) -> Any:
     check_rung(rung)
     asked = handle_in(stream)
-    left, right = see("a", a, asked), see("b", b, asked)
-    arrays = [left, right] if out is None else [see("out", out, asked), left, right]
+    left, right = matrix_view("a", a, asked), matrix_view("b", b, asked)
+    arrays = [left, right] if out is None else [matrix_view("out", out, asked), left, right]
     check_together(arrays)
     _check_shapes(left, right)
     check_single(arrays)
@@ -102,25 +102,25 @@ def _product(a: Any, b: Any, out: Any, factors: Any, stream: Any, rung: Any) -> 
     elif reads_out:
         raise LaunchRefused(f"`beta` is {factors[1]!r} and there is no `out` to weigh with it")
     check_size("the product", rows, cols)
-    plan = _plan(rung, left, right, None if out is None else arrays[0], plain)
+    plan = _plan(rung, left, right, None if out is None else arrays[0], plain=plain)
     if launching.processors(left.place) == ENGINE:
         launching.check_reachable(arrays)
         what = f"matmul of {rows} x {left.cols} by {left.cols} x {cols}"
         check_time(what, seconds(plan, left.cols), plan.name, "a @ b")
 
     if out is None:
-        target = left.kind.empty(left, rows, cols, asked)
+        target = left.backend.empty(left, rows, cols, asked)
         target.name = "out"
         if target.place != HOST and target.address & 15:
-            plan = _plan(rung, left, right, target, plain)
+            plan = _plan(rung, left, right, target, plain=plain)
     else:
         target = arrays[0]
-        target.kind.written(target)
-    used = left.kind.stream(left) if asked is None else asked
+        target.backend.before_write(target)
+    used = left.backend.stream(left) if asked is None else asked
     on: Any = 0
     if rows and cols:
-        on = _run(plan, rung, (target, left, right), scalars, used, plain)
-    return out if out is not None else left.kind.given(target, left, on)
+        on = _run(plan, rung, (target, left, right), scalars, used, plain=plain)
+    return out if out is not None else left.backend.native(target, left, on)
 
 
 def _check_shapes(a: MatrixView, b: MatrixView) -> None:
@@ -131,10 +131,10 @@ def _check_shapes(a: MatrixView, b: MatrixView) -> None:
         )
 
 
-def _plan(rung: Any, a: MatrixView, b: MatrixView, out: MatrixView | None, plain: bool) -> Plan:
+def _plan(rung: Any, a: MatrixView, b: MatrixView, out: MatrixView | None, *, plain: bool) -> Plan:
     result = new_layout(a.rows, b.cols, 4) if out is None else layout_of(out)
     return matmul_plan(
-        rung, result, layout_of(a), layout_of(b), plain, launching.processors(a.place)
+        rung, result, layout_of(a), layout_of(b), launching.processors(a.place), plain=plain
     )
 
 
@@ -144,17 +144,18 @@ def _run(
     arrays: tuple[MatrixView, MatrixView, MatrixView],
     scalars: tuple[np.float32, np.float32],
     handle: int,
+    *,
     plain: bool,
 ) -> Any:
     """Launch, in bands of rows where they are more than a grid covers."""
     out, a, b = arrays
     reads_out, dtype = bool(scalars[1] != 0), moved_as(4)
-    given = scalars if plan.scaled else ()
+    factors = scalars if plan.scaled else ()
     if a.rows <= most_rows(plan):
-        return launching.run(plan, arrays, given, dtype, handle, reads_out)
+        return launching.run(plan, arrays, factors, dtype, handle, reads_out=reads_out)
     stream = None
     for band in bands(a.rows, most_rows(plan)):
         target, left = out.part(band, slice(0, out.cols)), a.part(band, slice(0, a.cols))
-        part = _plan(rung, left, b, target, plain)
-        stream = launching.run(part, (target, left, b), given, dtype, handle, reads_out)
+        part = _plan(rung, left, b, target, plain=plain)
+        stream = launching.run(part, (target, left, b), factors, dtype, handle, reads_out=reads_out)
     return stream

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .backends.backend import MatrixView
+from .backends.matrix_view import MatrixView
 
 
 def overlap(one: MatrixView, other: MatrixView) -> bool:
@@ -17,7 +17,7 @@ def overlap(one: MatrixView, other: MatrixView) -> bool:
         return False
     if one.address + one.span <= other.address or other.address + other.span <= one.address:
         return False
-    few, many = sorted((one, other), key=lambda seen: seen.rows)
+    few, many = sorted((one, other), key=lambda matrix: matrix.rows)
     if many.rows == 1 or (many.pitch <= _width(many) and few.rows == 1):
         return True
     first = np.arange(few.rows, dtype=np.int64) * few.pitch + (few.address - many.address)
@@ -30,10 +30,10 @@ def overlap(one: MatrixView, other: MatrixView) -> bool:
     return bool((lowest <= highest).any())
 
 
-def rows_overlap(seen: MatrixView) -> bool:
+def rows_overlap(matrix: MatrixView) -> bool:
     """Whether rows of one matrix share memory."""
-    return seen.rows > 1 and seen.cols > 0 and seen.pitch < _width(seen)
+    return matrix.rows > 1 and matrix.cols > 0 and matrix.pitch < _width(matrix)
 
 
-def _width(seen: MatrixView) -> int:
-    return seen.cols * seen.itemsize
+def _width(matrix: MatrixView) -> int:
+    return matrix.cols * matrix.itemsize

@@ -7,8 +7,8 @@ from typing import Any
 from ..errors import SmemnbError, shortened
 from ..kernels.rung import Rung
 from . import launching
-from .backends.backend import HOST, MatrixView
-from .backends.find import see
+from .backends.find import matrix_view
+from .backends.matrix_view import HOST, MatrixView
 from .choice import (
     Plan,
     bands,
@@ -73,10 +73,10 @@ def transpose(x: Any, out: Any = None, stream: Any = None, rung: str | Rung | No
 def _transposed(x: Any, out: Any, stream: Any, rung: Any) -> Any:
     check_rung(rung)
     asked = handle_in(stream)
-    inp = see("x", x, asked)
+    inp = matrix_view("x", x, asked)
     check_elements(inp)
     rows, cols = inp.cols, inp.rows
-    arrays = [inp] if out is None else [see("out", out, asked), inp]
+    arrays = [inp] if out is None else [matrix_view("out", out, asked), inp]
     check_together(arrays)
     check_aligned(arrays)
     if out is not None:
@@ -89,16 +89,16 @@ def _transposed(x: Any, out: Any, stream: Any, rung: Any) -> Any:
         check_time(what, seconds(plan), plan.name, "x.T.copy()")
 
     if out is None:
-        target = inp.kind.empty(inp, rows, cols, asked)
+        target = inp.backend.empty(inp, rows, cols, asked)
         target.name = "out"
         if target.place != HOST and target.address & 15:
             plan = _plan(rung, inp, target)
     else:
         target = arrays[0]
-        target.kind.written(target)
-    used = inp.kind.stream(inp) if asked is None else asked
+        target.backend.before_write(target)
+    used = inp.backend.stream(inp) if asked is None else asked
     on = _run(plan, rung, target, inp, used) if rows and cols else 0
-    return out if out is not None else inp.kind.given(target, inp, on)
+    return out if out is not None else inp.backend.native(target, inp, on)
 
 
 def _plan(rung: Any, inp: MatrixView, out: MatrixView | None) -> Plan:

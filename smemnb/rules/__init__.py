@@ -3,6 +3,7 @@
     request     what a rule takes: 32 byte addresses and a mask
     bank        wavefronts of a shared-memory request
     sector      sectors of a global-memory request
+    local_memory  sectors of a local-memory request
     layout      where a tile keeps its cell (row, column): row-major, padded, swizzled
     occupancy   blocks and warps that an SM holds at once, and what limits them
     roofline    the least time of a launch, and which part of the chip allows no less

@@ -247,7 +247,7 @@ def _rows(work: Work, chip: Chip, busy: float) -> Iterator[Row]:
     yield Row("fma", work.fma, "fma", chip.fp32_lanes * cycles)
     instructions = max(work.instructions, -(-work.fma // WARP_LANES))
     yield Row("issue", instructions, "instr", SCHEDULERS * cycles)
-    yield _latency(work, chip, from_dram)
+    yield _latency(work, chip, from_dram=from_dram)
 
 
 def _l2(work: Work, chip: Chip, cycles: float) -> Row:
@@ -261,7 +261,7 @@ def _l2(work: Work, chip: Chip, cycles: float) -> Row:
     return Row("l2", max(loads, stores), "B", rate)
 
 
-def _latency(work: Work, chip: Chip, from_dram: bool) -> Row:
+def _latency(work: Work, chip: Chip, *, from_dram: bool) -> Row:
     """Loads from DRAM at the rate at which resident warps can ask for them."""
     loaded = work.loaded_bytes if from_dram and work.warp_loads else 0
     warps = -(-work.threads // WARP_LANES)

@@ -191,11 +191,7 @@ def _dim3(name: str, which: str, unit: str, given: Any) -> Dim3:
 
 
 def check_limits(kernel: Kernel, grid: Dim3, block: Dim3, most: Limits) -> None:
-    """Nothing, if the device takes this grid and block.
-
-    Raises:
-        LaunchRefused: more than the compute capability, or `launch_bounds`, allows.
-    """
+    """Raise LaunchRefused if the device or `launch_bounds` forbids this grid and block."""
     chip = f"compute capability {most.cc[0]}.{most.cc[1]}"
     threads = block[0] * block[1] * block[2]
     if threads > most.threads_per_block:
@@ -297,11 +293,7 @@ def _residents(block: Dim3, most: Limits) -> Callable[[int], int]:
 
 
 def check_tasks(kernel: Any, tasks: Any, tpb: Any) -> None:
-    """Nothing, if `kernel.forall(tasks, tpb)` can be launched.
-
-    Raises:
-        LaunchRefused: no number of tasks, or no number of threads.
-    """
+    """Raise LaunchRefused unless `kernel.forall(tasks, tpb)` can be launched."""
     name, most = kernel.py_func.__name__, limits(devices.cc()).threads_per_block
     if isinstance(tasks, bool) or not isinstance(tasks, int | np.integer):
         raise LaunchRefused(

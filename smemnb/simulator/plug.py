@@ -227,5 +227,5 @@ def _sources_kept(module: Any) -> None:
     module.exec = kept
 
 
-def _disable_compile(self: Any, val: bool = True) -> None:
+def _disable_compile(self: Any, val: bool = True) -> None:  # noqa: FBT001, FBT002
     self._can_compile = not val

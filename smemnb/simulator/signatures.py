@@ -66,11 +66,7 @@ class KeywordRefused(LaunchRefused, TypeError):
 
 
 def check_positional(kernel: Any, named: Mapping[str, Any]) -> None:
-    """Nothing, if no argument is given by name.
-
-    Raises:
-        KeywordRefused: one is.
-    """
+    """Raise KeywordRefused if an argument is given by name."""
     if named:
         function = getattr(kernel, "py_func", None) or getattr(kernel, "fn", None) or kernel
         name, parameters = function.__name__, ", ".join(inspect.signature(function).parameters)

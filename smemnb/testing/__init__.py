@@ -14,9 +14,20 @@ accesses, change no result and fail a test only if asked):
         kernel_trace(transpose_padded, extra=0, ways=1)[(2, 2), (32, 32)](out, inp)
         assert (out == inp.T).all()
 
+What may stay is said in the open, with a reason. In the source, for everybody, by a comment at the
+line: `# smemnb: allow[kind] reason` (see `smemnb.tracing.waivers`). For a test alone, by the kind,
+or by the kind at a line's number, in a part of its source, or in a function:
+
+    kernel_trace(histogram, prices=True, allow={
+        "float64_arithmetic": "the sums need it",
+        ("uncoalesced", "bins[value"): "bins are where the data say",
+    })[grid, block](out, inp)
+
 `pytest --smemnb` watches every launch of a suite that knows nothing of smemnb, and fails the tests
-whose launches have such findings. `--smemnb-sarif FILE` stores all findings as SARIF; under
-GitHub Actions they are shown at their lines. No GPU is needed.
+whose launches have such findings, but for those of `--smemnb-allow "kind: reason"` (or
+`"kind@place: reason"`). `--smemnb-sarif FILE` stores all findings as SARIF, the waived ones
+suppressed; under GitHub Actions the others are shown at their lines. The end of the session lists
+what was waived, and what a test allows and its launches do not have. No GPU is needed.
 
 It is not loaded by itself, because to import smemnb plugs numba.cuda where there is no GPU: that
 is a choice for a project's own `conftest.py`.

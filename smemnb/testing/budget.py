@@ -12,8 +12,8 @@ from dataclasses import dataclass, fields
 
 from ..errors import SmemnbError
 from ..tracing import AccessRow, Finding, Trace
+from ..tracing.findings import SEVERITIES
 
-SEVERITIES = ("error", "warning", "note")
 _LINES_SHOWN = 5
 
 
@@ -96,26 +96,19 @@ def _place(trace: Trace, row: AccessRow) -> str:
 
 
 def failing(
-    findings: Iterable[Finding], severity: str | None, allow: Iterable[str], prices: bool = False
+    findings: Iterable[Finding], severity: str | None, *, prices: bool = False
 ) -> list[Finding]:
-    """The findings of this severity or worse whose kind is not allowed; None: none at all.
+    """The findings of this severity or worse; None: none at all.
 
     Prices (uncoalesced accesses, float64 in a float32 kernel ...) change no result and count only
     with `prices`.
 
     Raises:
-        SmemnbError: an unknown severity, or a lone word where kinds are wanted.
+        SmemnbError: an unknown severity.
     """
     if severity is not None and severity not in SEVERITIES:
         raise SmemnbError(f"severity={severity!r}: write one of {', '.join(SEVERITIES)}, or None")
-    if isinstance(allow, str):
-        raise SmemnbError(f"allow={allow!r}: write a tuple of kinds, such as ({allow!r},)")
     if severity is None:
         return []
-    reported = SEVERITIES[: SEVERITIES.index(severity) + 1]
-    allowed = set(allow)
-    return [
-        one
-        for one in findings
-        if one.severity in reported and one.kind not in allowed and (prices or not one.price)
-    ]
+    reported = SEVERITIES[: [*SEVERITIES].index(severity) + 1]
+    return [one for one in findings if one.severity in reported and (prices or not one.price)]

@@ -18,12 +18,17 @@ import pytest
 from ..errors import SmemnbError
 from ..tracing import Finding, Trace, trace
 from ..tracing.report import github, sarif
-from ..tracing.report.places import PlacedFinding, placed_findings
+from ..tracing.report.places import PlacedFinding, from_root, placed_findings
+from ..tracing.waivers import Allowed, check_allowed, unused
 from .budget import Budget, failing
 
+NOTHING: Allowed = {}
 Fails = Callable[[Sequence[Finding]], list[Finding]]
 """Which findings of a trace fail its test."""
+Seen = Callable[[Trace, Allowed], None]
+"""Takes a trace, and what was allowed for it."""
 _SEEN = pytest.StashKey[list[PlacedFinding]]()
+_NEEDED = pytest.StashKey[dict[str, bool]]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -36,10 +41,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
     group.addoption(
         "--smemnb-allow",
-        metavar="KIND",
+        metavar="KIND[@PLACE]: REASON",
         action="append",
         default=[],
-        help="a kind of finding that --smemnb lets pass (may be given several times)",
+        help="findings that --smemnb lets pass, and why: of a kind, or only of those at a line's"
+        " number, in a part of its source, or in a function (may be given several times)",
     )
     group.addoption(
         "--smemnb-prices",
@@ -58,6 +64,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Gather findings; refuse --smemnb where launches go to a GPU."""
     config.pluginmanager.register(Gathered(), "smemnb-gathered")
+    try:
+        allowed(config.getoption("smemnb_allow"))
+    except SmemnbError as error:
+        raise pytest.UsageError(f"--smemnb-allow: {error}") from None
     if config.getoption("smemnb"):
         from ..simulator import devices
 
@@ -71,14 +81,14 @@ def pytest_configure(config: pytest.Config) -> None:
 class KernelTrace:
     """`kernel_trace(kernel, **budget)[grid, block](*args)`: a trace that has to keep a budget."""
 
-    def __init__(self, seen: Callable[[Trace], None]) -> None:
+    def __init__(self, seen: Seen) -> None:
         self._seen = seen
 
     def __call__(
         self,
         kernel: Any,
         *,
-        allow: Iterable[str] = (),
+        allow: Allowed = NOTHING,
         severity: str | None = "warning",
         prices: bool = False,
         watching: dict[str, Any] | None = None,
@@ -88,7 +98,9 @@ class KernelTrace:
 
         Args:
             kernel: what `@cuda.jit` returns, or the plain function.
-            allow: kinds of findings that may be there.
+            allow: findings that may be there, with their reasons: {kind: reason}, or
+                {(kind, place): reason} for a line's number, a part of its source, or the name of a
+                function. They are listed with those that the source waives.
             severity: findings of this severity or worse fail the test; None for none.
             prices: whether findings that only cost something fail it too.
             watching: more for `smemnb.trace`, such as {"blocks": "edges"}.
@@ -96,16 +108,18 @@ class KernelTrace:
                 `shared_bytes` (see `Budget`).
 
         Raises:
-            SmemnbError: an unknown budget or severity, or `kernel` is none.
+            SmemnbError: an unknown budget or severity, something allowed without a reason, or
+                `kernel` is none.
         """
         unknown = sorted(set(budget) - set(Budget.__dataclass_fields__))
         if unknown:
             known = ", ".join(Budget.__dataclass_fields__)
             raise SmemnbError(f"there is no budget for {unknown[0]!r}; there are: {known}")
-        failing((), severity, allow)
+        failing((), severity)
+        check_allowed(allow)
         tracer = trace(kernel, **(watching or {}))
-        fails = partial(failing, severity=severity, allow=tuple(allow), prices=prices)
-        return Budgeted(tracer, Budget(**budget), fails, self._seen)
+        fails = partial(failing, severity=severity, prices=prices)
+        return Budgeted(tracer, Budget(**budget), fails, self._seen, allow)
 
 
 class Budgeted:
@@ -116,9 +130,11 @@ class Budgeted:
         tracer: Any,
         budget: Budget,
         fails: Fails,
-        seen: Callable[[Trace], None],
+        seen: Seen,
+        allow: Allowed,
     ) -> None:
         self._tracer, self._budget, self._fails, self._seen = tracer, budget, fails, seen
+        self._allow = allow
 
     def __getitem__(self, configuration: Any) -> Callable[..., Trace]:
         """The launch: call it with the kernel's arguments and get its trace."""
@@ -126,8 +142,8 @@ class Budgeted:
 
         def launch(*args: Any) -> Trace:
             __tracebackhide__ = True
-            report: Trace = configured(*args)
-            self._seen(report)
+            report: Trace = configured(*args).waive(self._allow)
+            self._seen(report, self._allow)
             said = complaint(report, self._budget, self._fails)
             if said:
                 pytest.fail(said, pytrace=False)
@@ -158,13 +174,37 @@ def kernel_trace(request: pytest.FixtureRequest) -> KernelTrace:
     return KernelTrace(_collector(request.node))
 
 
-def _collector(item: Any) -> Callable[[Trace], None]:
+def _collector(item: Any) -> Seen:
     kept: list[PlacedFinding] = item.stash.setdefault(_SEEN, [])
+    needed: dict[str, bool] = item.stash.setdefault(_NEEDED, {})
 
-    def seen(report: Trace) -> None:
+    def seen(report: Trace, allow: Allowed) -> None:
         kept.extend(one for one in placed_findings(report) if one not in kept)
+        left = unused(allow, report.waived, report.launch.kernel)
+        for key in map(repr, allow):
+            said = f"{key} of {report.launch.kernel}"
+            needed[said] = needed.get(said, False) or key not in left
 
     return seen
+
+
+def allowed(texts: Iterable[str]) -> dict[str | tuple[str, int | str], str]:
+    """What `--smemnb-allow` was given, as `Trace.waive` wants it.
+
+    >>> allowed(["race: benign", "uncoalesced@14: small"])
+    {'race': 'benign', ('uncoalesced', 14): 'small'}
+
+    Raises:
+        SmemnbError: a text without a reason, or an unknown kind.
+    """
+    found: dict[str | tuple[str, int | str], str] = {}
+    for text in texts:
+        what, _, reason = text.partition(": ")
+        kind, at, place = what.rstrip(": ").partition("@")
+        where = int(place) if place.isdecimal() else place
+        found[(kind, where) if at else kind] = reason
+    check_allowed(found)
+    return found
 
 
 @contextmanager
@@ -190,21 +230,17 @@ def _watched(item: pytest.Item) -> Generator[None, Any, Any]:
     """A phase of a test with its launches watched; it fails for their findings."""
     if not item.config.getoption("smemnb"):
         return (yield)
+    options = item.config.getoption
+    allow = allowed(options("smemnb_allow"))
     reports: list[Trace] = []
-    with watched_launches(reports.append):
+    with watched_launches(lambda report: reports.append(report.waive(allow))):
         try:
             result = yield
         finally:
             collect = _collector(item)
             for report in reports:
-                collect(report)
-    options = item.config.getoption
-    fails = partial(
-        failing,
-        severity="warning",
-        allow=options("smemnb_allow"),
-        prices=options("smemnb_prices"),
-    )
+                collect(report, NOTHING)
+    fails = partial(failing, severity="warning", prices=options("smemnb_prices"))
     said = [complaint(report, Budget(), fails) for report in reports]
     if any(said):
         pytest.fail("\n\n".join(dict.fromkeys(filter(None, said))), pytrace=False)
@@ -231,7 +267,19 @@ def pytest_runtest_makereport(
     report = yield
     if call.when == "teardown":
         report.smemnb = [one.to_json() for one in item.stash.get(_SEEN, [])]
+        needed = item.stash.get(_NEEDED, {})
+        report.smemnb_unused = [
+            f"allowed, not found: {key} in {item.nodeid}" for key in needed if not needed[key]
+        ]
     return report
+
+
+def _waived(one: PlacedFinding, root: Path) -> str:
+    """A waived finding in one line: file, line, severity, kind, reason."""
+    found = one.finding
+    file = (from_root(one.file, root) or one.file) if one.file else found.function
+    kind = found.kind.replace("_", " ")
+    return f"waived: {file}:{found.line}: {found.severity}, {kind}: {one.waived}"
 
 
 class Gathered:
@@ -239,19 +287,25 @@ class Gathered:
 
     def __init__(self) -> None:
         self._reported: dict[str, PlacedFinding] = {}
+        self._unused: list[str] = []
 
     def pytest_runtest_logreport(self, report: Any) -> None:
         """Keep what a test's report carries."""
         for stored in getattr(report, "smemnb", ()):
             self._reported.setdefault(stored, PlacedFinding.from_json(stored))
 
+        self._unused += getattr(report, "smemnb_unused", ())
+
     def pytest_terminal_summary(self, terminalreporter: Any, config: pytest.Config) -> None:
-        """Store the SARIF file, print the annotations."""
+        """List what is waived, store the SARIF file, print the annotations."""
         found, root = list(self._reported.values()), Path(config.rootpath)
         target = config.getoption("smemnb_sarif")
         if target:
             Path(target).write_text(sarif.sarif(found, root), encoding="utf-8")
             terminalreporter.write_line(f"smemnb: {len(found)} findings in {target}")
+        waived = sorted({_waived(one, root) for one in found if one.waived})
+        for line in [*waived, *sorted(set(self._unused))]:
+            terminalreporter.write_line(f"smemnb: {line}")
         asked = config.getoption("smemnb_annotations")
         if asked == "always" or (asked == "auto" and os.environ.get("GITHUB_ACTIONS") == "true"):
             for line in github.commands(found, root):

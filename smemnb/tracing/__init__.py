@@ -1,9 +1,9 @@
 """A launch watched: exact counts per source line, and what is wrong with it, in words.
 
 Begin with `trace` in `tracer.py`. Watchers (`counting`, `races`, `initialisation`, `barriers`,
-`bounds`) listen to the engine and leave the records of `model.py`; `findings.py` puts them into
-words, `trace.py` holds the result, `report/` prints it. To import this package costs NumPy only;
-Numba comes with the first launch.
+`bounds`) listen to the engine and leave the records of `model.py`; `findings/` puts them into
+words, `waivers.py` takes out those that the source allows, `trace.py` holds the result, `report/`
+prints it. To import this package costs NumPy only; Numba comes with the first launch.
 """
 
 from .findings import Finding
@@ -11,6 +11,7 @@ from .model import AccessRow, GlobalTotals, LaunchInfo, SharedTotals, WorstReque
 from .report.bank_map import BankMap
 from .trace import SCHEMA, Trace
 from .tracer import Tracer, trace
+from .waivers import Waived
 
 __all__ = [
     "SCHEMA",
@@ -22,6 +23,7 @@ __all__ = [
     "SharedTotals",
     "Trace",
     "Tracer",
+    "Waived",
     "WorstRequest",
     "trace",
 ]

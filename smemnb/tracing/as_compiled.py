@@ -47,6 +47,13 @@ SCHEMA = "smemnb.as_compiled/1"
 KEPT_BYTES = 1 << 28
 """Most bytes of arguments that a trace keeps a copy of, for `as_compiled`."""
 
+UNITS = (
+    ("shared", "wavefronts", ("load", "store", "atomic")),
+    ("global", "sectors", ("load", "store", "atomic", "reduction")),
+    ("local", "sectors", ("load", "store")),
+)
+"""Of each memory, what its requests cost, and the kinds of access that are counted."""
+
 LEAST_CC, MOST_CC = (7, 0), (9, 0)
 
 KINDS = {"load": "load", "store": "store", "reduction": "reduction"}
@@ -72,7 +79,8 @@ class MachineRow:
         idle: executions with none.
         lanes: active lanes of all executions.
         wavefronts, ideal, ways: of shared memory, as in `AccessRow`; 0 elsewhere.
-        sectors, ideal_sectors: of global memory.
+        sectors, ideal_sectors: of global and local memory.
+        spill: whether it stores a spilled register, or loads it again.
         unknown: why a count of this row is not determined; "" if all are.
     """
 
@@ -93,6 +101,7 @@ class MachineRow:
     sectors: int = 0
     ideal_sectors: int = 0
     unknown: str = ""
+    spill: bool = False
 
     @property
     def counted_as(self) -> str:
@@ -138,11 +147,11 @@ class AsCompiled:
         """Totals by memory and kind; None for what is not determined.
 
         Keys: shared_{load,store,atomic}_{requests,wavefronts}, and
-        global_{load,store,atomic,reduction}_{requests,sectors}.
+        {global_{load,store,atomic,reduction},local_{load,store}}_{requests,sectors}.
         """
         totals: dict[str, int | None] = {}
-        for space, unit in (("shared", "wavefronts"), ("global", "sectors")):
-            for kind in ("load", "store", "atomic", "reduction")[: 3 if space == "shared" else 4]:
+        for space, unit, kinds in UNITS:
+            for kind in kinds:
                 rows = [row for row in self.lines if row.counted_as == f"{space}_{kind}"]
                 for name in ("requests", unit):
                     totals[f"{space}_{kind}_{name}"] = self._total(rows, name)
@@ -216,6 +225,7 @@ def compiled_view(
     build: Build, again: Relaunch, launch: LaunchInfo, source: Trace | None
 ) -> AsCompiled:
     """Run machine code for a launch and put the counts into rows."""
+    from ..compiled.image import spills
     from ..compiled.retries import retry_loops
     from ..compiled.warps.run import CodeLaunch, NotDetermined, run
 
@@ -245,8 +255,12 @@ def compiled_view(
         return replace(view, undetermined=(str(error),))
     loops = retry_loops(build.code)
     alike = {site.located.address: (site.counts, site.asked) for site in other.sites}
+    spilled = spills(build.elf)
     found = [
-        _row(site, space, _unknown(site, space, loops, alike.get(site.located.address)))
+        replace(
+            _row(site, space, _unknown(site, space, loops, alike.get(site.located.address))),
+            spill=site.located.address in spilled,
+        )
         for site in ran.sites
         for space in site.counts
     ]
@@ -314,7 +328,7 @@ def _unknown(
         return "a loop that tries again until it succeeds has no fixed count"
     if alike != (site.counts, site.asked):
         return "it follows from which thread an atomic serves first"
-    if site.located.name.startswith(("LD.", "ST.")) and space != "local":
+    if site.located.name.startswith(("LD.", "ST.")):
         return f"a generic access, which reaches {space} memory, counts under another name"
     return ""
 

@@ -35,6 +35,7 @@ class SiteCounts:
 
     Shared memory fills `wavefronts` to `multicast`, global memory `sectors` and `ideal_sectors`;
     the other group is 0. `multicast` counts requests in which some word serves several lanes.
+    `in_turn` are the addresses of the first requests of one warp, in order; of global loads only.
     """
 
     site: Site
@@ -51,17 +52,16 @@ class SiteCounts:
     sectors: int = 0
     ideal_sectors: int = 0
     worst: WorstRequest | None = None
+    in_turn: tuple[tuple[int, ...], ...] = ()
 
 
 @dataclass(frozen=True)
 class Observation:
     """Something a watcher saw go wrong, before it is put into words.
 
-    `kind` is one of "race", "race_in_warp", "race_between_blocks", "race_atomic", "race_flag",
-    "race_same_value", "divergent_barrier", "exited_before_barrier", "uninitialised", "stale",
-    "out_of_range", "wrapped_index". `count` is how many cells (races), threads (barriers) or lanes
-    (initialisation, bounds) it concerns;
-    block, threads, index name the first of them. `other_block` is None where both are of one block.
+    `kind` is one of `findings.kinds.KINDS`. `count` is how many cells (races), threads (barriers)
+    or lanes (initialisation, bounds) it concerns; block, threads, index name the first of them.
+    `other_block` is None where both are of one block.
     """
 
     kind: str

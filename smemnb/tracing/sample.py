@@ -48,13 +48,13 @@ def check_choice(blocks: Any, others: Any) -> None:
         )
 
 
-def check_watching(counts: Any, checks: Any, patience_s: Any) -> None:
+def check_watching(counts: Any, checks: Any, waivers: Any, patience_s: Any) -> None:
     """Raise LaunchRefused unless these can be what `trace` was given.
 
     Raises:
         LaunchRefused: a flag that is neither True nor False, or no number of seconds.
     """
-    for name, flag in (("counts", counts), ("checks", checks)):
+    for name, flag in (("counts", counts), ("checks", checks), ("waivers", waivers)):
         if not isinstance(flag, bool):
             raise LaunchRefused(f"{name}={flag!r}: write True or False")
     number = isinstance(patience_s, int | float) and not isinstance(patience_s, bool)

@@ -13,16 +13,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from ..errors import SmemnbError
 from .as_compiled import AsCompiled, Relaunch, needs
-from .findings import Finding
+from .findings import Finding, in_order
 from .model import AccessRow, GlobalTotals, LaunchInfo, SharedTotals, WorstRequest
 from .report.bank_map import BankMap
 from .report.html import html
 from .report.text import text
+from .waivers import Allowed, Waived, check_allowed, waive
 
 SCHEMA = "smemnb.trace/1"
 """Name of the JSON form; the number rises when a key changes its meaning or goes away."""
@@ -33,7 +34,8 @@ class Trace:
     """The report of one watched launch, in the model's numbers.
 
     `lines` has one `AccessRow` per access expression and array, kernel first, then by line and
-    column; `findings` are sorted by severity, line and other line. `files` are the source files of
+    column; `findings` are sorted by severity, line and other line. `waived` are those that may
+    stay, each with its reason (see `smemnb.tracing.waivers`). `files` are the source files of
     the functions, for tools that point into them; they are no part of the report and of equality.
     `limits` says what was not examined, because a launch had too much of it; nearly always empty.
     `relaunch` holds the arguments as they were, for `as_compiled`. `barriers` are the `syncthreads`
@@ -47,6 +49,24 @@ class Trace:
     limits: tuple[str, ...] = ()
     relaunch: Relaunch | None = field(default=None, compare=False)
     barriers: int = 0
+    waived: tuple[Waived, ...] = ()
+
+    def waive(self, allow: Allowed) -> Trace:
+        """This trace with findings waived by whoever traces, beside those that its source waives.
+
+            report.waive({"uncoalesced": "the input is small"})
+
+        Args:
+            allow: kinds of findings to their reasons. For one place in place of the whole launch, a
+                pair (kind, place): the number of a line, a part of its source, or the name of a
+                function or of the kernel.
+
+        Raises:
+            SmemnbError: an unknown kind, a place that is none, or no reason.
+        """
+        check_allowed(allow)
+        kept, waived = waive(self.findings, allow, self.launch.kernel)
+        return replace(self, findings=tuple(kept), waived=(*self.waived, *waived))
 
     def as_compiled(self, cc: tuple[int, int] = (9, 0), elf: bytes | None = None) -> AsCompiled:
         """The same launch as the machine code for `cc` makes it, without a GPU.
@@ -94,6 +114,12 @@ class Trace:
         )
 
     @property
+    def all_findings(self) -> tuple[Finding, ...]:
+        """The findings, waived or not, worst first."""
+        every = [*self.findings, *(one.finding for one in self.waived)]
+        return tuple(sorted(every, key=in_order))
+
+    @property
     def races(self) -> tuple[Finding, ...]:
         """The findings that are races, of any severity."""
         return tuple(found for found in self.findings if found.kind.startswith("race"))
@@ -105,7 +131,7 @@ class Trace:
 
     @property
     def ok(self) -> bool:
-        """True if no finding is an error. Extra wavefronts are a price, not a finding.
+        """True if no finding is an error, but for waived ones. Extra wavefronts are a price.
 
         Raises:
             SmemnbError: the launch was traced with `checks=False`, nobody looked.
@@ -148,7 +174,8 @@ class Trace:
         Keys: `schema`; `numbers`, always "model"; `launch` (kernel, grid, block, dynamic and
         static shared bytes per block, counted, checked, watched_blocks); `shared` and `global`,
         the totals; `lines`, one object per `AccessRow` with its worst request (32 byte addresses,
-        active lanes, block, warp); `findings`, one object per `Finding`; `limits`, what was not
+        active lanes, block, warp); `findings`, one object per `Finding`; `waived`, one per finding
+        that may stay (`finding`, `reason`, `line` of the comment or null); `limits`, what was not
         examined; `barriers` of a block. Byte-identical for equal traces.
         """
         whole = {
@@ -159,6 +186,7 @@ class Trace:
             "global": asdict(self.global_),
             "lines": [asdict(row) for row in self.lines],
             "findings": [asdict(found) for found in self.findings],
+            "waived": [asdict(one) for one in self.waived],
             "limits": list(self.limits),
             "barriers": self.barriers,
         }
@@ -182,6 +210,7 @@ class Trace:
                 findings=tuple(Finding(**_frozen(one)) for one in whole["findings"]),
                 limits=tuple(whole.get("limits", ())),
                 barriers=whole.get("barriers", 0),
+                waived=tuple(_waived(one) for one in whole.get("waived", ())),
             )
         except (ValueError, TypeError, KeyError, AttributeError):
             raise SmemnbError(f"this is not JSON of the schema {SCHEMA!r}") from None
@@ -197,6 +226,10 @@ def _row(stored: dict[str, Any]) -> AccessRow:
     worst = stored["worst"]
     kept = None if worst is None else WorstRequest(**_frozen(worst))
     return AccessRow(**{**_frozen(stored), "worst": kept})
+
+
+def _waived(stored: dict[str, Any]) -> Waived:
+    return Waived(**{**stored, "finding": Finding(**_frozen(stored["finding"]))})
 
 
 def _frozen(stored: dict[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import inspect
 import linecache
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, cast
@@ -22,10 +22,11 @@ from ..errors import KernelStopped, LaunchRefused, SmemnbError, shortened
 from ..lockstep.fibers.plan import Order, check_order
 from ..lockstep.watch import Site
 from .as_compiled import keep, relaunch
-from .findings import findings_of
+from .findings import Finding, findings_of, in_order
 from .model import AccessRow, Dim3, LaunchInfo, Observation, SiteCounts
 from .sample import Blocks, Others, check_choice, check_watching, segments
 from .trace import Trace
+from .waivers import Waived, Waivers
 
 if TYPE_CHECKING:
     from .watching import Watched
@@ -41,6 +42,7 @@ def trace(
     others: Others = "run",
     order: Order | None = None,
     seed: int = 0,
+    waivers: bool = True,
 ) -> Tracer:
     """The kernel, to be launched and watched: `trace(kernel)[grid, block](*args)`.
 
@@ -59,15 +61,17 @@ def trace(
             last one first ("reversed"), or as drawn from `seed` ("random"), blocks likewise. A
             race then also shows as a wrong result; without races nothing changes.
         seed: of a random order.
+        waivers: whether comments of the source may waive findings
+            (`# smemnb: allow[kind] reason`, see `smemnb.tracing.waivers`).
 
     Raises:
         LaunchRefused: `kernel` is no kernel, `blocks` names none, or an unknown `order`.
     """
     try:
         check_choice(blocks, others)
-        check_watching(counts, checks, patience_s)
+        check_watching(counts, checks, waivers, patience_s)
         check_order(order, seed)
-        watching = Watching(counts, checks, patience_s, blocks, others, order, seed)
+        watching = Watching(counts, checks, patience_s, blocks, others, order, seed, waivers)
         return Tracer(kernel, _python_function(kernel), watching)
     except SmemnbError as error:
         raise shortened(error) from error.__cause__
@@ -84,6 +88,7 @@ class Watching:
     others: Others = "run"
     order: Order | None = None
     seed: int = 0
+    waivers: bool = True
 
 
 class Tracer:
@@ -137,7 +142,7 @@ class Tracer:
         from .watching import Watched
 
         how = self._watching
-        seen = Watched(how.counts, how.checks)
+        seen = Watched(counts=how.counts, checks=how.checks)
         kept = keep(args)
         try:
             launch.run(
@@ -155,13 +160,13 @@ class Tracer:
             )
         except KernelStopped as error:
             seen.stopped()
-            error.attach_trace(self._traced(seen))
+            error.attach_trace(self._traced(seen, stopped=True))
             raise
         again = relaunch(self._kernel, args, kept)
         return replace(self._traced(seen), relaunch=again, barriers=seen.barriers)
 
-    def _traced(self, seen: Watched) -> Trace:
-        """The trace of what the watchers have seen."""
+    def _traced(self, seen: Watched, stopped: bool = False) -> Trace:
+        """The trace of what the watchers have seen; `stopped` where the launch did not end."""
         counts = seen.counts()
         return trace_of(
             self._function,
@@ -172,6 +177,8 @@ class Tracer:
             observations=seen.observations(counts),
             watched_blocks=seen.watched_blocks,
             limits=seen.limits(),
+            sites=seen.sites() if self._watching.waivers else None,
+            ended=not stopped,
         )
 
 
@@ -211,17 +218,32 @@ def trace_of(
     observations: Sequence[Observation] | None = (),
     watched_blocks: int | None = None,
     limits: tuple[str, ...] = (),
+    sites: Iterable[Site] | None = (),
+    ended: bool = True,
 ) -> Trace:
     """The trace that the watchers' records make; None where the watchers were left out.
 
     `shared_bytes` are the static and the dynamic ones of a block; `watched_blocks` is how many
-    blocks the watchers saw, None for all; `limits` is what they did not examine.
+    blocks the watchers saw, None for all; `limits` is what they did not examine. `sites` are
+    barriers and declarations that the launch came by, beside its accesses; None leaves the source's
+    waivers unread. `ended` is False for a launch that stopped in the middle.
     """
     labels = _Labels(kernel)
     found = sorted(counts or (), key=lambda one: _order(one, labels))
     seen = _worth_saying(observations or ())
     rows = tuple(_row(one, labels) for one in found)
-    said = findings_of(kernel.__name__, block, labels.of, _source, seen)
+    blocks = math.prod(grid) if watched_blocks is None else watched_blocks
+
+    def findings(of: Sequence[Observation]) -> tuple[Finding, ...]:
+        return findings_of(kernel.__name__, block, labels.of, _source, of)
+
+    kept, waived = list(findings(seen)), list[Waived]()
+    if sites is not None and observations is not None:
+        met = [*(one.site for one in found), *_sites(seen), *sites]
+        whole = counts is not None and blocks == math.prod(grid) and not limits and ended
+        read = Waivers(met, labels.files, whole)
+        kept, waived = read.settle(kept)
+        kept = sorted([*kept, *findings(list(read.observations()))], key=in_order)
     return Trace(
         launch=LaunchInfo(
             kernel=kernel.__name__,
@@ -231,13 +253,21 @@ def trace_of(
             dynamic_shared_bytes=shared_bytes[1],
             counted=counts is not None,
             checked=observations is not None,
-            watched_blocks=math.prod(grid) if watched_blocks is None else watched_blocks,
+            watched_blocks=blocks,
         ),
         lines=rows,
-        findings=said,
+        findings=tuple(kept),
+        waived=tuple(waived),
         files=labels.files,
         limits=limits,
     )
+
+
+def _sites(observations: Iterable[Observation]) -> Iterator[Site]:
+    for one in observations:
+        yield one.site
+        if one.other is not None:
+            yield one.other
 
 
 def _worth_saying(observations: Sequence[Observation]) -> list[Observation]:

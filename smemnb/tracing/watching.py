@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..lockstep.watch import Barrier, Watcher
+from ..lockstep.watch import Barrier, Site, Watcher
 from .model import Observation, SiteCounts
 from .prices import Prices
 from .watchers.barriers import Barriers
@@ -28,8 +28,9 @@ class Watched(Watcher):
     watched_blocks = 0
     barriers = 0
 
-    def __init__(self, counts: bool, checks: bool) -> None:
+    def __init__(self, *, counts: bool, checks: bool) -> None:
         self._prices, self._written = Prices(), Initialisation()
+        self._barriers: set[Site] = set()
         self._counting = [Counting()] if counts else []
         self._checking: list[Races | Initialisation | Barriers | Bounds | Orders] = []
         if checks:
@@ -51,6 +52,7 @@ class Watched(Watcher):
 
     def barrier(self, event: Barrier) -> None:
         """Counts what each block passes; `barriers` are those of the block with the most."""
+        self._barriers.add(event.site)
         if event.scope == "block":
             self._passed += event.arrived.any(axis=(1, 2))
             self.barriers = max(self.barriers, int(self._passed.max(initial=0)))
@@ -67,6 +69,10 @@ class Watched(Watcher):
         if not self._counting:
             return None
         return [one for watcher in self._counting for one in watcher.counts()]
+
+    def sites(self) -> list[Site]:
+        """The barriers that were passed and the shared arrays that were declared."""
+        return [*self._barriers, *self._prices.declared]
 
     def limits(self) -> tuple[str, ...]:
         """What the watchers did not examine, in words."""

@@ -6,11 +6,12 @@ import pytest
 
 from smemnb.measure.verify.compare import Patched, causes, compared
 from smemnb.measure.verify.corpus import CASES
-from smemnb.measure.verify.ncu.counters import COUNTS, METRICS, TABLED
+from smemnb.measure.verify.ncu.counters import COMPARED, COUNTS, METRICS, TABLED
 from smemnb.measure.verify.ncu.pages import Instruction, listings
 from smemnb.measure.verify.recording import Measured, Recorded, Recording, read_text, summed, text
 from smemnb.measure.verify.report import launch, whole
 from tests.agreement import samples
+from tests.facts import facts
 
 BY_NAME = {case.name: case for case in CASES}
 TWO_WARPS = BY_NAME["product_tiled 32 x 32 x 32"]
@@ -19,7 +20,9 @@ NOTHING = dict.fromkeys(COUNTS, 0)
 
 def read(**counters):
     """What a profiler read: zeros but for these."""
-    return Recorded(dict.fromkeys(METRICS | TABLED, 0) | counters, compiled=dict(NOTHING))
+    return Recorded(
+        dict.fromkeys(METRICS | TABLED, 0) | counters, compiled=dict.fromkeys(COMPARED, 0)
+    )
 
 
 def test_equal():
@@ -30,7 +33,8 @@ def test_equal():
                                                 "shared_load_wavefronts": 8})  # fmt: skip
     assert one.one_to_one
     assert (one.source_differs, one.compiled_differs) == ((), ())
-    assert [row.count for row in one.rows] == list(COUNTS)
+    assert [row.count for row in one.rows] == list(COMPARED)
+    assert {row.count.split("_")[0] for row in one.rows if row.source is None} == {"local"}
 
 
 def test_one_too_many_is_a_difference():
@@ -80,7 +84,7 @@ def test_causes(asked, done, said):
     wanted = {"shared_load_requests": asked, "shared_load_lanes": 32 if asked == 1 else 64}
     (one,) = causes({("a.py", 3): wanted}, rows)
     plural = "s" if asked > 1 else ""
-    assert one == f"a.py:3: {asked} shared load{plural} in the source, executed as {said}"
+    assert facts(one) == facts(f"a.py 3 {asked} {plural} {said}")
 
 
 def test_as_many_with_other_lanes():
@@ -88,10 +92,7 @@ def test_as_many_with_other_lanes():
     rows = (Measured("a.py", 3, "LDG.E", 5, 34, 1024, 0, 80, 170),)
     wanted = {"global_load_requests": 34, "global_load_sectors": 156, "global_load_lanes": 1024}
     (one,) = causes({("a.py", 3): wanted}, rows, {"global_load_sectors"})
-    assert one == (
-        "a.py:3: 34 global loads take 156 sectors in the source, 170 as executed: lanes meet in"
-        " other rounds, as the loop has 5 copies of the access"
-    )
+    assert facts(one) == facts("a.py 3 34 156 170 5")
     assert causes({("a.py", 3): wanted}, rows, {"global_store_sectors"}) == ()
     assert causes({("a.py", 3): wanted | {"global_load_sectors": 170}}, rows) == ()
 
@@ -126,7 +127,7 @@ def test_retry_loops_are_left_out():
     case = BY_NAME["atomic_add_float 8 addresses"]
     one = compared(case, read(shared_atomic_requests=99, global_load_requests=2), NOTHING)
     assert one.excluded.startswith("float atomic")
-    assert {row.count.split("_")[0] for row in one.rows} == {"global"}
+    assert {row.count.split("_")[0] for row in one.rows} == {"global", "local"}
     assert [row.count for row in one.source_differs] == ["global_load_requests"]
 
 
@@ -165,7 +166,7 @@ def test_report():
     other = compared(BY_NAME["atomic_add_float 8 addresses"], read(), NOTHING)
     said = whole([one, other], {"z": "the kernel failed"})
     assert said.splitlines()[:5] == [
-        "2 launches, 18 counts compared",
+        "2 launches, 32 counts compared",
         "as compiled: 1 of 2 launches equal the counters",
         "source, one instruction per access: 1 of 2",
         "source, loops in several copies, as many requests: 0 of 0",

@@ -1,6 +1,6 @@
 """Pages of Nsight Compute, read."""
 
-from smemnb.measure.verify.ncu.counters import COUNTS, METRICS, readings
+from smemnb.measure.verify.ncu.counters import COMPARED, METRICS, TABLED, readings
 from smemnb.measure.verify.ncu.pages import Instruction, launches, listings
 from tests.agreement import samples
 
@@ -38,7 +38,7 @@ def test_listings():
 
 def test_which_counter_answers():
     """Of one warp the hardware's wavefronts, of more the patched ones; atomics are added up."""
-    found = dict.fromkeys(METRICS, 1) | {
+    found = dict.fromkeys(METRICS | TABLED, 1) | {
         "shared_load_wavefronts_patched": 7,
         "shared_load_wavefronts_hardware": 5,
         "shared_atomic_wavefronts_hardware": 3,
@@ -47,7 +47,7 @@ def test_which_counter_answers():
         "global_atomic_sectors_touched": 8,
     }
     alone, many = readings(found, warps=1), readings(found, warps=2)
-    assert set(alone) == set(many) == set(COUNTS)
+    assert set(alone) == set(many) == set(COMPARED)
     assert alone["shared_load_wavefronts"].value == 5
     assert many["shared_load_wavefronts"].value == 7
     assert alone["shared_atomic_wavefronts"].value == many["shared_atomic_wavefronts"].value == 3

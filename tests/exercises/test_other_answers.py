@@ -3,8 +3,8 @@
 import pytest
 from numba import cuda, float32
 
-from smemnb.exercises.chapters.tiles.ch07_double_buffering.ahead import fetch
-from smemnb.exercises.chapters.tiles.ch07_double_buffering.walk import load, put
+from smemnb.exercises.chapters.ex07_ahead import fetch
+from smemnb.exercises.chapters.ex07_walk import load, put
 from smemnb.exercises.check import graded
 from smemnb.exercises.registry import find
 

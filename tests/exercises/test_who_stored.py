@@ -1,15 +1,19 @@
 """Values that are wrong without a finding: who stored them, and what else the verdict tells."""
 
+import re
+
 from numba import cuda, float32, int32
 
 from smemnb.exercises.check import check
 from smemnb.exercises.exercise import Budget, Case, Exercise, cover, scattered
 from smemnb.exercises.grading.advice import on_findings, on_launches
-from smemnb.exercises.grading.grade import graded_counts, lines
 from smemnb.exercises.grading.observe import observe
+from smemnb.exercises.grading.parts import count_parts, lines
 from smemnb.exercises.grading.values import wrong_cell
-from smemnb.exercises.grading.writer import who_stored
+from smemnb.exercises.grading.who_stored import who_stored
 from smemnb.exercises.registry import find
+from smemnb.exercises.variants import edited
+from tests.facts import facts
 
 
 @cuda.jit
@@ -54,7 +58,6 @@ def exercise(*cases, start=None, budget=None):
         chapter="99_none",
         title="Turn",
         specification=lambda inp: inp.T.copy(),
-        stub=turned,
         solution=turned,
         wrong=(),
         cases=cases,
@@ -104,16 +107,14 @@ def test_nobody_and_atomics():
 
 def test_in_a_verdict():
     """`check` tells it where there is no finding to go by."""
-    (kernel,) = [
-        one.kernel
-        for one in find("ex03_flip").wrong
-        if one.kernel.py_func.__doc__.startswith("Row and column of the load are kept")
-    ]
+    kernel = edited(
+        find("ex03_flip").solution, {"below =": "below = row", "right =": "right = col"}
+    )
     verdict = check("ex03_flip", kernel)
     assert verdict.reason == "output"
     assert verdict.part("findings").ok
     assert verdict.hint.startswith("Thread (31, 30) of block (2, 1) stores it in line ")
-    assert ", from tile[31, 30]. Is that the thread that should" in verdict.hint
+    assert ", from tile[31, 30]." in verdict.hint
 
 
 @cuda.jit
@@ -135,7 +136,7 @@ def test_an_index_below_zero_comes_first():
     verdict = check("ex03_flip", upper_guard_alone)
     assert verdict.part("findings").text.startswith("wrapped index: Line ")
     assert verdict.hint.startswith("Guard the line: if out_col >= 0;")
-    assert "mend the index instead" in verdict.hint
+    assert "the index" in verdict.hint
 
 
 @cuda.jit
@@ -178,10 +179,11 @@ def test_two_dynamic_arrays():
     """They begin at the same byte, which no finding says; nor does the race that may come of it."""
     verdict = check("ex08_parts", two_dynamic)
     assert verdict.part("findings").ok
-    assert "each begins at byte 0 of the dynamic" in verdict.hint
+    assert "shared array of 0 cells" in verdict.hint
+    assert "byte 0" in verdict.hint
     racing = check("ex08b_distances", two_dynamic_tiles)
     assert racing.part("findings").text.startswith("race")
-    assert racing.hint.startswith("The kernel makes more than one shared array of 0 cells")
+    assert "shared array of 0 cells" in racing.hint
 
 
 @cuda.jit
@@ -199,15 +201,13 @@ def test_other_blocks():
         observe(made, launched(8, 8, block), eight_taken_for_granted) for block in ((8, 8), (4, 4))
     ]
     assert [wrong_cell(made, run) is None for run in runs] == [True, False]
-    assert on_launches(runs) == (
-        " Launches with blocks of (8, 8) were right, this one has (4, 4): does a number in the "
-        "kernel stand for blockDim?"
-    )
+    blocks = on_launches(runs)
+    assert re.findall(r"\(\d, \d\)", blocks) == ["(8, 8)", "(4, 4)"]
+    assert "blockDim" in blocks
     assert on_launches(runs[:1]) == ""
-    assert on_launches([runs[0], runs[0]]) == (
-        " The launch before was right (output 8 x 8, grid (1, 1), block (8, 8)): what is "
-        "different here?"
-    )
+    same = on_launches([runs[0], runs[0]])
+    assert runs[0].title in same
+    assert "blockDim" not in same
 
 
 def test_a_guard_may_hide():
@@ -216,7 +216,7 @@ def test_a_guard_may_hide():
     run = observe(made, made.cases[0], turned_without_guard)
     (first,) = [one for one in run.trace.findings if one.kind == "out_of_range"][:1]
     kernel = turned_without_guard
-    assert on_findings(made, kernel, first, wrong=True).endswith("mend the index instead.")
+    assert "the index instead" in on_findings(made, kernel, first, wrong=True)
     assert on_findings(made, kernel, first, wrong=False) == first.cure
 
 
@@ -235,16 +235,13 @@ def test_counts_where_more_is_allowed():
         observe(made, launched(8, 8), turned_without_pad),
         observe(made, launched(9, 9, (8, 8), free), turned),
     ]
-    wavefronts, sectors = graded_counts(made, runs)[:2]
+    wavefronts, sectors = count_parts(made, runs)[:2]
     assert wavefronts.ok and sectors.ok
     worst = max(row.extra for row in runs[1].trace.lines if row.space == "shared")
     assert worst > 0
-    assert wavefronts.text == (
-        "0 extra on the worst line of the launches with a budget\n"
-        f"({worst} extra where more is allowed: output 9 x 9, grid (2, 2), block (8, 8))"
-    )
-    assert sectors.text == "4 per request on the worst line, within the budget"
-    assert [part.text for part in graded_counts(made, runs[:1])[:2]] == [
+    assert facts(wavefronts.text) == facts(f"0 {worst} 9 9 2 2 8 8")
+    assert facts(sectors.text) == facts("4")
+    assert [part.text for part in count_parts(made, runs[:1])[:2]] == [
         "0 extra on the worst line",
         "4 per request on the worst line, within the budget",
     ]
@@ -253,7 +250,8 @@ def test_counts_where_more_is_allowed():
 def test_what_a_value_is_made_of():
     """Where the store's line loads nothing, the question is about sums."""
     verdict = check("ex05_product", one_tile_alone)
-    assert "Is that the thread that should? Then look at what its value is made of" in verdict.hint
+    assert "computed from" in verdict.hint
+    assert "in line" in verdict.hint
     assert ", from " not in verdict.hint
 
 
@@ -270,7 +268,9 @@ def one_tile_alone(out, a, b):
 def test_a_barrier_less():
     """Where barriers are counted, a race may want another buffer, not another barrier."""
     without = find("ex07_ahead")
-    kernel = next(one.kernel for one in without.wrong if one.part == "findings")
+    kernel = next(
+        without.wrong_kernel(one) for one in without.wrong if one.refused_by[0] == "findings"
+    )
     run = observe(without, without.cases[0], kernel)
     race = next(one for one in run.trace.findings if one.kind == "race")
     assert on_findings(without, kernel, race, wrong=True).endswith("use the same buffer?")
@@ -321,9 +321,7 @@ def test_requests_of_shared_memory_by_line():
     """A store and 32 loads per warp: the line with the most is named."""
     case = Case(lambda: (scattered((32, 1), seed=4),), (1,), (32,))
     made = exercise(case, budget=Budget(extra=None, shared_requests=2))
-    (part,) = [
-        one for one in graded_counts(made, [observe(made, case, by_a_function)]) if not one.ok
-    ]
+    (part,) = [one for one in count_parts(made, [observe(made, case, by_a_function)]) if not one.ok]
     assert part.name == "requests"
     line = by_a_function.py_func.__code__.co_firstlineno + 6
     assert part.text.startswith(

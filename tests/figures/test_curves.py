@@ -27,9 +27,9 @@ def test_text_and_alt():
 
 def test_axes():
     """By factors, twice as much is as far everywhere; otherwise as much is."""
-    by_factors = _axis([1.0, 32.0], 0, 100, True)
+    by_factors = _axis([1.0, 32.0], 0, 100, factors=True)
     assert by_factors(2) - by_factors(1) == pytest.approx(by_factors(32) - by_factors(16))
-    even = _axis([4.0, 8.0], 0, 100, False)
+    even = _axis([4.0, 8.0], 0, 100, factors=False)
     assert even(0) == 0 and even(8) - even(4) == pytest.approx(even(4))
 
 

@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 from base64 import b64decode
+from functools import cache
 from html import unescape
 
 import matplotlib
@@ -27,10 +28,16 @@ DRAWN = {
 }
 
 
+@cache
+def drawn_once(name):
+    """A drawing that several tests look at."""
+    return DRAWN[name]()
+
+
 @pytest.mark.parametrize("name", DRAWN)
 def test_png(name):
     """A PNG of at most 40 KB that decodes to the width a notebook shows, with no metadata."""
-    drawn = DRAWN[name]()
+    drawn = drawn_once(name)
     picture = Image.open(io.BytesIO(drawn.png))
     picture.load()
     assert len(drawn.png) <= 40_000
@@ -40,7 +47,7 @@ def test_png(name):
 @pytest.mark.parametrize("name", DRAWN)
 def test_ground(name):
     """Few colours, yet the ground is the one that was asked for, in every picture."""
-    picture = Image.open(io.BytesIO(DRAWN[name]().png)).convert("RGB")
+    picture = Image.open(io.BytesIO(drawn_once(name).png)).convert("RGB")
     assert "#{:02x}{:02x}{:02x}".format(*picture.getpixel((2, 2))) == GROUND
 
 

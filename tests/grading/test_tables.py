@@ -8,9 +8,8 @@ import pytest
 
 from smemnb.exercises.grading.verdict import Part, Verdict
 from smemnb.grading.bar import Bar
-from smemnb.grading.junit import to_junit
 from smemnb.grading.outcome import Outcome, of_verdict
-from smemnb.grading.tables import table, to_csv
+from smemnb.grading.tables import table, to_csv, to_junit
 
 GRADES = {
     "ada": [Outcome("ex00_scale", "accepted", seconds=0.5), Outcome("ex00_bias", "not tried")],
@@ -106,7 +105,7 @@ def test_junit():
 )
 def test_verdicts(parts, grade, reason):
     """What each verdict means as a grade, and the word that says why."""
-    made = tuple(Part(name, ok, *(text or ["said\nmore"])) for name, ok, *text in parts)
+    made = tuple(Part(name, *(text or ["said\nmore"]), ok=ok) for name, ok, *text in parts)
     outcome = of_verdict(Verdict("ex00_scale", made))
     assert (outcome.grade, outcome.reason) == (grade, reason)
     assert "\n" not in outcome.text

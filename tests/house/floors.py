@@ -1,4 +1,4 @@
-"""The house: which room may import which, how large rooms and files may grow, and their names.
+"""The house: which room may import which, and names that say nothing.
 
 `house_problems(package)` reads every module of a package tree with `ast`, imports nothing, and
 says in words what breaks a rule. Imports under `TYPE_CHECKING` and inside functions count too.
@@ -33,7 +33,6 @@ FLOORS = {
 NEIGHBOURS = {("hardware", "errors"), ("tracing", "simulator")}
 NUMPY_ONLY = {"errors", "hardware", "rules", "lockstep"}
 BANNED = {"utils", "util", "helpers", "helper", "common", "core", "base", "misc"}
-FILE_LINES, FUNCTION_LINES, ROOM_ENTRIES = 400, 40, 12
 
 
 @dataclass(frozen=True)
@@ -78,13 +77,8 @@ def imports(path: Path, package: Path) -> Iterator[Import]:
 
 def _file_problems(path: Path, package: Path) -> Iterator[str]:
     where = path.relative_to(package.parent).as_posix()
-    text = path.read_text(encoding="utf-8")
-    lines = len(text.splitlines())
-    if lines > FILE_LINES:
-        yield f"{where} has {lines} lines, at most {FILE_LINES}"
     if path.stem in BANNED:
         yield f"{where}: the name {path.stem} says nothing of what is inside"
-    yield from _function_problems(where, ast.parse(text))
     room = path.relative_to(package).with_suffix("").parts[0]
     if room == "__init__":
         return
@@ -93,19 +87,6 @@ def _file_problems(path: Path, package: Path) -> Iterator[str]:
         return
     for asked in imports(path, package):
         yield from _import_problems(room, asked, package)
-
-
-def _function_problems(where: str, tree: ast.Module) -> Iterator[str]:
-    for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            last = node.end_lineno or node.lineno
-            body = node.body
-            if ast.get_docstring(node) is not None:
-                doc = body[0]
-                last -= (doc.end_lineno or doc.lineno) - doc.lineno + 1
-            length = last - node.lineno + 1
-            if length > FUNCTION_LINES:
-                yield f"{where}:{node.lineno} {node.name} has {length} lines, {FUNCTION_LINES} fit"
 
 
 def _import_problems(room: str, asked: Import, package: Path) -> Iterator[str]:
@@ -135,10 +116,3 @@ def _room_problems(folder: Path, package: Path) -> Iterator[str]:
     where = folder.relative_to(package.parent).as_posix()
     if folder.name in BANNED:
         yield f"{where}: the name {folder.name} says nothing of what is inside"
-    entries = [
-        entry
-        for entry in folder.iterdir()
-        if entry.suffix == ".py" or (entry.is_dir() and entry.name != "__pycache__")
-    ]
-    if len(entries) > ROOM_ENTRIES:
-        yield f"{where} has {len(entries)} entries, {ROOM_ENTRIES} fit"

@@ -4,6 +4,7 @@
 
 runs the cells in an IPython shell of a fresh process and prints a JSON list of records. With
 `--ptx` each accepted kernel is compiled to PTX as well (needs the toolchain wheels, no GPU).
+`record_in_shell` does the recording in the process of a notebook.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,23 @@ def normal_form(node: ast.FunctionDef) -> str:
     """The function without decorators, comments and layout."""
     bare = ast.FunctionDef(**{**dict(ast.iter_fields(node)), "decorator_list": []})
     return ast.unparse(ast.fix_missing_locations(bare))
+
+
+def problems(cells: list[str], seen: list[Seen], refused: Collection[int] = ()) -> list[str]:
+    """What is wrong with the kernels of these cells; Numba is to refuse those of `refused`."""
+    said = []
+    for number, cell in enumerate(cells):
+        for name, source in kernels_in(cell):
+            records = [record for record in seen if record.source == source]
+            refusals = [record.refused for record in records if record.refused]
+            if not records:
+                said.append(f"{name} is never launched")
+            elif number in refused and not refusals:
+                said.append(f"{name} is tagged typing-refused, and Numba accepts it")
+            elif number not in refused:
+                said += [f"{name}: {refusal}" for refusal in refusals]
+            said += [f"{name}: {r.ptx_error}" for r in records if r.ptx_error]
+    return said
 
 
 def run_cells(cells: list[str], *, ptx: bool = False) -> list[Seen]:
@@ -105,14 +123,46 @@ def _in_shell(cells: list[str]) -> str:
     return ""
 
 
+IN_SHELL: list[Seen] = []
+
+
+def record_in_shell() -> None:
+    """Record inferences of this IPython shell from the cell on that finds smemnb imported."""
+    from IPython.core.getipython import get_ipython
+
+    shell: Any = get_ipython()  # type: ignore[no-untyped-call]
+
+    def begin() -> None:
+        if "smemnb.simulator.launch" in sys.modules:
+            shell.events.unregister("pre_execute", begin)
+            _record(IN_SHELL, None)
+
+    shell.events.register("pre_execute", begin)
+
+
+def recorded_in_shell() -> str:
+    """What was recorded in this shell, as JSON."""
+    return json.dumps([vars(record) for record in IN_SHELL])
+
+
 @contextlib.contextmanager
 def _recording(seen: list[Seen], compiled: Callable[..., str] | None) -> Iterator[None]:
-    """Stand before `infer` wherever a module of smemnb holds it: every launch passes there."""
+    """Record inferences within the block."""
     from numba import cuda  # before smemnb, as in a notebook
 
-    from smemnb.simulator import inference, launch
+    from smemnb.simulator import launch
 
     assert cuda and launch  # imported so that every holder of `infer` exists
+    end = _record(seen, compiled)
+    try:
+        yield
+    finally:
+        end()
+
+
+def _record(seen: list[Seen], compiled: Callable[..., str] | None) -> Callable[[], None]:
+    """Stand before `infer` wherever a module of smemnb holds it; what is returned ends it."""
+    from smemnb.simulator import inference
 
     original = inference.infer
 
@@ -138,18 +188,18 @@ def _recording(seen: list[Seen], compiled: Callable[..., str] | None) -> Iterato
             if record not in seen:
                 seen.append(record)
 
-    holders = [
+    holders: list[Any] = [
         module
-        for name, module in sys.modules.items()
+        for name, module in list(sys.modules.items())
         if name.startswith("smemnb") and getattr(module, "infer", None) is original
     ]
-    for module in holders:
-        module.infer = infer
-    try:
-        yield
-    finally:
+
+    def hold(function: Any) -> None:
         for module in holders:
-            module.infer = original
+            module.infer = function
+
+    hold(infer)
+    return lambda: hold(original)
 
 
 def _definition(function: Any) -> ast.FunctionDef | None:

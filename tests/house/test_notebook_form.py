@@ -45,6 +45,16 @@ def test_canonical_twice():
     assert text.endswith("}\n") and '\n "cells": [' in text
 
 
+def test_ids_are_kept():
+    """A cell keeps its id, which the syllabus names; of two equal ones the second gets another."""
+    book = chapter()
+    book.cells[4].id = "the-pad"
+    book.cells[5].id = "cell-6"
+    ids = [cell["id"] for cell in json.loads(canonical(book))["cells"]]
+    assert ids[4] == "the-pad" and ids[5] == "cell-6"
+    assert len(set(ids)) == len(ids) and ids[6] != "cell-6"
+
+
 def test_streams_are_joined():
     """Two pieces of one stream become one: where a kernel cuts its output is chance."""
     book = chapter()
@@ -91,7 +101,7 @@ def with_windows_path(book):
 
 
 def too_big(book):
-    book.cells[4].source = "word " * 50_000
+    book.cells[4].source = "word " * 120_000
     return canonical(book)
 
 
@@ -114,7 +124,7 @@ def other_kernel(book):
         (empty_cell, "cell 5 is empty"),
         (with_path, "a path of some machine: "),
         (with_windows_path, "a path of some machine: "),
-        (too_big, "more than 200000"),
+        (too_big, "more than 500000"),
         (with_widgets, "widget state is stored"),
         (other_kernel, "the kernel is not python3"),
     ],

@@ -2,20 +2,25 @@
 
 Printed code is run; each kernel in it must have been launched (a kernel nobody launches has no
 types to check), be accepted by Numba's CUDA type inference, and compile to PTX where the toolchain
-is installed. A cell whose kernel Numba is to refuse carries the tag `typing-refused`.
+is installed. A cell whose kernel Numba is to refuse carries the tag `typing-refused`. Kernels of a
+chapter are looked at where the chapter is run, in `notebooks/NN_noun.ipynb::kernels`.
 """
 
 import doctest
 import importlib
 import pkgutil
 import re
+import textwrap
 
 import nbformat
 import pytest
+from nbval.kernel import CURRENT_ENV_KERNEL_NAME, RunningKernel
 
 import smemnb
+from tests.house import printed
+from tests.house.chapter_kernels import code_cells, seen, watch
 from tests.house.notebook_form import ROOT, chapters
-from tests.house.printed import kernels_in, run_cells
+from tests.house.printed import run_cells
 
 pytestmark = pytest.mark.slow
 
@@ -33,38 +38,18 @@ def shaped(out, n):
 
 
 def problems(cells, refused=(), *, ptx=False):
-    """What is wrong with the kernels of these code cells; `refused` are the tagged ones."""
-    seen = run_cells(cells, ptx=ptx)
-    said = []
-    for number, cell in enumerate(cells):
-        for name, source in kernels_in(cell):
-            records = [record for record in seen if record.source == source]
-            refusals = [record.refused for record in records if record.refused]
-            if not records:
-                said.append(f"{name} is never launched")
-            elif number in refused and not refusals:
-                said.append(f"{name} is tagged typing-refused, and Numba accepts it")
-            elif number not in refused:
-                said += [f"{name}: {refusal}" for refusal in refusals]
-            said += [f"{name}: {r.ptx_error}" for r in records if r.ptx_error]
-    return said
+    """What is wrong with the kernels of these code cells, run in a process of their own."""
+    return printed.problems(cells, run_cells(cells, ptx=ptx), refused)
 
 
 def notebook(path):
-    """The code cells of a chapter, those left out that are to raise, and the tagged numbers."""
-    cells = [c for c in nbformat.read(path, as_version=4).cells if c.cell_type == "code"]
-    tags = [set(cell.metadata.get("tags", [])) for cell in cells]
-    kept = [
-        f"try:\n{indented(cell.source)}\nexcept Exception as error:\n    print(error)"
-        if "raises-exception" in tag
-        else cell.source
-        for cell, tag in zip(cells, tags, strict=True)
-    ]
-    return kept, {n for n, tag in enumerate(tags) if "typing-refused" in tag}
-
-
-def indented(source):
-    return "\n".join("    " + line for line in source.splitlines())
+    """The code cells of a chapter, those that are to raise within a `try`, and the tagged ones."""
+    book = nbformat.read(path, as_version=4)
+    for cell in book.cells:
+        if "raises-exception" in cell.metadata.get("tags", []):
+            body = textwrap.indent(cell.source, "    ")
+            cell.source = f"try:\n{body}\nexcept Exception as error:\n    print(error)"
+    return code_cells(book)
 
 
 def readme():
@@ -83,12 +68,6 @@ def docstring_examples():
         for test in doctest.DocTestFinder(exclude_empty=True).find(module):
             if any("cuda.jit" in example.source for example in test.examples):
                 yield test.name, [f"from {found.name} import *", *(e.source for e in test.examples)]
-
-
-@pytest.mark.parametrize("path", chapters(), ids=lambda path: path.stem)
-def test_chapter(path):
-    """Kernels of a chapter pass type inference, or are tagged and do not."""
-    assert problems(*notebook(path)) == []
 
 
 @pytest.mark.toolchain
@@ -135,7 +114,23 @@ def test_each_problem_is_named():
     launch = "try:\n    shaped[1, 1](np.zeros(1, np.float32), 32)\nexcept TypeError:\n    pass"
     unlaunched = GOOD.replace("double", "triple")
     cells = [SETUP, GOOD, LAUNCH, unlaunched, UNTYPED, launch]
-    refused, never, tagged = problems(cells)[1], problems(cells)[0], problems(cells, {1, 4})
-    assert never == "triple is never launched"
-    assert refused.startswith("shaped: TypingRefused: ")
-    assert tagged == ["double is tagged typing-refused, and Numba accepts it", never]
+    seen = run_cells(cells)
+    never, refused = printed.problems(cells, seen)
+    assert never.startswith("triple ") and refused.startswith("shaped: TypingRefused: ")
+    tagged, *others = printed.problems(cells, seen, {1, 4})
+    assert tagged.startswith("double is tagged typing-refused") and others == [never]
+
+
+def test_kernels_of_a_notebook(tmp_path):
+    """What the process of a notebook records of its launches is what a run of its own records."""
+    bad = "try:\n    shaped[1, 1](np.zeros(1, np.float32), 32)\nexcept TypeError:\n    pass"
+    cells = [SETUP, GOOD, LAUNCH, GOOD.replace("double", "triple"), UNTYPED, bad]
+    kernel = RunningKernel(CURRENT_ENV_KERNEL_NAME, cwd=str(tmp_path))
+    try:
+        watch(kernel)
+        for cell in cells:
+            kernel.await_reply(kernel.execute_cell_input(cell), timeout=60)
+        found = seen(kernel)
+    finally:
+        kernel.stop()
+    assert [one[:7] for one in printed.problems(cells, found)] == ["triple ", "shaped:"]

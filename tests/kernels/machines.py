@@ -22,10 +22,10 @@ from smemnb.kernels.matmul.variants.sliced import matmul_sliced_of
 from smemnb.kernels.matmul.variants.streamed import matmul_streamed_of
 from smemnb.kernels.matmul.variants.whole import matmul_of
 from smemnb.kernels.transpose import ladder as transposes
-from smemnb.kernels.transpose.pairs import transpose_pairs
-from smemnb.kernels.transpose.shaped import transpose_turned_of
-from smemnb.kernels.transpose.shifted import SHAPES, transpose_shifted_of
-from smemnb.kernels.transpose.wide import transpose_fastest_of
+from smemnb.kernels.transpose.variants.pairs import transpose_pairs
+from smemnb.kernels.transpose.variants.shifted import SHAPES, transpose_shifted_of
+from smemnb.kernels.transpose.variants.turned import transpose_turned_of
+from smemnb.kernels.transpose.variants.wide import transpose_fastest_of
 
 CC = tuple[int, int]
 CCS = ((7, 5), (8, 0), (9, 0))
@@ -90,11 +90,11 @@ def _all() -> dict[str, Built]:
     found = {}
     for rung in (*transposes.LADDER, transposes.COPY):
         found[rung.name] = Built(rung.kernel, matrices(2), rung.block[0] * rung.block[1])
-    for dtype in (uint8, uint16, uint64):
+    for dtype in (uint8, uint16, float32, uint64):
         found[f"transpose_fastest-{dtype}"] = Built(
             transpose_fastest_of(dtype), matrices(2, dtype), 512
         )
-    for dtype in (uint8, uint16, uint64):
+    for dtype in (uint8, uint16, float32, uint64):
         found[f"transpose_turned-{dtype}"] = Built(
             transpose_turned_of(dtype), matrices(2, dtype), 512
         )

@@ -10,7 +10,7 @@ from numba import uint8, uint16, uint64
 from smemnb.kernels.matmul import ladder as products
 from smemnb.kernels.matmul.variants.whole import matmul_of
 from smemnb.kernels.transpose import ladder as transposes
-from smemnb.kernels.transpose.shaped import transpose_turned_of
+from smemnb.kernels.transpose.variants.turned import transpose_turned_of
 from smemnb.tracing import trace
 
 WORDS = {uint8: np.uint8, uint16: np.uint16, uint64: np.uint64}

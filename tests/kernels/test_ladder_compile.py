@@ -119,6 +119,17 @@ def test_accesses_of_wide_transposes(machines, name, wide, cc):
     assert machines(name, cc).counts(*WIDE_ACCESSES) == dict(zip(WIDE_ACCESSES, wide, strict=True))
 
 
+@read
+@by_cc
+@pytest.mark.parametrize("name", ["transpose_turned", "transpose_fastest"])
+def test_variant_of_a_rung(machines, name, cc):
+    """What the factory makes for float32 is the rung: registers and instructions by name."""
+    made = [machines(one, cc) for one in (name, f"{name}-float32")]
+    names = {one.name for machine in made for one in machine.code if one.name != "NOP"}
+    assert made[0].used.registers == made[1].used.registers
+    assert made[0].counts(*names) == made[1].counts(*names)
+
+
 FLOORS = {  # per cent of the main loop that are FFMA
     "matmul_scattered": 2,
     "matmul_naive": 2,

@@ -8,7 +8,6 @@ import pytest
 from smemnb.kernels.matmul.ladder import SHARED, SMALL, sharing_pays
 from smemnb.kernels.matmul.variants.streamed import matmul_streamed_of
 from smemnb.tracing import trace
-from smemnb.tracing.findings.finding import PRICES
 
 TILES = replace(SMALL, turn=0)  # 64x64 and 2 warps: many tiles are quickly run
 
@@ -29,7 +28,7 @@ def shared(tiling, shape, blocks, exact=True, beta=0.0, launches=1):
         expected = 2 * (a.astype(np.float64) @ b) + (beta * before if beta else 0)
         np.testing.assert_array_equal(out, expected)
         assert not flags.any()
-    assert {one.kind for one in found.findings} <= PRICES
+    assert all(one.price for one in found.findings)
     return found
 
 
@@ -37,10 +36,14 @@ def shared(tiling, shape, blocks, exact=True, beta=0.0, launches=1):
     ("blocks", "what"),
     [
         (4, "6 tiles: 2 left, 2 helpers with one owner each, and a whole tile for everyone"),
-        (5, "1 left, cut in 5"),
+        pytest.param(5, "1 left, cut in 5", marks=pytest.mark.exhaustive),
         (8, "all 6 shared, 2 helpers with 3 owners each"),
-        (3, "two rounds, nothing shared"),
-        (20, "14 helpers: two parts of each tile, two blocks without any"),
+        pytest.param(3, "two rounds, nothing shared", marks=pytest.mark.exhaustive),
+        pytest.param(
+            20,
+            "14 helpers: two parts of each tile, two blocks without any",
+            marks=pytest.mark.exhaustive,
+        ),
     ],
 )
 def test_shares(blocks, what):
@@ -52,10 +55,10 @@ def test_shares(blocks, what):
     ("shape", "blocks"),
     [
         ((130, 61, 195), 7),
-        pytest.param((130, 9, 130), 4, marks=pytest.mark.slow),
-        pytest.param((65, 200, 70), 3, marks=pytest.mark.slow),
-        pytest.param((130, 7, 130), 5, marks=pytest.mark.slow),  # one step: no tile is shared
-        pytest.param((192, 250, 197), 11, marks=pytest.mark.slow),
+        pytest.param((130, 9, 130), 4, marks=pytest.mark.exhaustive),
+        pytest.param((65, 200, 70), 3, marks=pytest.mark.exhaustive),
+        pytest.param((130, 7, 130), 5, marks=pytest.mark.exhaustive),  # one step: no tile is shared
+        pytest.param((192, 250, 197), 11, marks=pytest.mark.exhaustive),
     ],
 )
 def test_any_shape(shape, blocks):
@@ -68,7 +71,7 @@ def test_flags_are_used_again():
     shared(TILES, (128, 64, 128), 3, launches=2)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_the_tiling_of_the_choice():
     """128x128 and 16x8 per thread: 3 tiles for 4 blocks; a helper's sums are 16 KB times 4."""
     found = shared(SHARED, (128, 64, 384), 4)

@@ -1,10 +1,14 @@
 """Every rung of the transpose: values on awkward shapes, counts per request, the choice."""
 
+import ast
+import inspect
+
 import numpy as np
 import pytest
-from numba import cuda
+from numba import cuda, float32
 
-from smemnb.kernels.transpose import ladder, shaped, wide
+from smemnb.kernels.transpose import ladder, rungs
+from smemnb.kernels.transpose.variants import turned, wide
 from smemnb.tracing import trace
 
 WORDS = {1: np.uint8, 2: np.uint16, 4: np.float32, 8: np.uint64}
@@ -42,13 +46,23 @@ CHUNKED = {
 }
 
 
-@pytest.mark.parametrize("rung", ladder.LADDER[5:10], ids=lambda rung: rung.name)
+NAMES = [rung.name for rung in ladder.LADDER]
+SEVERAL = [rung for rung in ladder.LADDER if rung.aligned == 1 and rung.block != (32, 32)]
+BY_CHUNKS = [rung for rung in ladder.LADDER if rung.aligned > 1]
+
+
+def test_kinds_of_rungs():
+    """Five that move several elements per thread one by one, two that move chunks."""
+    assert (len(SEVERAL), len(BY_CHUNKS)) == (5, 2)
+
+
+@pytest.mark.parametrize("rung", SEVERAL, ids=lambda rung: rung.name)
 def test_counts_of_narrow_rungs(rung):
     """4 sectors and one wavefront per request, whatever the block and the tile."""
     assert counts(rung, 128, 192) == NARROW
 
 
-@pytest.mark.parametrize("rung", ladder.LADDER[10:], ids=lambda rung: rung.name)
+@pytest.mark.parametrize("rung", BY_CHUNKS, ids=lambda rung: rung.name)
 def test_counts_of_wide_rungs(rung):
     """16 sectors per request; 4 wavefronts per stored chunk and 1 per column read: none extra."""
     assert counts(rung, 128, 192) == CHUNKED
@@ -67,7 +81,8 @@ def test_counts_of_other_elements(itemsize):
 
 def test_gathered_counts():
     """The load down a column touches 32 sectors, the store 4."""
-    found = counts(ladder.LADDER[1], 64, 96)
+    (rung,) = [one for one in ladder.LADDER if one.kernel is rungs.transpose_gathered]
+    found = counts(rung, 64, 96)
     assert found == {("global", "load"): {(0, 32)}, ("global", "store"): {(0, 4)}}
 
 
@@ -131,6 +146,69 @@ def test_elements_of_16_bytes(shape):
 def test_choice():
     """16 bytes at a time where the rows of both matrices allow it."""
     good, odd = np.zeros((64, 96), np.float32), np.zeros((64, 97), np.float32)
-    assert ladder.fastest(good.T.copy(), good).kernel is wide.transpose_fastest
-    assert ladder.fastest(odd.T.copy(), odd).kernel is shaped.transpose_turned
+    assert ladder.fastest(good.T.copy(), good).kernel is rungs.transpose_fastest
+    assert ladder.fastest(odd.T.copy(), odd).kernel is rungs.transpose_turned
     assert ladder.fastest(good.T.copy(), good).grid(65, 129) == (3, 2)
+
+
+@pytest.mark.parametrize("rung", (*ladder.LADDER, ladder.COPY), ids=lambda rung: rung.name)
+def test_rung_is_one_text(rung):
+    """What a rung calls stands in its file, or is a load or a store: no call hides an access."""
+    imported = {
+        (node.module, alias.name)
+        for node in ast.walk(ast.parse(inspect.getsource(inspect.getmodule(rung.kernel.py_func))))
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
+    own = {(module, name) for module, name in imported if module not in ("__future__", "numba")}
+    accesses = {("ptx", name) for name in ("load1", "load16", "store1", "store16")}
+    assert own <= accesses | {("unrolled", "device"), ("unrolled", "jit")}
+    assert rung.kernel.py_func.__closure__ is None
+
+
+@pytest.mark.parametrize("rung", ladder.LADDER, ids=lambda rung: rung.name)
+def test_what_a_rung_changes(rung):
+    """The rung that it is compared with comes before it, and the code of the two differs."""
+    at = NAMES.index(rung.name)
+    if at == 0:
+        assert rung.name not in ladder.BEFORE
+        return
+    before = ladder.BEFORE.get(rung.name, NAMES[at - 1])
+    assert NAMES.index(before) < at
+    base = ladder.LADDER[NAMES.index(before)]
+    modules = [inspect.getmodule(one.kernel.py_func) for one in (base, rung)]
+    codes = [inspect.getsource(one.kernel.py_func).split('"""')[-1] for one in (base, rung)]
+    constants = [
+        {name: value for name, value in vars(module).items() if isinstance(value, int)}
+        for module in modules
+    ]
+    assert codes[0] != codes[1] or constants[0] != constants[1]
+
+
+SIBLINGS = {
+    "transpose_turned": turned.transpose_turned_of(float32),
+    "transpose_fastest": wide.transpose_fastest_of(float32),
+}
+
+
+@pytest.mark.parametrize("name", SIBLINGS)
+@pytest.mark.parametrize("shape", [(128, 192), (132, 68)])
+def test_variant_of_a_rung(name, shape):
+    """What the factory makes for float32 does as the rung does: results, requests, counts."""
+    (rung,) = [one for one in ladder.LADDER if one.name == name]
+    inp, found = scattered(shape, 6), []
+    for kernel in (rung.kernel, SIBLINGS[name]):
+        out = np.full(shape[::-1], np.nan, np.float32)
+        trace_of = trace(kernel)[rung.grid(*shape), rung.block](out, inp)
+        np.testing.assert_array_equal(out, inp.T)
+        rows = [
+            (row.space, row.kind, row.width, row.requests, row.wavefronts, row.sectors)
+            for row in trace_of.lines
+        ]
+        found.append({key: sum_of(rows, key) for key in {row[:3] for row in rows}})
+    assert found[0] == found[1]
+
+
+def sum_of(rows, key):
+    """Requests, wavefronts and sectors of all rows of a space, kind and width."""
+    return tuple(sum(row[at] for row in rows if row[:3] == key) for at in (3, 4, 5))

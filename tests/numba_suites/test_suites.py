@@ -1,7 +1,6 @@
-"""Numba's own tests through the plug: a part of them always, all of them with SMEMNB_SUITES=1."""
+"""Numba's own tests through the plug: a part of them always, all of them in the exhaustive tier."""
 
 import importlib.util
-import os
 
 import pytest
 
@@ -71,6 +70,7 @@ def test_modules():
     assert len(names) > 100
 
 
+@pytest.mark.exhaustive
 def test_exceptions_are_needed():
     """Numba's tests of shared memory: those with an exception fail here, the others pass."""
     found = run_suite("intree", simulator=False, pattern="numba.cuda.tests.cudapy.test_sm*")
@@ -86,12 +86,10 @@ def test_warp_operations():
     assert (len(found), sum(row.launches for row in found.values())) == (15, 23)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("suite", FOLDERS)
 def test_suite(suite):
     """All tests that pass under Numba's simulator pass, or are an exception with its reason."""
-    if not os.environ.get("SMEMNB_SUITES"):
-        pytest.skip("takes ten minutes; SMEMNB_SUITES=1 runs it")
     needed(suite)
     baseline = run_suite(suite, simulator=True)
     plug = run_suite(suite, simulator=False, leave_out=exceptions(suite).left_out)

@@ -16,6 +16,7 @@ from smemnb.operations.backends import dlpack
 from smemnb.operations.backends.dlpack import Exported
 from smemnb.operations.contract import handle_in
 from smemnb.operations.launching import on_gpu
+from tests.facts import facts
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
 A, B = X, np.arange(20, dtype=np.float32).reshape(4, 5) - 7
@@ -133,19 +134,14 @@ def test_interface_refused():
     """Masks, memory that is not here, and read-only results."""
     device = cuda.to_device(X)
     assert refusal(transpose, interface(device, data=(0, False))) == NO_MEMORY
-    assert refusal(transpose, interface(device, mask=1)) == (
-        "`x` has a mask. Pass an array without one"
-    )
+    assert "`x` has a mask" in refusal(transpose, interface(device, mask=1))
     if not on_gpu():
-        assert refusal(transpose, interface(device, data=(4096, False))) == (
-            "`x` is in the memory of a GPU, and this process runs kernels in the lockstep engine."
-            " Pass a NumPy array, or unset SMEMNB_DEVICE to use the GPU"
+        assert facts(refusal(transpose, interface(device, data=(4096, False)))) == facts(
+            "`x` SMEMNB_DEVICE"
         )
     out = cuda.to_device(np.full((4, 3), 7, np.float32))
     locked = interface(out, data=(out.__cuda_array_interface__["data"][0], True))
-    assert refusal(transpose, interface(device), out=locked) == (
-        "`out` is read-only. Pass an array that may be written"
-    )
+    assert "`out` is read-only" in refusal(transpose, interface(device), out=locked)
     assert (out.copy_to_host() == 7).all()
 
 
@@ -179,17 +175,12 @@ def test_dlpack_out():
     versioned = SimpleNamespace(
         __dlpack__=kept.__dlpack__, __dlpack_device__=kept.__dlpack_device__
     )
-    assert refusal(transpose, Capsule(X), out=versioned) == (
-        "`out` is read-only. Pass an array that may be written"
-    )
+    assert "`out` is read-only" in refusal(transpose, Capsule(X), out=versioned)
 
 
 def test_dlpack_refused():
     """Devices that are neither the host nor CUDA."""
-    assert refusal(transpose, Capsule(X, (8, 0))) == (
-        "`x` is on a device of DLPack's type 8, which is neither the host (1) nor a CUDA device"
-        " (2). Pass a copy on one of them"
-    )
+    assert facts(refusal(transpose, Capsule(X, (8, 0)))) == facts("`x` 8 1 2")
 
 
 def test_exported():
@@ -255,31 +246,22 @@ def test_torch_refused():
     """Gradients, lazy views, layouts, places and other libraries."""
     torch = pytest.importorskip("torch")
     x = torch.ones(3, 4)
-    assert refusal(transpose, x.clone().requires_grad_()) == (
-        "`x` requires a gradient, which this operation does not make. Pass x.detach(), or call it"
-        " under torch.no_grad()"
+    assert facts(refusal(transpose, x.clone().requires_grad_())) == facts(
+        "`x` x.detach() torch.no_grad()"
     )
-    assert refusal(transpose, x.to(torch.complex64).conj()) == (
-        "`x` is a view that conjugates or negates when it is read. Pass"
-        " x.resolve_conj().resolve_neg()"
+    assert facts(refusal(transpose, x.to(torch.complex64).conj())) == facts(
+        "`x` x.resolve_conj().resolve_neg()"
     )
     assert refusal(transpose, x.to_sparse()) == (
         "`x` is a tensor of layout torch.sparse_coo: x.to_dense()"
     )
-    assert refusal(transpose, x.to("meta")) == "`x` is on meta. Pass x.cuda(), or x.cpu()"
-    assert refusal(transpose, x, out=np.zeros((4, 3), np.float32)) == (
-        "`out` is a NumPy array and `x` a PyTorch tensor. Pass arrays of one library"
-    )
-    assert refusal(matmul, x, x.t()) == (
-        "`b` has shape (4, 3) and strides (4, 16) bytes: elements of a row must be neighbours, 4"
-        " bytes apart; it lies column by column, so b.T is a matrix of rows. Pass b.contiguous()"
-    )
-    assert refusal(matmul, x, x.double()) == (
-        "`a` has 4 columns and `b` 3 rows (shapes (3, 4) and (3, 4)); a product needs as many of"
-        " one as of the other"
-    )
-    assert refusal(matmul, x, torch.ones(4, 2).double()) == (
-        "`b` is torch.float64; the product is made in float32. Pass b.float()"
+    assert facts(refusal(transpose, x.to("meta"))) == facts("`x` x.cuda() x.cpu()")
+    mixed = refusal(transpose, x, out=np.zeros((4, 3), np.float32))
+    assert facts(mixed) == ["out", "x"] and mixed.index("NumPy") < mixed.index("PyTorch")
+    assert facts(refusal(matmul, x, x.t())) == facts("`b` 4 3 4 16 4 b.T b.contiguous()")
+    assert facts(refusal(matmul, x, x.double())) == facts("`a` 4 `b` 3 3 4 3 4")
+    assert facts(refusal(matmul, x, torch.ones(4, 2).double())) == facts(
+        "`b` torch.float64 b.float()"
     )
     assert refusal(torch.func.vmap(transpose), torch.ones(2, 3, 4)) == NO_MEMORY
     with torch.no_grad():
@@ -297,16 +279,13 @@ def test_jax():
     assert matmul(x, jax.numpy.asarray(B)).tolist() == (A @ B).tolist()
     placed = jax.device_put(x, jax.devices()[0])
     assert (transpose(x).committed, transpose(placed).committed) == (x.committed, True)
-    assert refusal(transpose, x, out=x) == (
-        "`out` is a JAX array, and those are immutable: nothing may be written to it. Leave `out`"
-        " out and take the result"
-    )
+    assert "`out` is a JAX array" in refusal(transpose, x, out=x)
     assert refusal(jax.jit(transpose), x) == NO_MEMORY
     gone = jax.numpy.ones((2, 3))
     gone.delete()
-    assert refusal(transpose, gone) == "`x` was donated or deleted: it has no memory any more"
+    assert "deleted" in refusal(transpose, gone)
     keys = jax.random.split(jax.random.key(0), 4).reshape(2, 2)
-    assert refusal(transpose, keys) == "`x` is key<fry>, which is no dtype of numbers"
+    assert "key<fry>" in refusal(transpose, keys)
 
 
 @pytest.mark.gpu

@@ -9,8 +9,9 @@ from numpy.lib.stride_tricks import as_strided
 
 from smemnb.errors import LaunchRefused
 from smemnb.operations import matmul, transpose
-from smemnb.operations.backends.backend import HOST, MatrixView
+from smemnb.operations.backends.matrix_view import HOST, MatrixView
 from smemnb.operations.backends.numpy_arrays import NUMPY
+from tests.facts import facts
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
 A, B = np.ones((3, 4), np.float32), np.ones((4, 5), np.float32)
@@ -193,7 +194,7 @@ def test_outs(what):
     make, said = OUTS[what]
     out = make()
     before = out.copy_to_host() if hasattr(out, "copy_to_host") else out.copy()
-    assert refusal(transpose, X, out=out) == said
+    assert facts(refusal(transpose, X, out=out)) == facts(said)
     after = out.copy_to_host() if hasattr(out, "copy_to_host") else out
     assert after.tobytes() == before.tobytes()
 
@@ -201,12 +202,8 @@ def test_outs(what):
 def test_mixed_kinds():
     """A device array with a NumPy `out`, and factors of two libraries."""
     a, b = "a NumPy array", "a Numba device array"
-    assert refusal(transpose, cuda.to_device(X), out=X) == (
-        f"`out` is {a} and `x` {b}. Pass arrays of one library"
-    )
-    assert refusal(matmul, A, cuda.to_device(B)) == (
-        f"`a` is {a} and `b` {b}. Pass arrays of one library"
-    )
+    assert facts(refusal(transpose, cuda.to_device(X), out=X)) == facts(f"`out` {a} `x` {b}")
+    assert facts(refusal(matmul, A, cuda.to_device(B))) == facts(f"`a` {a} `b` {b}")
 
 
 @pytest.mark.parametrize("device", [False, True])
@@ -292,34 +289,29 @@ def test_products(what):
     """Products that are not made, with what to write."""
     make, said = PRODUCTS[what]
     args, named = make()
-    assert refusal(matmul, *args, **named) == said
+    assert facts(refusal(matmul, *args, **named)) == facts(said)
     out = np.full((3, 5), 7, np.float32)
     if len(args) == 2 and what not in ("beta alone", "many", "device int32"):
-        assert refusal(matmul, *args, out=out, **named) == said
+        assert facts(refusal(matmul, *args, out=out, **named)) == facts(said)
     assert (out == 7).all()
 
 
 @pytest.mark.parametrize("stream", ["s", True, -1, 2.0, X])
 def test_streams(stream):
     """What is no stream is refused."""
-    assert refusal(transpose, X, stream=stream) == (
-        f"`stream` is {stream!r}, no stream. Pass one of Numba, CuPy or PyTorch, or its handle"
-    )
+    assert facts(refusal(transpose, X, stream=stream)) == facts(f"`stream` {stream!r}")
 
 
 def test_devices():
     """Arrays on different devices, or on one and the host, are not brought together."""
     from smemnb.operations.contract import check_together
 
-    def seen(name, place):
+    def matrix(name, place):
         return MatrixView(name, X, NUMPY, 4096, (3, 4), None, X.dtype, 4, place)
 
     for place, words in ((1, "device 1"), (HOST, "the host")):
-        said = refusal(check_together, [seen("a", 0), seen("b", place)])
-        assert said == (
-            f"`a` is on device 0 and `b` on {words}. Pass arrays of one place: nothing is copied"
-            " between devices"
-        )
+        said = refusal(check_together, [matrix("a", 0), matrix("b", place)])
+        assert facts(said) == facts(f"`a` 0 `b` {words}")
 
 
 def test_addresses():
@@ -330,10 +322,7 @@ def test_addresses():
     said = {"shape": (3, 4), "typestr": "<c16", "data": (address, False), "version": 3}
     shown = SimpleNamespace(__cuda_array_interface__=said)
     assert address % 16 == 8
-    assert refusal(transpose, shown) == (
-        f"`x` begins at address {address:#x}, which is no multiple of its elements' 16 bytes: a"
-        " GPU cannot read it. Pass a copy"
-    )
+    assert facts(refusal(transpose, shown)) == facts(f"`x` {address:#x} 16")
 
 
 def test_traceback_ends_at_the_caller():

@@ -7,18 +7,18 @@ from smemnb.operations.backends.numpy_arrays import NUMPY
 from smemnb.operations.overlap import overlap, rows_overlap
 
 
-def seen(array):
-    return NUMPY.see("x", array)
+def matrix(array):
+    return NUMPY.view("x", array)
 
 
 def test_columns_side_by_side():
     """Left and right half of one matrix share rows of memory, but no element."""
     whole = np.zeros((6, 8), np.float32)
-    assert overlap(seen(whole[:, :4]), seen(whole[:, 4:])) is False
-    assert overlap(seen(whole[:, :5]), seen(whole[:, 4:])) is True
-    assert overlap(seen(whole[:3]), seen(whole[3:])) is False
-    assert overlap(seen(whole), seen(whole[2:3, 3:4])) is True
-    assert overlap(seen(whole[:, :0]), seen(whole)) is False
+    assert overlap(matrix(whole[:, :4]), matrix(whole[:, 4:])) is False
+    assert overlap(matrix(whole[:, :5]), matrix(whole[:, 4:])) is True
+    assert overlap(matrix(whole[:3]), matrix(whole[3:])) is False
+    assert overlap(matrix(whole), matrix(whole[2:3, 3:4])) is True
+    assert overlap(matrix(whole[:, :0]), matrix(whole)) is False
 
 
 def test_random_views():
@@ -34,8 +34,8 @@ def test_random_views():
             first = np.ndarray(1, f"V{itemsize}", BUFFER, offset)
             pair.append(as_strided(first, (rows, cols), (pitch * itemsize, itemsize)))
         expected = bool(places(pair[0]) & places(pair[1]))
-        assert overlap(*map(seen, pair)) is expected
-        assert overlap(*map(seen, pair[::-1])) is expected
+        assert overlap(*map(matrix, pair)) is expected
+        assert overlap(*map(matrix, pair[::-1])) is expected
         answers.append(expected)
     assert 300 < sum(answers) < 1700
 
@@ -58,5 +58,5 @@ def test_rows_overlap():
     """Rows shorter than what lies between them are apart; one row cannot overlap."""
     x = np.zeros(40, np.float32)
     pitches = [as_strided(x, (4, 3), (pitch, 4)) for pitch in (0, 8, 12, 16)]
-    assert [rows_overlap(seen(one)) for one in pitches] == [True, True, False, False]
-    assert rows_overlap(seen(as_strided(x, (1, 3), (0, 4)))) is False
+    assert [rows_overlap(matrix(one)) for one in pitches] == [True, True, False, False]
+    assert rows_overlap(matrix(as_strided(x, (1, 3), (0, 4)))) is False

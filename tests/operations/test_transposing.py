@@ -47,7 +47,7 @@ def test_random_shapes():
             assert_turned(transpose(x), x)
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 def test_more_random_shapes():
     """400 shapes, up to 300 rows and columns, in device arrays with gaps."""
     rng = np.random.default_rng(21)

@@ -21,6 +21,7 @@ from smemnb.tracing.watchers.barriers import Barriers
 from smemnb.tracing.watchers.bounds import Bounds
 from smemnb.tracing.watchers.initialisation import Initialisation
 from smemnb.tracing.watchers.races import Races
+from tests.tiers import sampled
 
 CASES: list[Any] = []
 N = 64
@@ -813,8 +814,7 @@ def test_agreement(function: Any, kinds: set[str], grid: Any, block: Any, size: 
         np.testing.assert_array_equal(args[0], wanted.outputs[0])
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", RANDOM)
+@pytest.mark.parametrize("seed", sampled(RANDOM, 10))
 def test_random_kernels(seed: int) -> None:
     """Kernels made from a seed; one without a finding also computes the same."""
     function = random_kernels.kernel_of(seed)

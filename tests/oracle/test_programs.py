@@ -21,7 +21,7 @@ NOT_IN_TREE = re.compile(r"\b(min|max|math\.nextafter|np\.isnat)\(")
 """Functions that Numba 0.68's own numba.cuda does not take."""
 QUICK = (1936, 1821, 1799, 1861, 2090, 2155, 2125, 2231, 1338, 2057, 936, 1626)
 """Programs that have as many kinds of statements, operators and functions as the first 40 have."""
-MORE = 60
+MORE = 300
 
 
 def differences(seeds: Sequence[int]) -> list[str]:
@@ -36,7 +36,7 @@ def test_random_programs() -> None:
     assert differences(QUICK) == []
 
 
-@pytest.mark.slow
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("first", range(0, MORE, 60))
 def test_more_random_programs(first: int) -> None:
     assert differences(range(first, first + 60)) == []

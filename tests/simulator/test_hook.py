@@ -53,7 +53,7 @@ def no_gpu(tmp_path_factory):
         "import smemnb\nfrom numba import cuda",
         "from numba import cuda\nimport smemnb",
         *(
-            pytest.param(imports, marks=pytest.mark.slow)
+            pytest.param(imports, marks=pytest.mark.exhaustive)
             for imports in (
                 "import numba\nimport smemnb\nimport numba.cuda\nfrom numba import cuda",
                 "import smemnb\nimport numba.cuda as cuda",

@@ -9,8 +9,9 @@ with its 32 addresses. What the interpreter does not know (an instruction, a mod
 register) stops it with the instruction and its line; it never skips one.
 
 Start reading at `run`, which goes through a launch. `state` holds registers, and groups of warps
-that execute together; `operands` reads and writes them; `instructions/` says what each instruction
-does; `flow` splits and joins warps; `memory` and `arguments` are what the kernel finds; `tally`
+that execute together; `operands` takes the text of operands apart, `readers` reads and writes
+their values; `semantics` says how an instruction is implemented, `instructions/` what each one
+does; `flow` splits and joins warps; `memory` and `parameters` are what the kernel finds; `tally`
 counts.
 
 **Limits**: floating-point results are those of IEEE arithmetic in NumPy, and correctly rounded

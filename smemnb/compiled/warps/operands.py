@@ -10,15 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from .state import Group, State
-
 Array = np.ndarray[Any, np.dtype[Any]]
-Reader = Callable[["Group"], Array]
+Reader = Callable[[Any], Array]
+"""From a `state.Group` to the value of an operand in its lanes."""
 
 _REGISTER = re.compile(r"^(U?)R(\d+|Z)$")
 _PREDICATE = re.compile(r"^(U?)P(\d|T)$")
@@ -71,7 +69,7 @@ def operand(text: str) -> Operand:
     absolute = rest.startswith("|")
     rest = rest.replace("|", "")
     if rest.startswith(("c[", "desc[", "[")):
-        return _bracketed(rest, sign, absolute, text)
+        return _bracketed(rest, sign, text, absolute=absolute)
     head, *suffixes = rest.split(".") if not re.match(r"^[-+]?\d", rest) else [rest]
     part = ".".join(one for one in suffixes if one != "reuse")
     if found := _REGISTER.match(head):
@@ -82,10 +80,10 @@ def operand(text: str) -> Operand:
         return Operand(f"{found[1]}P", number, sign, text=text)
     if re.match(r"^(B\d+|PR|SRZ?_?\w*)$", head):
         return Operand("name", text=head)
-    return _immediate(rest, sign, absolute, text)
+    return _immediate(rest, sign, text, absolute=absolute)
 
 
-def _immediate(rest: str, sign: str, absolute: bool, text: str) -> Operand:
+def _immediate(rest: str, sign: str, text: str, *, absolute: bool) -> Operand:
     rest = rest.replace(" ", "").removesuffix(".reuse")
     if rest in _FLOATS:
         return Operand("float", _FLOATS[rest], sign, absolute, text=text)
@@ -97,7 +95,7 @@ def _immediate(rest: str, sign: str, absolute: bool, text: str) -> Operand:
         raise Unknown(f"operand {text}") from None
 
 
-def _bracketed(rest: str, sign: str, absolute: bool, text: str) -> Operand:
+def _bracketed(rest: str, sign: str, text: str, *, absolute: bool) -> Operand:
     if found := _CONSTANT.match(rest):
         offset = int(found[3] or "0", 16)
         bank = int(found[1], 16)
@@ -119,124 +117,9 @@ def same(value: int | float, dtype: Any = np.uint32) -> Array:
     return np.array([[value]], dtype)
 
 
-class Readers:
-    """Makes readers; constants of the launch are known, so they become immediates."""
-
-    def __init__(self, state: State) -> None:
-        self._state = state
-
-    def word(self, one: Operand) -> Reader:
-        """32 bits as they are, without sign or other modifier."""
-        state, number = self._state, int(one.number) if one.kind != "float" else 0
-        if one.kind in ("R", "UR"):
-            if number == ZERO:
-                return constantly(same(0))
-            registers = state.registers if one.kind == "R" else state.uniform
-            return lambda group: group.of(registers[number])
-        if one.kind == "number":
-            return constantly(same(number))
-        if one.kind == "float":
-            return constantly(np.array([[one.number]], np.float32).view(np.uint32))
-        if one.kind == "constant":
-            return state.constant(one, 4)
-        raise Unknown(f"operand {one.text}")
-
-    def integer(self, one: Operand) -> Reader:
-        """32 bits of an integer, negated or complemented as it says.
-
-        Raises:
-            Unknown: other modifiers.
-        """
-        if one.part or one.absolute or one.sign == "!":
-            raise Unknown(f"operand {one.text}")
-        return _signed(self.word(one), one.sign)
-
-    def pair(self, one: Operand) -> Reader:
-        """64 bits: a register and its neighbour, or a constant's eight bytes, as uint64."""
-        if one.part or one.absolute or one.sign == "!":
-            raise Unknown(f"operand {one.text}")
-        return _signed(self.double_word(one), one.sign)
-
-    def double_word(self, one: Operand) -> Reader:
-        """64 bits as they are."""
-        if one.kind == "number":
-            return constantly(same(one.number, np.uint64))
-        if one.kind == "constant":
-            return self._state.constant(one, 8)
-        if one.number == ZERO and one.kind in ("R", "UR"):
-            return constantly(same(0, np.uint64))
-        low = self.word(one)
-        high = self.word(Operand(one.kind, one.number + 1, text=one.text))
-        shift = np.uint64(32)
-        return lambda group: high(group).astype(np.uint64) << shift | low(group)
-
-    def float32(self, one: Operand, flush: bool = False) -> Reader:
-        """A float32 with its modifiers; `flush` makes denormal numbers zero."""
-        if one.part or one.sign in ("~", "!"):
-            raise Unknown(f"operand {one.text}")
-        word = self.word(one)
-        return _float(lambda group: word(group).view(np.float32), one, flush)
-
-    def float64(self, one: Operand) -> Reader:
-        """A float64 with its modifiers; an immediate is written out as a number."""
-        if one.part or one.sign in ("~", "!"):
-            raise Unknown(f"operand {one.text}")
-        if one.kind == "float":
-            return _float(constantly(np.array([[one.number]], np.float64)), one, False)
-        if one.kind == "number":  # written in bits, as a NaN is: the upper half
-            bits = np.array([[int(one.number) << 32]], np.uint64)
-            return _float(constantly(bits.view(np.float64)), one, False)
-        pair = self.double_word(one)
-        return _float(lambda group: pair(group).view(np.float64), one, False)
-
-    def predicate(self, one: Operand) -> Reader:
-        """A predicate, negated if it says so.
-
-        Raises:
-            Unknown: it is none.
-        """
-        if not one.is_predicate:
-            raise Unknown(f"operand {one.text} where a predicate should stand")
-        if one.number == 7:
-            return constantly(np.array([[one.sign != "!"]]))
-        number = int(one.number)
-        held = self._state.predicates if one.kind == "P" else self._state.uniform_predicates
-        if one.sign == "!":
-            return lambda group: ~group.of(held[number])
-        return lambda group: group.of(held[number])
-
-
 def constantly(value: Array) -> Reader:
     """A reader of one value."""
     return lambda group: value
-
-
-def _signed(read: Reader, sign: str) -> Reader:
-    if sign == "-":
-        return lambda group: -read(group)
-    if sign == "~":
-        return lambda group: ~read(group)
-    return read
-
-
-def _float(read: Reader, one: Operand, flush: bool) -> Reader:
-    steps: list[Callable[[Array], Array]] = []
-    if flush:
-        steps.append(flushed)
-    if one.absolute:
-        steps.append(np.abs)
-    if one.sign == "-":
-        steps.append(np.negative)
-    if not steps:
-        return read
-
-    def modified(group: Group) -> Array:
-        value = read(group)
-        for step in steps:
-            value = step(value)
-        return value
-
-    return modified
 
 
 def flushed(value: Array) -> Array:

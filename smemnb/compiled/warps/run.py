@@ -13,17 +13,19 @@ from ...errors import SmemnbError
 from ..image import Image, read_image
 from ..listing import Located, listing
 from .flow import STEP, Flow, Stuck
-from .instructions.control import CONTROLS, Control, Votes
+from .instructions import CONTROLS, STEPS
+from .instructions.control import Control, Votes
 from .memory import GLOBAL, LOCAL_WINDOW, SHARED_WINDOW, BadAddress, Memory
-from .operands import Array, Reader, Readers, Unknown
+from .operands import Array, Reader, Unknown
 from .parameters import Snapshot
-from .semantics import MAKERS, Bench, Instruction, Step
-from .state import LANES, Group, State, Writers
+from .readers import Readers, Writers
+from .semantics import BuildContext, Instruction, Step
+from .state import LANES, Group, State
 from .tally import Site, Tally
 
 Dim3 = tuple[int, int, int]
 LANES_PER_BATCH = 1 << 16
-MOST_STEPS = 1_000_000
+MAX_STEPS = 1_000_000
 _LAUNCH_BYTES = 0x210
 
 
@@ -67,7 +69,7 @@ def run(
         image: what that cubin says besides, likewise.
 
     Raises:
-        NotDetermined: an instruction, address or wait that has no meaning here, with its place.
+        NotDetermined: an instruction, address or wait that cannot be run here, with its place.
     """
     image = image or read_image(launch.elf)
     known = tuple(code) if code is not None else listing(launch.elf)
@@ -136,7 +138,7 @@ class _Batch:
             "votes": Votes(alive.shape, warps),
             "special": _special(launch, blocks.first, blocks.number, thread),
         }
-        self._bench = Bench(self.state, Readers(self.state), Writers(self.state), tools)
+        self._context = BuildContext(self.state, Readers(self.state), Writers(self.state), tools)
         self._listed = {one.address: one for one in code}
         self._ready: dict[int, _Code] = {}
 
@@ -160,8 +162,8 @@ class _Batch:
                     if address in self.flow.ready:
                         self.flow.go(address, group)
                         break
-                if steps > MOST_STEPS:
-                    raise Unknown(f"more than {MOST_STEPS:,} steps: a loop that waits for others?")
+                if steps > MAX_STEPS:
+                    raise Unknown(f"more than {MAX_STEPS:,} steps: a loop that waits for others?")
         except (Unknown, BadAddress, Stuck) as error:
             raise NotDetermined(_where(self._listed.get(address), str(error))) from None
 
@@ -172,11 +174,11 @@ class _Batch:
         one = Instruction.of(located)
         guard = None
         if located.guard:
-            guard = self._bench.read.predicate(_predicate(located.guard[1:]))
+            guard = self._context.read.predicate(_predicate(located.guard[1:]))
         if one.name in CONTROLS:
-            made = _Code(None, CONTROLS[one.name](one, self._bench), guard, located)
-        elif one.name in MAKERS:
-            made = _Code(MAKERS[one.name](one, self._bench), None, guard, located)
+            made = _Code(None, CONTROLS[one.name](one, self._context), guard, located)
+        elif one.name in STEPS:
+            made = _Code(STEPS[one.name](one, self._context), None, guard, located)
         else:
             raise Unknown(f"instruction {located.name}")
         self._ready[address] = made

@@ -1,23 +1,26 @@
-"""How an instruction gets its meaning: a table of makers, by name.
+"""How a machine instruction is implemented: by a function that builds its step.
 
-A maker is called once per instruction of a kernel and gives a step, which is called for each group
-that executes it. It refuses modifiers that it does not know.
+A builder is called once per instruction of a kernel and returns a step, which is called for each
+group that executes the instruction. It refuses modifiers that it does not know. `@implements` and
+`@controls` only mark a builder with the names of its instructions; `instructions/__init__.py` lists
+the modules whose builders make up the tables.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import product
+from types import ModuleType
+from typing import Any, TypeAlias
 
 from ..listing import Located
-from .operands import Operand, Reader, Readers, Unknown, operand
-from .state import Group, State, Writers
+from .operands import Operand, Reader, Unknown, operand
+from .readers import Readers, Writers
+from .state import Group, State
 
 Step = Callable[[Group], None]
-Maker = Callable[["Instruction", "Bench"], Step]
-
-MAKERS: dict[str, Maker] = {}
+StepBuilder = Callable[["Instruction", "BuildContext"], Step]
 
 
 @dataclass(frozen=True)
@@ -64,8 +67,8 @@ class Instruction:
 
 
 @dataclass
-class Bench:
-    """What makers work with: readers, writers, the state, and what the launch lends."""
+class BuildContext:
+    """What builders work with: readers, writers, the state, and `tools` of the launch."""
 
     state: State
     read: Readers
@@ -77,11 +80,54 @@ class Bench:
         return [self.read.integer(one) for one in operands]
 
 
-def means(*names: str) -> Callable[[Maker], Maker]:
-    """Put the maker below into the table under these names."""
+def implements(*names: str) -> Callable[[Any], Any]:
+    """Mark the function below as the builder of the steps of these instructions."""
+    return _mark("_implements", names)
 
-    def keep(maker: Maker) -> Maker:
-        MAKERS.update(dict.fromkeys(names, maker))
-        return maker
 
-    return keep
+def controls(*names: str) -> Callable[[Any], Any]:
+    """Mark the function below as the builder of the control steps of these instructions."""
+    return _mark("_controls", names)
+
+
+def _mark(attribute: str, names: tuple[str, ...]) -> Callable[[Any], Any]:
+    def mark(builder: Any) -> Any:
+        setattr(builder, attribute, (*getattr(builder, attribute, ()), *names))
+        return builder
+
+    return mark
+
+
+def builders(
+    *modules: ModuleType,
+) -> tuple[dict[str, StepBuilder], dict[str, Callable[..., Any]]]:
+    """What `@implements` and what `@controls` marks in these modules, by names of instructions.
+
+    Raises:
+        ValueError: two functions are marked with one name.
+    """
+    owners: dict[str, Any] = {}
+    tables: dict[str, dict[str, Any]] = {"_implements": {}, "_controls": {}}
+    for module in modules:
+        own = [one for one in vars(module).values() if _home(one) == module.__name__]
+        for builder, (attribute, table) in product(own, tables.items()):
+            for name in getattr(builder, attribute, ()):
+                other = owners.setdefault(name, builder)
+                if name in table or other is not builder:
+                    raise ValueError(
+                        f"{name} is implemented twice: by {_named(other)} and by {_named(builder)}"
+                    )
+                table[name] = builder
+    return tables["_implements"], tables["_controls"]
+
+
+def _home(builder: Any) -> str | None:
+    return getattr(builder, "__module__", None)
+
+
+def _named(builder: Any) -> str:
+    return f"{builder.__module__.rpartition('.')[2]}.{builder.__name__}"
+
+
+Bench: TypeAlias = BuildContext
+means = implements

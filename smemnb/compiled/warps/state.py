@@ -7,11 +7,9 @@ with the lanes that are there together.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from .operands import ZERO, Array, Operand, Reader, Unknown, constantly
+from .operands import Array, Operand, Reader, Unknown, constantly
 
 LANES = 32
 LAUNCH_CONSTANTS = (range(0x18), range(0x20, 0x30), range(0x118, 0x120), range(0x208, 0x210))
@@ -152,58 +150,6 @@ class Group:
             held[self.rows] = rows
         else:
             held[self.rows[some]] = rows[some]
-
-
-class Writers:
-    """Makes writers of registers and predicates."""
-
-    def __init__(self, state: State) -> None:
-        self._state = state
-
-    def word(self, one: Operand) -> Any:
-        """A writer of 32 bits; what goes to RZ is dropped."""
-        if one.kind not in ("R", "UR") or one.sign or one.part:
-            raise Unknown(f"operand {one.text} as a result")
-        if one.number == ZERO:
-            return _drop
-        state, number = self._state, int(one.number)
-        if one.kind == "R":
-            return lambda group, value: group.put(state.registers[number], value)
-        return lambda group, value: group.put_uniform(state.uniform[number], value)
-
-    def pair(self, one: Operand) -> Any:
-        """A writer of 64 bits into a register and its neighbour."""
-        if one.number == ZERO:
-            return _drop
-        low = self.word(one)
-        high = self.word(Operand(one.kind, one.number + 1, text=one.text))
-
-        def write(group: Group, value: Array) -> None:
-            whole = value.view(np.uint64) if value.dtype != np.uint64 else value
-            low(group, whole.astype(np.uint32))
-            high(group, (whole >> np.uint64(32)).astype(np.uint32))
-
-        return write
-
-    def float32(self, one: Operand) -> Any:
-        """A writer of float32 numbers."""
-        word = self.word(one)
-        return lambda group, value: word(group, np.ascontiguousarray(value).view(np.uint32))
-
-    def predicate(self, one: Operand) -> Any:
-        """A writer of a predicate; what goes to PT is dropped."""
-        if not one.is_predicate or one.sign:
-            raise Unknown(f"operand {one.text} as a result")
-        if one.number == 7:
-            return _drop
-        state, number = self._state, int(one.number)
-        if one.kind == "P":
-            return lambda group, value: group.put(state.predicates[number], value)
-        return lambda group, value: group.put_uniform(state.uniform_predicates[number], value)
-
-
-def _drop(group: Group, value: Array) -> None:
-    return None
 
 
 def packed(mask: Array) -> Array:

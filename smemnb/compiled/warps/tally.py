@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...hardware import WORD_BYTES
-from ...rules import bank, sector
+from ...rules import bank, local_memory, sector
 from ..listing import Located
 from .operands import Array
 from .state import Group
@@ -67,8 +67,9 @@ class Site:
         mask = np.concatenate([rows for _, rows in waiting])
         counts = self.counts[space]
         self.asked = (self.asked + _digest(address, mask, self.width)) % 2**64
-        if space == "global":
-            found = sector.measure(address, width=self.width, active=mask)
+        if space in ("global", "local"):
+            rule = sector if space == "global" else local_memory
+            found = rule.measure(address, width=self.width, active=mask)
             _plus(counts, "sectors", int(found.sectors.sum()))
             _plus(counts, "ideal_sectors", int(found.ideal.sum()))
         elif space == "shared" and self.kind not in (UNMODELLED, "reduction"):

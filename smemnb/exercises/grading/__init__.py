@@ -1,7 +1,9 @@
 """How a kernel is graded.
 
-observe   the launches of an exercise, run and watched in the engine
-grade     values, inputs, findings and counts against what the exercise asks
-advice    the hint: what the counts say is wrong
-verdict   the answer, a line per part
+observe     the launches of an exercise, run and watched in the engine
+values      whether the outputs are right, and the first cell that is not
+parts       findings and counts against what the exercise asks
+advice      the hint: what most likely is wrong
+who_stored  which thread stored a wrong cell
+verdict     the answer, a line per part
 """

@@ -1,4 +1,4 @@
-"""The hint of a verdict: what most likely is wrong, told from the counts of the failing run.
+"""The hint of a verdict: what most likely is wrong, read from the counts of the failing run.
 
 Budgets fail for few reasons, and the trace tells them apart: lanes per request (one lane works
 while its warp waits), touches per cell (cells stored or loaded again and again), and the worst
@@ -17,14 +17,14 @@ from ..exercise import Exercise, Kernel
 from ..source import source_of
 from .observe import Run
 from .values import WrongCell
-from .writer import who_stored
+from .who_stored import who_stored
 
 FEW_LANES = 4  # per request: below, a warp's other lanes wait
 
 PLAIN = {
-    "unwritten": "No thread came to a store into the output: look at the condition around it.",
-    "dynamic": "The kernel makes more than one shared array of 0 cells: each begins at byte 0 of "
-    "the dynamic memory, so they have the same cells. Make one, and take slices of it.",
+    "unwritten": "No thread reached a store into the output: look at the condition around it.",
+    "dynamic": "The kernel makes more than one shared array of 0 cells. Each of them begins at "
+    "byte 0 of the dynamic memory, so they overlap. Make one, and take slices of it.",
     "findings": "Change the line that the finding names.",
     "output": "Work out on paper which thread writes the cell named above, and from what.",
     "inputs": "Only the outputs may be stored to; keep a changed value in a variable.",
@@ -34,15 +34,15 @@ PLAIN = {
     "requests": "Some value is loaded or stored more often than needed: keep it in a variable.",
     "shared_requests": "A cell of a tile is read more often than needed: read it once into a "
     "variable or a local array, and use it there for every result that needs it.",
-    "shared": "Count the cells of the shared arrays times their bytes; one of them is larger "
-    "than it has to be.",
-    "barriers": "With a second buffer one barrier per tile is enough: put it where both hold, the "
-    "next tiles are full and these have been read.",
+    "shared": "Multiply the number of cells of each shared array by the bytes of a cell: one array "
+    "is larger than it has to be.",
+    "barriers": "With a second buffer, one barrier per tile is enough: put it where the next tiles "
+    "are full and all threads have read these.",
 }
 
 
-def on_findings(exercise: Exercise, kernel: Kernel, first: Finding, wrong: bool) -> str:
-    """The cure of a finding, and what the finding cannot know.
+def on_findings(exercise: Exercise, kernel: Kernel, first: Finding, *, wrong: bool) -> str:
+    """Give the cure of a finding, and add what the finding cannot know.
 
     With wrong values a guard may only hide an index; dynamic arrays that begin at one byte race
     where no barrier is missing; and an exercise may allow a barrier less.
@@ -50,7 +50,7 @@ def on_findings(exercise: Exercise, kernel: Kernel, first: Finding, wrong: bool)
     if dynamic_arrays(source_of(kernel) or "") > 1:
         return PLAIN["dynamic"]
     if wrong and first.kind in ("out_of_range", "wrapped_index"):
-        return f"{first.cure} If that thread should have a cell there, mend the index instead."
+        return f"{first.cure} If that thread should have a cell there, correct the index instead."
     budgets = [exercise.budget, *(case.budget for case in exercise.cases if case.budget)]
     if first.kind.startswith("race") and any(one.barriers is not None for one in budgets):
         return f"{first.cure} But first: should both lines use the same buffer?"
@@ -58,7 +58,7 @@ def on_findings(exercise: Exercise, kernel: Kernel, first: Finding, wrong: bool)
 
 
 def on_values(exercise: Exercise, kernel: Kernel, run: Run, cell: WrongCell) -> str:
-    """Who stored the first wrong cell, and from what, as far as a run can tell."""
+    """Say who stored the first wrong cell, and from what, as far as a run shows it."""
     if dynamic_arrays(source_of(kernel) or "") > 1:
         return PLAIN["dynamic"]
     if not cell.any_written:
@@ -69,15 +69,15 @@ def on_values(exercise: Exercise, kernel: Kernel, run: Run, cell: WrongCell) -> 
     if not said:
         return PLAIN["output"]
     if sources:
-        return f"{said} Is that the thread that should, and are those the values it needs?"
+        return f"{said} Is that the right thread, and are those the values that it needs?"
     return (
-        f"{said} Is that the thread that should? Then look at what its value is made of: the "
-        "right cells, all of them, each once?"
+        f"{said} Is that the right thread? If so, look at the cells that its value is computed "
+        "from: are they the right ones, all of them, each once?"
     )
 
 
 def dynamic_arrays(source: str) -> int:
-    """How many shared arrays of 0 cells a kernel's source makes, other than to slice them at once.
+    """Count the shared arrays of 0 cells in a source that are not sliced where they are made.
 
     >>> two = "a = cuda.shared.array(0, float32); b = cuda.shared.array(0, float32)"
     >>> dynamic_arrays(two), dynamic_arrays(two + "[9:]")
@@ -95,7 +95,7 @@ def dynamic_arrays(source: str) -> int:
 
 
 def on_launches(runs: Sequence[Run]) -> str:
-    """What is different in the last run, the first to fail: its blocks, or else what it was given.
+    """Say how the last run, the first to fail, differs from those before it.
 
     "" if no run came before it.
     """
@@ -105,14 +105,14 @@ def on_launches(runs: Sequence[Run]) -> str:
     if failing not in before:
         right = " and ".join(dict.fromkeys(before))
         return (
-            f" Launches with blocks of {right} were right, this one has {failing}: does a number "
-            "in the kernel stand for blockDim?"
+            f" Launches with blocks of {right} were right, this one has {failing}: does the kernel "
+            "have a number in place of blockDim?"
         )
     return f" The launch before was right ({runs[-2].title}): what is different here?"
 
 
 def on_requests(exercise: Exercise, run: Run, name: str, allowed: int) -> str:
-    """Why a run touches one parameter in more requests than allowed.
+    """Say why a run touches one parameter in more requests than allowed.
 
     `name` is the kernel's own name of the parameter.
     """
@@ -123,17 +123,17 @@ def on_requests(exercise: Exercise, run: Run, name: str, allowed: int) -> str:
     if thin and 2 * sum(row.requests for row in thin) >= seen - allowed:
         worst = max(thin, key=lambda row: row.requests)
         lanes = round(worst.lanes / worst.requests)
-        few = "one lane" if lanes == 1 else f"about {lanes} lanes"
+        few = "one lane uses" if lanes == 1 else f"about {lanes} lanes use"
         return (
-            f"Line {worst.line} has {few} at work on {name} at a time; the others of the "
-            "warp wait. Let neighbouring lanes touch neighbouring cells, 32 in one request."
+            f"In line {worst.line}, {few} {name} at a time while the other lanes of the warp wait. "
+            "Let neighbouring lanes touch neighbouring cells, 32 in one request."
         )
     cells = _cells(run, name)
     stored = sum(row.lanes for row in rows if row.kind == "store")
     if cells and stored > cells:
         return (
-            f"Each cell of {name} is stored {_times(stored, cells)} times: one thread, one cell. "
-            "Give every thread cells of its own."
+            f"Each cell of {name} is stored {_times(stored, cells)} times. Give every thread cells "
+            "of its own."
         )
     if "shared.array" in (source_of(exercise.solution) or "") and rows:
         if not any(row.space == "shared" for row in run.trace.lines):
@@ -141,14 +141,14 @@ def on_requests(exercise: Exercise, run: Run, name: str, allowed: int) -> str:
         loaded = sum(row.lanes for row in rows)
         if loaded > cells > 0:
             return (
-                f"Each cell of {name} is loaded {_times(loaded, cells)} times: load it once into "
-                "the shared array, and from then on read it there."
+                f"Each cell of {name} is loaded {_times(loaded, cells)} times. Load it once into "
+                "the shared array, and read it there from then on."
             )
     return PLAIN["requests"]
 
 
 def _times(touches: int, cells: int) -> str:
-    """How often each cell is touched on average: "2", "1.5", "about 512"."""
+    """Say how often each cell is touched on average: "2", "1.5", "about 512"."""
     mean = touches / cells
     return f"about {round(mean)}" if mean > 9 and touches % cells else f"{round(mean, 1):g}"
 
@@ -156,10 +156,10 @@ def _times(touches: int, cells: int) -> str:
 def _unused_tile(run: Run) -> str:
     if run.trace.launch.static_shared_bytes:
         return (
-            "The shared array is never touched: store into its cells, tile[...] = ...; "
-            "`tile = ...` only gives the name to something else."
+            "The shared array is never used. Store into its cells with tile[...] = ...; "
+            "`tile = ...` only gives the name to another value."
         )
-    return "Load each cell once into a shared array, and from then on read it there."
+    return "Load each cell once into a shared array, and read it there from then on."
 
 
 def _cells(run: Run, name: str) -> int:
@@ -169,7 +169,7 @@ def _cells(run: Run, name: str) -> int:
 
 
 def on_wavefronts(rows: list[AccessRow]) -> str:
-    """Two lanes that meet in a bank in the worst request of a line."""
+    """Name two lanes that meet in a bank, in the worst request of a line."""
     worst = max(rows, key=lambda row: (row.ways, row.extra))
     pair = meeting(worst)
     if pair is None:
@@ -177,18 +177,18 @@ def on_wavefronts(rows: list[AccessRow]) -> str:
     (first, word), (then, other) = pair
     if word == other:
         return (
-            f"Lanes {first} and {then} of a warp ask for one word, {word}: an atomic serves them "
-            "one after another. Let them work on different cells."
+            f"Lanes {first} and {then} of a warp update the same word, {word}: an atomic serves "
+            "them one after the other. Let them update different cells."
         )
     return (
-        f"Lanes {first} and {then} of a warp both ask bank {word % 32}, for words {word} and "
-        f"{other}: a bank gives one word at a time. Arrange the cells so that the two words "
+        f"Lanes {first} and {then} of a warp need words {word} and {other}, which both lie in bank "
+        f"{word % 32}; a bank serves one word at a time. Arrange the cells so that the two words "
         "lie in two banks."
     )
 
 
 def meeting(row: AccessRow) -> tuple[tuple[int, int], tuple[int, int]] | None:
-    """The first two (lane, word) of the fullest bank of a row's worst request, if any meet."""
+    """Find two (lane, word) that meet in the fullest bank of a row's worst request."""
     if row.worst is None:
         return None
     atomic = row.kind.startswith("atomic")

@@ -1,8 +1,8 @@
-"""One case of an exercise, run by the engine: what the kernel wrote, and the trace of it.
+"""Runs a kernel on one case of an exercise, in the engine, and keeps what it wrote and its trace.
 
-Outputs are poisoned before the launch. Floats get a NaN that no arithmetic makes, integers a
-value that the right answer does not contain; a cell that holds its poison afterwards was not
-written. The kernel gets copies of the inputs, so that a changed input shows.
+Outputs are poisoned before the launch: floats with a NaN that no arithmetic makes, integers with a
+value that the right answer does not contain. A cell that holds its poison afterwards was not
+written. The kernel gets copies of the inputs, so that a changed input is seen.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _NAN = {2: 0x7E5A, 4: 0x7FC0_5AFE, 8: 0x7FF8_0000_0000_5AFE}
 
 @dataclass(frozen=True)
 class Run:
-    """What one launch left behind, beside what it should have.
+    """What one launch wrote, beside what it should have written, and its trace.
 
     `names` are the kernel's own parameter names, outputs first.
     """
@@ -45,7 +45,7 @@ class Run:
 
     @property
     def title(self) -> str:
-        """The launch in words: shapes of the (first) output and of the inputs, grid, block.
+        """Describe the launch: shapes of the (first) output and of the inputs, grid, block.
 
         A single input that has the output's extents, in any order, says nothing new.
         """
@@ -62,13 +62,15 @@ class Run:
 
 
 def outputs_of(exercise: Exercise, inputs: tuple[Any, ...]) -> tuple[Array, ...]:
-    """What the specification says every output must hold, as a tuple of arrays."""
+    """Compute what every output must hold, by the specification."""
     said = exercise.specification(*(_copied(value) for value in inputs))
     return said if isinstance(said, tuple) else (said,)
 
 
 def observe(exercise: Exercise, case: Case, kernel: Kernel, patience_s: float | None = None) -> Run:
-    """The kernel run on one case, in the engine, with every watcher; `patience_s` as for trace.
+    """Run a kernel on one case, in the engine, with every watcher; `patience_s` as for trace.
+
+    A learner's comments waive nothing here.
 
     Raises:
         KernelStopped: the kernel had not come to an end.
@@ -79,7 +81,7 @@ def observe(exercise: Exercise, case: Case, kernel: Kernel, patience_s: float | 
     outputs = tuple(initial_output(exercise, array) for array in expected)
     before = tuple(array.copy() for array in outputs)
     handed = tuple(_copied(value) for value in inputs)
-    watched = trace(kernel, patience_s=patience_s)
+    watched = trace(kernel, patience_s=patience_s, waivers=False)
     launched = watched[case.grid, case.block, 0, case.shared_bytes](*outputs, *handed)
     return Run(
         case=case,
@@ -96,7 +98,7 @@ def observe(exercise: Exercise, case: Case, kernel: Kernel, patience_s: float | 
 
 
 def poison(expected: Array) -> Any:
-    """A scalar that no right cell holds.
+    """Choose a scalar that no right cell holds.
 
     >>> int(poison(np.array([127, 126], np.int8)))
     125
@@ -118,7 +120,7 @@ def poison(expected: Array) -> Any:
 
 
 def initial_output(exercise: Exercise, expected: Array) -> Array:
-    """An output as the kernel gets it: the exercise's start everywhere, or poison."""
+    """Make an output as the kernel gets it: the exercise's start everywhere, or poison."""
     start = poison(expected) if exercise.start is None else exercise.start
     return np.full(expected.shape, start, expected.dtype)
 

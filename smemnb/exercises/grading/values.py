@@ -1,4 +1,4 @@
-"""Whether the values of a run are right, and the first cell that is not, in words."""
+"""Whether the values of a run are right, and which cell is the first that is not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WHOLE = 10**15
 
 @dataclass(frozen=True)
 class WrongCell:
-    """The first bad cell of a run: number of the output, index, and what is wrong, in words.
+    """The first wrong cell of a run: number of the output, index, and what is wrong, in words.
 
     `written`: whether a thread stored it; `any_written`: one of this output at all.
     """
@@ -29,7 +29,7 @@ class WrongCell:
 
 
 def wrong_cell(exercise: Exercise, run: Run) -> WrongCell | None:
-    """The first bad cell, None if every cell of every output is right."""
+    """Find the first wrong cell; None if every cell of every output is right."""
     results = zip(run.names, run.outputs, run.expected, run.unwritten, strict=False)
     for output, (name, got, expected, unwritten) in enumerate(results):
         close = np.isclose(got, expected, rtol=exercise.rtol, atol=0, equal_nan=True)
@@ -52,12 +52,12 @@ def _first_bad(
     seen = "was not written" if unwritten[index] else f"is {number(got[index])}"
     missing = int(unwritten.sum())
     counts = [(int(bad.sum()) - missing, "wrong"), (missing, "not written")]
-    said = ", ".join(f"{count} of {got.size} {what}" for count, what in counts if count)
-    return f"{cell} {seen}, expected {number(expected[index])} (cells: {said})"
+    said = ", ".join(f"{count} {what}" for count, what in counts if count)
+    return f"{cell} {seen}, expected {number(expected[index])} (of {got.size} cells: {said})"
 
 
 def number(value: Any) -> str:
-    """A value as a reader writes it: whole floats without ".0", as many digits as tell it apart.
+    """Write a value as a reader does: whole floats without ".0", no more digits than it needs.
 
     >>> number(np.float32(6.0)), number(np.float32(0.1)), number(np.int32(-3))
     ('6', '0.1', '-3')
@@ -72,7 +72,7 @@ def number(value: Any) -> str:
 
 
 def changed_input(run: Run) -> str:
-    """The first input that the kernel has written to, in words; "" if there is none."""
+    """Name the first input that the kernel has changed; "" if there is none."""
     names = run.names[len(run.outputs) :]
     for name, before, after in zip(names, run.inputs, run.inputs_after, strict=False):
         if isinstance(before, np.ndarray):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from .advice import PLAIN
 
@@ -18,19 +18,19 @@ _SOURCE = re.compile(r"\s|\d+ \| ")
 
 @dataclass(frozen=True)
 class Part:
-    """One aspect that was graded: its name, whether it holds, what was seen, and what to do."""
+    """One aspect that was graded: its name, what was seen, what to do, and whether it is right."""
 
     name: str
-    ok: bool
     text: str
     hint: str = ""
+    ok: bool = field(kw_only=True)
 
 
 @dataclass(frozen=True, repr=False)
 class Verdict:
-    """What `check` found; true when every part holds.
+    """What `check` found; true if every part is right.
 
-    >>> Verdict("ex00_scale", (Part("output", False, "no cell of out was written"),), "Store.")
+    >>> Verdict("ex00_scale", (Part("output", "no cell of out was written", ok=False),), "Store.")
     ex00_scale: not yet
     output      no cell of out was written
     hint        Store.
@@ -46,12 +46,12 @@ class Verdict:
 
     @property
     def reason(self) -> str:
-        """The first part that does not hold, "" if all do."""
+        """The first part that is not right, "" if there is none."""
         return next((part.name for part in self.parts if not part.ok), "")
 
     @property
     def advice(self) -> str:
-        """The hint of the first part that fails; of too many requests before their sectors."""
+        """The hint of the first part that fails, or of requests if these are why sectors fail."""
         failed = [part for part in self.parts if not part.ok]
         requests = [part for part in failed if part.name == "requests"]
         if requests and failed[0].name == "sectors":

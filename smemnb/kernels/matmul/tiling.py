@@ -8,7 +8,11 @@ columns likewise.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from ..choices import Problem, no_block, no_residence, refuse, wrong_number
 
 WARP = 32
 QUAD = 4  # elements in 16 bytes
@@ -31,6 +35,10 @@ class Tiling:
         resident: blocks that a multiprocessor must hold at once.
         slices: groups of warps that make the same tile, each from its own part of the depth; their
             results are added at the end. Whole tiles only, a depth of whole tiles in each slice.
+
+    Raises:
+        ValueError: choices that do not come out even, or that no GPU has room for. The message
+            names the choice, what is wanted of it, and the nearest values that would do.
     """
 
     rows: int = 128
@@ -48,6 +56,9 @@ class Tiling:
     band: int = 0
     resident: int = 2
     slices: int = 1
+
+    def __post_init__(self) -> None:
+        refuse("Tiling", asdict(self), _problem)
 
     @property
     def lanes_across(self) -> int:
@@ -87,3 +98,163 @@ class Tiling:
     def sizes(self) -> tuple[int, int]:
         """Elements of one shared tile of a, and of b."""
         return self.depth * self.a_pitch, self.depth * self.cols
+
+    @property
+    def shared_bytes(self) -> int:
+        """Bytes of shared memory of a block."""
+        return 4 * self.buffers * self.slices * sum(self.sizes)
+
+    @property
+    def registers(self) -> int:
+        """Registers that a thread needs in any case: its results, and a fragment of each matrix."""
+        tall, wide = self.thread
+        return tall * wide + tall + wide
+
+
+LEAST = {
+    "rows": QUAD,
+    "cols": QUAD,
+    "depth": QUAD,
+    "warp_rows": QUAD,
+    "warp_cols": QUAD,
+    "lanes_down": 1,
+    "buffers": 1,
+    "fragments": 1,
+    "turn": 0,
+    "band": 0,
+    "resident": 1,
+    "slices": 1,
+}
+"""The choices that are numbers, and the smallest value of each."""
+
+
+def _problem(values: Mapping[str, Any]) -> Problem | None:
+    """The first choice that does not go with the others, in the order in which they build up."""
+    return (
+        wrong_number(values, LEAST)
+        or _few(values)
+        or _lanes(values)
+        or _warps(values)
+        or _loads(_unchecked(values))
+        or _staging(_unchecked(values))
+        or _room(_unchecked(values))
+    )
+
+
+def _unchecked(values: Mapping[str, Any]) -> Tiling:
+    """A tiling of these values, for what its properties work out."""
+    made = object.__new__(Tiling)
+    for name, value in values.items():
+        object.__setattr__(made, name, value)
+    return made
+
+
+def _few(values: Mapping[str, Any]) -> Problem | None:
+    """Choices of which only some values have a kernel."""
+    for field, wanted in (("buffers", (1, 2)), ("fragments", (1, 2)), ("slices", (1, 4))):
+        if values[field] not in wanted:
+            return Problem(field, f"{wanted[0]} or {wanted[1]} is wanted")
+    for field in ("interleaved", "pinned"):
+        if type(values[field]) is not bool:
+            return Problem(field, "True or False is wanted")
+    return None
+
+
+def _lanes(values: Mapping[str, Any]) -> Problem | None:
+    """How 32 lanes share the tile of a warp, in quads."""
+    down = values["lanes_down"]
+    if WARP % down:
+        return Problem(
+            "lanes_down",
+            f"a warp's {WARP} lanes stand in whole rows: 1, 2, 4, 8, 16 or 32 is wanted",
+        )
+    if values["interleaved"] and down < 2:
+        return Problem(
+            "lanes_down",
+            "interleaved lanes share columns in pairs: 2 or more rows of lanes are wanted",
+        )
+    across = WARP // down
+    if values["warp_rows"] % (QUAD * down):
+        return Problem(
+            "warp_rows",
+            f"each of {down} lanes down takes quads of rows: a multiple of {QUAD * down} is wanted",
+        )
+    if values["warp_cols"] % (QUAD * across):
+        return Problem(
+            "warp_cols",
+            f"each of {across} lanes across takes quads of columns: a multiple of {QUAD * across}"
+            " is wanted",
+        )
+    return None
+
+
+def _warps(values: Mapping[str, Any]) -> Problem | None:
+    """How the tiles of warps make up that of the block."""
+    for field, part in (("rows", "warp_rows"), ("cols", "warp_cols")):
+        if values[field] % values[part]:
+            return Problem(
+                field, f"whole warp tiles make it up: a multiple of {part}={values[part]} is wanted"
+            )
+    return None
+
+
+def _loads(tiling: Tiling) -> Problem | None:
+    """How the threads of a slice load a tile of each matrix, by quads and element by element."""
+    workers, depth = tiling.workers, tiling.depth
+    if depth % QUAD:
+        return Problem(
+            "depth", f"a row of the tile of a is loaded by quads: a multiple of {QUAD} is wanted"
+        )
+    if workers % depth:
+        return Problem(
+            "depth",
+            f"{workers} threads load whole rows of the tile of a, element by element: a divisor of"
+            f" {workers} is wanted",
+        )
+    if workers % tiling.cols:
+        return Problem(
+            "cols",
+            f"{workers} threads load whole rows of the tile of b, element by element: a divisor of"
+            f" {workers} is wanted",
+        )
+    for field, name in (("rows", "a"), ("cols", "b")):
+        elements = getattr(tiling, field) * depth
+        if elements % (QUAD * workers):
+            return Problem(
+                field,
+                f"{workers} threads load the {elements} elements of a tile of {name} by quads,"
+                f" equally many each: a multiple of {QUAD * workers} elements is wanted",
+            )
+    return None
+
+
+def _staging(tiling: Tiling) -> Problem | None:
+    """When the next tiles are stored, and where the slices put their results."""
+    if tiling.stage_at is not None:
+        steps = tiling.depth - (tiling.fragments - 1)
+        if type(tiling.stage_at) is not int or not 0 <= tiling.stage_at < steps:
+            return Problem(
+                "stage_at", f"the loop lays out {steps} steps: one of 0 to {steps - 1}, or None"
+            )
+        if tiling.buffers != 2:
+            return Problem(
+                "stage_at",
+                "with one buffer the next tiles would overwrite those that are being read:"
+                " None, or buffers=2",
+            )
+    room = tiling.buffers * tiling.slices * min(tiling.sizes)
+    if tiling.slices > 1 and room < tiling.rows * tiling.cols:
+        return Problem(
+            "slices",
+            f"a slice puts {tiling.rows * tiling.cols} sums where the tiles of a or b were, which"
+            f" have {room} elements",
+        )
+    return None
+
+
+def _room(tiling: Tiling) -> Problem | None:
+    """What a block and a multiprocessor hold."""
+    threads, shared_bytes = tiling.threads, tiling.shared_bytes
+    return no_block("rows", threads, "depth", shared_bytes) or no_residence(
+        "resident", tiling.resident, threads, shared_bytes, tiling.registers
+    )

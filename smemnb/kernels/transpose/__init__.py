@@ -1,11 +1,11 @@
 """Transpose of a matrix: a ladder from one element per thread to the speed of a copy.
 
-staged   transpose_naive, _tiled, _padded, _swizzled: blocks of 32x32 threads
-shaped   coalesced stores, block shapes, unsigned offsets, larger tiles, order of tiles
-wide     16 bytes per access; the limit, a copy
-shifted  16 bytes per access for rows that begin anywhere
-pairs    elements of 16 bytes, moved whole
-ladder   all rungs in order, and `fastest(out, inp)`: the one that fits
+staged    transpose_naive, _tiled, _padded, _swizzled: blocks of 32x32 threads
+rungs     one file for each of the others, and the limit, copy_wide
+ladder    all rungs in order, and `fastest(out, inp)`: the one that fits
+variants  the fast ones made for elements of any size and for rows that begin anywhere
+
+A rung is one text: its numbers stand at the top of its file, and no call hides an access.
 """
 
 from .staged import (

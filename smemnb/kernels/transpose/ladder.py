@@ -7,7 +7,8 @@ from typing import Any
 from numba import float32, uint8, uint16, uint64
 
 from ..rung import UNSIGNED, Rung, described
-from . import pairs, shaped, shifted, staged, wide
+from . import rungs, staged
+from .variants import pairs, shifted, turned, wide
 
 TYPES = {1: uint8, 2: uint16, 4: float32, 8: uint64}
 """Bytes of an element -> the type under which the fastest kernels move it."""
@@ -15,31 +16,43 @@ TYPES = {1: uint8, 2: uint16, 4: float32, 8: uint64}
 _EDGE = (32, 32)
 
 
-def _flat(kernel: Any, changed: str, block: tuple[int, int], edge: int, aligned: int = 1) -> Rung:
+def _unsigned(
+    kernel: Any, changed: str, block: tuple[int, int], edge: int, aligned: int = 1
+) -> Rung:
     """A rung whose offsets are flat, of 32 bits."""
     return Rung(kernel, changed, block, (edge, edge), aligned, span=UNSIGNED)
 
 
 _RUNGS = (
     Rung(staged.transpose_naive, "reads along rows", (32, 32), _EDGE),
-    Rung(shaped.transpose_gathered, "writes along rows", (32, 32), _EDGE),
+    Rung(rungs.transpose_gathered, "writes along rows", (32, 32), _EDGE),
     Rung(staged.transpose_tiled, "through a 32x32 tile", (32, 32), _EDGE),
     Rung(staged.transpose_padded, "one pad word per tile row", (32, 32), _EDGE),
     Rung(staged.transpose_swizzled, "column ^ row, no pad", (32, 32), _EDGE),
-    Rung(shaped.transpose_rows8, "padded, blocks of 32x8: 4 elements per thread", (32, 8), _EDGE),
-    Rung(shaped.transpose_rows4, "blocks of 32x4: 8 elements per thread", (32, 4), _EDGE),
-    _flat(shaped.transpose_unsigned, "blocks of 32x8, unsigned flat offsets", (32, 8), 32),
-    _flat(shaped.transpose_tiled_64, "tiles of 64x64, 512 threads", (32, 16), 64),
-    _flat(shaped.transpose_turned, "tiles along the output's rows", (32, 16), 64),
-    _flat(wide.transpose_wide, "tiles of 64x64, 16 bytes per access", (512, 1), 64, 4),
-    _flat(wide.transpose_fastest, "and tiles along the output's rows", (512, 1), 64, 4),
+    Rung(rungs.transpose_rows8, "padded, blocks of 32x8: 4 elements per thread", (32, 8), _EDGE),
+    Rung(rungs.transpose_rows4, "blocks of 32x4: 8 elements per thread", (32, 4), _EDGE),
+    _unsigned(rungs.transpose_unsigned, "blocks of 32x8, unsigned flat offsets", (32, 8), 32),
+    _unsigned(rungs.transpose_tiled_64, "tiles of 64x64, 512 threads", (32, 16), 64),
+    _unsigned(rungs.transpose_turned, "tiles along the output's rows", (32, 16), 64),
+    _unsigned(rungs.transpose_wide, "tiles of 64x64, 16 bytes per access", (512, 1), 64, 4),
+    _unsigned(rungs.transpose_fastest, "and tiles along the output's rows", (512, 1), 64, 4),
 )
 LADDER = tuple(described(rung, "out = inp.T.") for rung in _RUNGS)
 SHIFTED_BYTES = {1: 1 << 25, 2: 1 << 25, 4: 1 << 25, 8: 1 << 30}
 """Bytes of an element -> of a matrix, above which the kernel for rows that begin anywhere is faster
 than element by element (smaller ones have more tiles at edges than inside, and fit into L2)."""
 
-COPY = Rung(wide.copy_wide, "the limit: a copy by 16 bytes", (64, 4), (4, 256), 4, span=UNSIGNED)
+COPY = Rung(rungs.copy_wide, "the limit: a copy by 16 bytes", (64, 4), (4, 256), 4, span=UNSIGNED)
+
+
+BEFORE = {
+    "transpose_tiled": "transpose_naive",
+    "transpose_swizzled": "transpose_tiled",
+    "transpose_rows8": "transpose_padded",
+    "transpose_unsigned": "transpose_rows8",
+    "transpose_wide": "transpose_tiled_64",
+}
+"""The rung against which another one changes one thing, where it is not the one before it."""
 
 
 def fastest(out: Any, inp: Any) -> Rung:
@@ -51,9 +64,9 @@ def fastest(out: Any, inp: Any) -> Rung:
     """
     size = inp.dtype.itemsize
     if size == 16:
-        return _flat(pairs.transpose_pairs, "", (pairs.TILE, pairs.ROWS), pairs.TILE)
+        return _unsigned(pairs.transpose_pairs, "", (pairs.TILE, pairs.ROWS), pairs.TILE)
     per_chunk = wide.CHUNK_BYTES // size
-    chunks = wide.transpose_fastest_of(TYPES[size])
+    chunks = rungs.transpose_fastest if size == 4 else wide.transpose_fastest_of(TYPES[size])
     rung = Rung(chunks, "", (wide.THREADS, 1), wide.TILES[size], per_chunk, span=UNSIGNED)
     if rung.fits(out, inp):
         return rung
@@ -63,4 +76,5 @@ def fastest(out: Any, inp: Any) -> Rung:
     large = SHIFTED_BYTES[size] <= inp.shape[0] * inp.shape[1] * size
     if rung.fits(out, inp) and large and inp.shape[0] <= rung.largest[0]:
         return rung
-    return _flat(shaped.transpose_turned_of(TYPES[size]), "", (32, 16), 64)
+    turns = rungs.transpose_turned if size == 4 else turned.transpose_turned_of(TYPES[size])
+    return _unsigned(turns, "", (32, 16), 64)

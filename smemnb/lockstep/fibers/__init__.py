@@ -1,4 +1,4 @@
-"""Warps that run one after the other: each has a fiber, and hands the baton on where it waits.
+"""Warps that run one after the other: each has a fiber, which lets others run where it waits.
 
 `waiting` says from the source which kernels may need it; `fiber` is one thread of Python used as
 a coroutine, with its view of the batch; `block_group` is some blocks in flight; `scheduler` decides

@@ -26,11 +26,13 @@ class BlockGroup:
     def __init__(self, scheduler: Scheduler, segment: Segment, plan: Plan) -> None:
         launch = scheduler.launch
         self.batch = Batch(launch, *segment)
-        self.event_log = EventLog(self.batch, scheduler.tally, plan.sequential, plan.together)
+        self.event_log = EventLog(
+            self.batch, scheduler.tally, sequential=plan.sequential, together=plan.together
+        )
         self.arrivals: dict[Fiber, tuple[Site, Mask, LaneValue]] = {}
         self.votes: tuple[Array, Array] | None = None
         self.calls: dict[Fiber, Call] = {}  # of lanes that wait for their warp
-        self.given: dict[Fiber, LaneValue] = {}
+        self.results: dict[Fiber, LaneValue] = {}
         live = spread(launch.live, (1, launch.warps, WARP))[0]
         places = (
             [(int(warp), int(lane)) for warp, lane in np.argwhere(live)]
@@ -50,7 +52,7 @@ class BlockGroup:
         """Report the remaining events, and let the memory of the blocks go."""
         self.event_log.close()
         for fiber in (*self.fibers, *self._warps.values()):
-            del fiber.batch, fiber.block_group
+            del fiber.batch, fiber.group
 
     def at_barrier(self) -> list[Fiber]:
         """The fibers that wait at a barrier of the block, if no other can still come."""
@@ -102,7 +104,7 @@ class BlockGroup:
             ),
         )
         for one in lanes:
-            self.given[one], one.state = result, "ready"
+            self.results[one], one.state = result, "ready"
         return lanes
 
     def _of_lanes(self, parts: list[tuple[Fiber, Any]]) -> Any:

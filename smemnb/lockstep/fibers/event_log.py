@@ -50,7 +50,7 @@ class EventLog:
     `together` joins events of several fibers.
     """
 
-    def __init__(self, batch: Batch, tally: Tally, sequential: bool, together: bool) -> None:
+    def __init__(self, batch: Batch, tally: Tally, *, sequential: bool, together: bool) -> None:
         self.batch, self.tally = batch, tally
         self.sequential, self.together = sequential, together
         self.fibers: dict[Fiber, None] = {}
@@ -63,7 +63,7 @@ class EventLog:
     def _note(self, fiber: Fiber, method: str, event: Any) -> None:
         self.tally.turn += 1
         of_warp = fiber not in self.fibers  # what its lanes did together
-        self.entries.append(_Entry(fiber, method, event, self.tally.turn, of_warp))
+        self.entries.append(_Entry(fiber, method, event, self.tally.turn, splits=of_warp))
 
     def open(self, fibers: Sequence[Fiber]) -> None:
         """Before the first fiber runs."""
@@ -74,7 +74,7 @@ class EventLog:
     def barrier(self, event: Barrier) -> None:
         """A barrier of the whole block."""
         self.tally.turn += 1
-        self.entries.append(_Entry(None, "barrier", event, self.tally.turn, True))
+        self.entries.append(_Entry(None, "barrier", event, self.tally.turn, splits=True))
         if self.sequential:
             self._report()
 

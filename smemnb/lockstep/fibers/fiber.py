@@ -1,13 +1,14 @@
 """A fiber: some lanes of a block group's blocks in a thread of their own, used as a coroutine.
 
-It runs while it has the baton and hands it back at a barrier of the block or the grid, where a
-loop waits for what others store, and at its end. What the kernel's closures see of it is its
+The scheduler lets one fiber run at a time. It runs until a barrier of the block or the grid, until
+a loop waits for what others store, or to its end. What the kernel's closures see of it is its
 `FiberBatch`: the group's batch, narrowed to one warp, and in it to one lane if need be.
 """
 
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -51,23 +52,21 @@ class Fiber:
     """Lanes that run together, and where they are.
 
     `state` is "ready", "running", "barrier", "grid", "warp", "waiting" (in a loop in which nothing
-    changes), "busy" (in a long loop) or "ended"; `seen` is how many stores the launch had done when
-    it paused; `doing` is what it waits in, `inside` how many of its threads do.
+    changes), "busy" (in a long loop) or "ended"; `writes_seen` is how many stores the launch had
+    done when it paused; `doing` is what it waits in, `inside` how many of its threads do.
     """
 
     def __init__(
-        self, scheduler: Scheduler, block_group: BlockGroup, warp: int, lane: int | None
+        self, scheduler: Scheduler, group: BlockGroup, warp: int, lane: int | None
     ) -> None:
-        self.scheduler, self.block_group, self.warp, self.lane = scheduler, block_group, warp, lane
-        self.state, self.seen, self.doing, self.inside = "ready", 0, "", 0
+        self.scheduler, self.group, self.warp, self.lane = scheduler, group, warp, lane
+        self.state, self.writes_seen, self.doing, self.inside = "ready", 0, "", 0
         self.place = (
             slice(None),
             slice(warp, warp + 1),
             slice(None) if lane is None else slice(lane, lane + 1),
         )
-        self.batch = FiberBatch(
-            self, block_group.batch, _own_lanes(block_group.batch.launch.live, warp, lane)
-        )
+        self.batch = FiberBatch(self, group.batch, _own_lanes(group.batch.launch.live, warp, lane))
         self.first_lane = int(np.argmax(spread(self.batch.live, self.batch.shape)[0, 0]))
         self._go = threading.Lock()
         self._go.acquire()
@@ -79,24 +78,24 @@ class Fiber:
         return self._thread is not None and self.state != "ended"
 
     def resume(self) -> None:
-        """Give it the baton, and have it back."""
+        """Let it run until it pauses or ends."""
         self.state = "running"
         if self._thread is None:
             self._thread = threading.Thread(target=self._run, daemon=True)
             self._thread.start()
         else:
             self._go.release()
-        self.scheduler.baton.acquire()
+        self.scheduler.paused.acquire()
 
     def let_go(self) -> None:
-        """Give the baton to a fiber that is to unwind, and have it back."""
+        """Let a fiber that was abandoned unwind."""
         self._go.release()
-        self.scheduler.baton.acquire()
+        self.scheduler.paused.acquire()
 
     def pause(self, state: str) -> None:
-        """Hand the baton back and wait to have it again."""
-        self.state, self.seen = state, self.scheduler.writes
-        self.scheduler.baton.release()
+        """Let the scheduler go on, and wait to be resumed."""
+        self.state, self.writes_seen = state, self.scheduler.writes
+        self.scheduler.paused.release()
         self._go.acquire()
         if self.scheduler.abandoned:
             raise Abandoned
@@ -111,7 +110,7 @@ class Fiber:
         except BaseException as error:
             scheduler.error = error
         self.state = "ended"
-        scheduler.baton.release()
+        scheduler.paused.release()
 
 
 def _own_lanes(live: Mask, warp: int, lane: int | None) -> Mask:
@@ -123,18 +122,66 @@ def _own_lanes(live: Mask, warp: int, lane: int | None) -> Mask:
     return EVERY_LANE if own.all() else own
 
 
-class FiberBatch(Batch):
-    """What a fiber's closures take for their batch; all else is the group's own batch."""
-
-    look_every = 1
-    _OWN = frozenset(
-        {"fiber", "parent", "shape", "live", "thread_index", "watchers", "listeners", "writes"}
+def _of_the_group(name: str) -> Any:
+    """A field that is read and written where the group's batch has it."""
+    return property(
+        lambda self: getattr(self.parent, name),
+        lambda self, value: setattr(self.parent, name, value),
     )
-    _COPIED = ("launch", "first", "count", "weight", "watched", "block_axis", "block_index")
+
+
+class PartOfBatch(Batch):
+    """A batch that is part of another one, and says of each field whose it is.
+
+    The class statement names the fields in three lists: `own` are of the part alone and set by
+    it; `copied` never change, and have the value that the whole batch has; `shared` are read and
+    written in the whole batch.
+    """
+
+    __slots__ = ("parent",)
+    _copied: tuple[str, ...] = ()
+
+    def __init_subclass__(
+        cls, *, own: Sequence[str], copied: Sequence[str], shared: Sequence[str]
+    ) -> None:
+        """Define the shared fields as properties.
+
+        Raises:
+            TypeError: a field of `Batch` is in none of the lists or in two of them, or a list
+                names what is no field.
+        """
+        declared = Counter([*own, *copied, *shared])
+        declared.subtract(Batch.__slots__)
+        wrong = sorted(name for name, count in declared.items() if count)
+        if wrong:
+            raise TypeError(
+                f"{cls.__name__} says of each field of Batch once whether it is own, copied or"
+                f" shared; look at {', '.join(wrong)}"
+            )
+        cls._copied = tuple(copied)
+        for name in shared:
+            setattr(cls, name, _of_the_group(name))
+
+    def __init__(self, parent: Batch) -> None:
+        self.parent = parent
+        for name in self._copied:
+            setattr(self, name, getattr(parent, name))
+
+
+class FiberBatch(
+    PartOfBatch,
+    own=("listeners", "live", "scrutiny", "shape", "thread_index", "watchers", "writes"),
+    copied=("block_axis", "block_index", "count", "first", "launch", "watched", "weight"),
+    shared=("dynamic", "shared", "shared_top"),
+):
+    """The batch as the closures of one fiber see it: one warp of each block, or one lane."""
+
+    __slots__ = ("fiber",)
+    look_every = 1
 
     def __init__(self, fiber: Fiber, parent: Batch, live: Mask) -> None:
-        self.__dict__.update({name: getattr(parent, name) for name in self._COPIED})
-        self.fiber, self.parent, self.live = fiber, parent, live
+        super().__init__(parent)
+        self.fiber, self.live, self.scrutiny = fiber, live, False
         self.shape = (parent.count, 1, WARP)
         warp = slice(fiber.warp, fiber.warp + 1)
         self.thread_index = Xyz(
@@ -143,16 +190,7 @@ class FiberBatch(Batch):
                 for n in parent.launch.thread_index
             )
         )
-        self.watchers = self.listeners = (fiber.block_group.event_log.recorder(fiber),)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self.__dict__["parent"], name)
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if name in self._OWN:
-            object.__setattr__(self, name, value)
-        else:
-            setattr(self.parent, name, value)
+        self.watchers = self.listeners = (fiber.group.event_log.recorder(fiber),)
 
     @property
     def writes(self) -> int:
@@ -169,7 +207,7 @@ class FiberBatch(Batch):
             raise Abandoned
         self.launch.pass_round(where)
 
-    def look(self, where: str, inside: Mask, count: int, still: bool, quiet: bool) -> None:
+    def look(self, where: str, inside: Mask, count: int, *, still: bool, quiet: bool) -> None:
         """Let others run: until they store something, if nothing changes here, else in turns."""
         fiber = self.fiber
         pauses = QUIET_LOOKS_BETWEEN_PAUSES if quiet else LOOKS_BETWEEN_PAUSES
@@ -183,10 +221,10 @@ class FiberBatch(Batch):
         self, mask: Mask, site: Site, predicate: LaneValue = None
     ) -> tuple[Array, Array] | None:
         """Wait for the other fibers of the block; (predicate, arrived) of them all."""
-        block_group = self.fiber.block_group
-        block_group.arrivals[self.fiber] = (site, mask, predicate)
+        group = self.fiber.group
+        group.arrivals[self.fiber] = (site, mask, predicate)
         self.fiber.pause("barrier")
-        return None if predicate is None else block_group.votes
+        return None if predicate is None else group.votes
 
     @property
     def apart(self) -> bool:  # type: ignore[override]
@@ -197,13 +235,13 @@ class FiberBatch(Batch):
         self, implementation: Implementation, mask: Mask, site: Site, arguments: Sequence[Any]
     ) -> LaneValue:
         """Wait for the lanes that are named; what the implementation gives them all."""
-        block_group = self.fiber.block_group
-        block_group.calls[self.fiber] = Call(implementation, mask, site, tuple(arguments))
+        group = self.fiber.group
+        group.calls[self.fiber] = Call(implementation, mask, site, tuple(arguments))
         self.fiber.pause("warp")
-        return block_group.given[self.fiber]
+        return group.results[self.fiber]
 
     def sync_grid(self, mask: Mask, site: Site) -> None:
         """Wait for all fibers of the grid."""
         self.launch.check_resident(site)
-        self.fiber.block_group.arrivals[self.fiber] = (site, mask, None)
+        self.fiber.group.arrivals[self.fiber] = (site, mask, None)
         self.fiber.pause("grid")

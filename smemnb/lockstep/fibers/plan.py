@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 
 Order = Literal["reversed", "random"]
 
-MOST_LANES_TOGETHER = 1 << 19  # of a grid that runs in one batch
+MAX_LANES_TOGETHER = 1 << 19  # of a grid that runs in one batch
 LOCAL_BYTES = 1 << 28  # of the local arrays of a batch
-CREWS = 8  # that a grid is cut into, so that an order of blocks shows
+GROUPS = 8  # block groups that a grid is cut into, so that their order matters
 
 
 class Plan(NamedTuple):
@@ -45,11 +45,7 @@ class Plan(NamedTuple):
 
 
 def check_order(order: Any, seed: Any) -> None:
-    """Nothing, if these can be what a launch was given.
-
-    Raises:
-        LaunchRefused: an unknown order, or a seed that is no whole number from 0.
-    """
+    """Raise LaunchRefused if the order is unknown or the seed is no whole number from 0."""
     if order not in (None, "reversed", "random"):
         raise LaunchRefused(
             f"order={order!r}: warps run in lockstep (None), the last one first ('reversed'), or"
@@ -79,7 +75,7 @@ def plans(launch: Launch, step: int, order: Order | None, seed: int) -> list[Pla
     chosen = [Plan(step)] if order is None else [_in_order(blocks, step, found, order, seed)]
     if not found:
         return chosen
-    together = blocks * lanes <= MOST_LANES_TOGETHER
+    together = blocks * lanes <= MAX_LANES_TOGETHER
     if order is None and step < blocks <= launch.resident_blocks() and together:
         chosen = [Plan(blocks)] if "grid" in found else [*chosen, Plan(blocks)]
     by_warp = Plan(1, fibers=True, order=order, seed=seed)
@@ -87,8 +83,15 @@ def plans(launch: Launch, step: int, order: Order | None, seed: int) -> list[Pla
 
 
 def _in_order(blocks: int, step: int, found: frozenset[str], order: Order, seed: int) -> Plan:
-    size = max(1, min(step, blocks // CREWS))
-    return Plan(size, True, order, seed, "grid" not in found, "wait" not in found)
+    size = max(1, min(step, blocks // GROUPS))
+    return Plan(
+        size,
+        fibers=True,
+        order=order,
+        seed=seed,
+        sequential="grid" not in found,
+        together="wait" not in found,
+    )
 
 
 class Beginning:

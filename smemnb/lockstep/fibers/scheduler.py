@@ -2,7 +2,8 @@
 
 A barrier opens when all fibers of its block are there or have ended. A fiber in a loop in which
 nothing changes sleeps until somebody stores something. When every fiber sleeps or waits at a
-barrier and nothing was stored since, none of them can ever go on: that is a deadlock, told exactly.
+barrier and nothing was stored since, none of them can ever go on: that is a deadlock, and the error
+says who waits where.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ from .event_log import Tally
 from .fiber import Fiber
 from .plan import Plan
 
-MOST_FIBERS = 2048  # threads of Python in flight
-MOST_VAIN_TURNS = 20_000  # turns of busy loops without a store by anyone
+MAX_FIBERS = 2048  # threads of Python in flight
+MAX_VAIN_TURNS = 20_000  # turns of busy loops without a store by anyone
 VAIN_TURNS = 512  # the same where another order can be tried
 
 _ASLEEP = ("waiting", "busy")
@@ -32,8 +33,8 @@ _ASLEEP = ("waiting", "busy")
 class Scheduler:
     """One run of a launch in fibers.
 
-    `writes` counts the stores of all fibers; `baton` is held while the scheduler waits for a
-    fiber; `error` is what a fiber ended with, `abandoned` tells them all to unwind.
+    `writes` counts the stores of all fibers; `paused` is released by the running
+    fiber when it pauses or ends; `error` is what a fiber ended with; `abandoned` makes all unwind.
     """
 
     def __init__(
@@ -47,8 +48,8 @@ class Scheduler:
         self.launch, self.program, self.arguments, self.plan = launch, program, arguments, plan
         self.writes, self.tally, self.abandoned = 0, Tally(), False
         self.error: BaseException | None = None
-        self.baton = threading.Lock()
-        self.baton.acquire()
+        self.paused = threading.Lock()
+        self.paused.acquire()
         self._rng = np.random.default_rng(plan.seed)
         pieces = [
             Segment(at, min(plan.blocks, first + count - at), weight)
@@ -94,7 +95,7 @@ class Scheduler:
         fiber.resume()
         if self.error is not None:
             raise self.error
-        group = fiber.block_group
+        group = fiber.group
         if fiber.state == "warp":
             self._ready += self._arranged(group.warp_met(fiber))
         if fiber.state in ("barrier", "ended"):
@@ -111,7 +112,7 @@ class Scheduler:
             Stuck: nobody can go on.
         """
         asleep = [s for group in self._groups for s in group.fibers if s.state in _ASLEEP]
-        awake = [s for s in asleep if s.state == "busy" or s.seen != self.writes]
+        awake = [s for s in asleep if s.state == "busy" or s.writes_seen != self.writes]
         if awake and self._begun >= len(asleep):
             return self._wake(awake)
         if self._begin():
@@ -128,7 +129,7 @@ class Scheduler:
         if self.writes != self._writes_before:
             self._vain, self._writes_before = 0, self.writes
         self._vain += 1
-        if self._vain > (VAIN_TURNS if self.launch.may_begin_anew else MOST_VAIN_TURNS):
+        if self._vain > (VAIN_TURNS if self.launch.may_begin_anew else MAX_VAIN_TURNS):
             raise Stuck(self._explanation())
         self._begun = 0
         self._ready += self._arranged(fibers)
@@ -147,13 +148,13 @@ class Scheduler:
     def _full(self) -> bool:
         blocks = sum(group.batch.count for group in self._groups) + self._pieces[-1].blocks
         fibers = sum(len(group.fibers) for group in self._groups) + len(self._groups[0].fibers)
-        return blocks > self.launch.resident_blocks() or fibers > MOST_FIBERS
+        return blocks > self.launch.resident_blocks() or fibers > MAX_FIBERS
 
     def _pass_grid(self) -> bool:
         if self._pieces:
             raise LaunchRefused(
                 f"{self.launch.function.__name__} waits for all {self.launch.blocks:,} blocks of"
-                f" the grid; the engine keeps {MOST_FIBERS:,} warps in flight. Launch fewer blocks"
+                f" the grid; the engine keeps {MAX_FIBERS:,} warps in flight. Launch fewer blocks"
             )
         for group in self._groups:
             if group.arrivals:
@@ -167,7 +168,7 @@ class Scheduler:
         for fiber in fibers:
             if fiber.state in _ASLEEP:
                 loops[fiber.doing] += fiber.inside
-        told = [
+        parts = [
             f"{where} never ends: {count} threads go round (one is {self._first(where, fibers)})"
             for where, count in loops.items()
         ]
@@ -178,13 +179,13 @@ class Scheduler:
                 barriers[f"{site.text} in line {site.line}"] += int(lanes.sum())
             for call in group.calls.values():
                 barriers[f"{call.site.text} in line {call.site.line}"] += 1
-        told += [f"{count} threads wait at {where}" for where, count in barriers.items()]
+        parts += [f"{count} threads wait at {where}" for where, count in barriers.items()]
         if self._pieces:
             blocks = sum(piece.blocks for piece in self._pieces)
-            told.append(f"{blocks} blocks have not begun, as no more are in flight at once")
+            parts.append(f"{blocks} blocks have not begun, as no more are in flight at once")
         name = self.launch.function.__name__
         return (
-            f"{'; '.join(told)}. Nothing changes any more: no thread of {name} is left that could "
+            f"{'; '.join(parts)}. Nothing changes any more: no thread of {name} is left that could "
             "store what they wait for, or come to the barrier."
         )
 
@@ -192,7 +193,7 @@ class Scheduler:
         """The first thread that waits in a loop, in words."""
         fiber = next(s for s in fibers if s.state in _ASLEEP and s.doing == where)
         thread = self.launch.thread_of(fiber.warp, fiber.first_lane)
-        block = self.launch.block_of(fiber.block_group.batch.first)
+        block = self.launch.block_of(fiber.group.batch.first)
         return f"thread {thread} of block {block}"
 
     def _abandon(self) -> None:
@@ -200,6 +201,6 @@ class Scheduler:
         self.abandoned = True
         for fiber in [fiber for group in self._groups for fiber in group.fibers]:
             if fiber.in_flight and fiber.state == "running":
-                self.baton.acquire()
+                self.paused.acquire()
             if fiber.in_flight:
                 fiber.let_go()

@@ -73,7 +73,7 @@ def needs(function: Any) -> frozenset[str]:
 
 @functools.lru_cache(maxsize=256)
 def local_bytes(function: Any) -> int:
-    """Bytes of the local arrays of one thread, as far as the source tells their sizes."""
+    """Bytes of the local arrays of one thread, as far as the source gives their sizes."""
     total = 0
     for owner, node, target in _loops_and_calls(function, set()):
         if isinstance(node, ast.Call) and getattr(target, "__qualname__", "") == "local.array":

@@ -79,7 +79,7 @@ def _by_lane(batch: Batch, values: Array, active: Mask) -> LaneValue:
 def _old_values(
     name: str, batch: Batch, mask: Mask, site: Site, array: KernelArray, index: Any, value: Any
 ) -> LaneValue:
-    """cuda.atomic.<name>(array, index, value): combine; the old values come back."""
+    """cuda.atomic.<name>(array, index, value): combine, and return the old values."""
     value = cast(value, array.dtype)
     flat, cells, active = _placed(batch, mask, site, array, index, value)
     operands = _of_lanes(batch, value, active)

@@ -123,8 +123,8 @@ def _arithmetic() -> dict[str, tuple[int, bool, Function]]:
     return found
 
 
-class _Kind:
-    """One of the two formats: how lane values become float64 and come back."""
+class _Half:
+    """One of the two formats: how lane values are converted to float64 and from it."""
 
     def __init__(self, space: str, word: str, into: Format) -> None:
         self.space, self.word, self.into = space, word, into
@@ -145,7 +145,7 @@ class _Kind:
         half = converted(number, self.into, direction)
         return Bfloat16(half) if self.into is BFLOAT16 else half
 
-    def operation(self, operands: int, is_half: bool, compute: Function) -> Function:
+    def operation(self, operands: int, compute: Function, *, is_half: bool) -> Function:
         """The implementation of an operation of float64."""
 
         def implementation(batch: Batch, mask: Mask, site: Site, *values: Any) -> Any:
@@ -196,10 +196,17 @@ class _Kind:
 
         return implementation
 
+    def constructor(self, batch: Batch, mask: Mask, site: Site, value: Any) -> Any:
+        """The implementation of the type called with a number."""
+        return self.write(self.read(value))
+
     def table(self) -> dict[str, Function]:
         """Qualified name -> implementation."""
         word = self.word
-        found = {name: self.operation(*entry) for name, entry in _arithmetic().items()}
+        found = {
+            name: self.operation(operands, compute, is_half=is_half)
+            for name, (operands, is_half, compute) in _arithmetic().items()
+        }
         found[f"{word}2float"] = lambda batch, mask, site, x: self.read(x).astype(np.float32)
         found[f"double2{word}"] = self.from_number("f8", "rn")
         found[f"float2{word}"] = self.from_number("f4", "rn")
@@ -216,14 +223,10 @@ class _Kind:
         return {f"{self.space}.{name}": implementation for name, implementation in found.items()}
 
 
-_BRAIN = _Kind("bf16", "bfloat16", BFLOAT16)
+_BRAIN = _Half("bf16", "bfloat16", BFLOAT16)
 
 IMPLEMENTATIONS: dict[str, tuple[Function, str]] = {
     name: (implementation, "half")
-    for kind in (_Kind("fp16", "half", FORMATS["f2"]), _BRAIN)
+    for kind in (_Half("fp16", "half", FORMATS["f2"]), _BRAIN)
     for name, implementation in kind.table().items()
-}
-IMPLEMENTATIONS["bf16.bfloat16"] = (
-    (lambda batch, mask, site, x: _BRAIN.write(_BRAIN.read(x))),
-    "half",
-)
+} | {"bf16.bfloat16": (_BRAIN.constructor, "half")}

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 
+from ..tables import union
 from . import atomics, barriers, coordinates, halves, libdevice, shuffles, storage, vectors
 from .coordinates import Implementation
 
@@ -35,16 +36,16 @@ def qualified(target: object) -> str:
     return _SPACES.get(module, "") + name.removeprefix("__") if name else ""
 
 
-IMPLEMENTATIONS: dict[str, tuple[Implementation, str]] = {
-    **coordinates.IMPLEMENTATIONS,
-    **storage.IMPLEMENTATIONS,
-    **barriers.IMPLEMENTATIONS,
-    **shuffles.IMPLEMENTATIONS,
-    **atomics.IMPLEMENTATIONS,
-    **vectors.IMPLEMENTATIONS,
-    **halves.IMPLEMENTATIONS,
-    **libdevice.IMPLEMENTATIONS,
-}
+IMPLEMENTATIONS: dict[str, tuple[Implementation, str]] = union(
+    coordinates.IMPLEMENTATIONS,
+    storage.IMPLEMENTATIONS,
+    barriers.IMPLEMENTATIONS,
+    shuffles.IMPLEMENTATIONS,
+    atomics.IMPLEMENTATIONS,
+    vectors.IMPLEMENTATIONS,
+    halves.IMPLEMENTATIONS,
+    libdevice.IMPLEMENTATIONS,
+)
 """Qualified name -> (implementation, kind of its site)."""
 
 
@@ -83,7 +84,7 @@ def implementation_of_call(name: str, node: ast.Call, tree: ast.AST) -> tuple[Im
     """The implementation of a call of this name in the function `tree`, and the kind of its site.
 
     Raises:
-        KeyError: the name has no meaning.
+        KeyError: the engine knows no such name.
     """
     implementation, kind = IMPLEMENTATIONS[name]
     if name in atomics.WITHOUT_RESULT and _is_statement(node, tree):

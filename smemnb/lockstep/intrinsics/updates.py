@@ -36,7 +36,7 @@ class Operation(NamedTuple):
 
 
 def in_order(flat: Array, cells: Array, operands: Array, operation: Operation) -> Array:
-    """Apply the updates in order; the old values come back, one per update.
+    """Apply the updates in order, and return the old value of each.
 
     >>> cells, place = np.array([10, 20]), np.array([1, 0, 1])
     >>> in_order(cells, place, np.array([1, 2, 3]), ADD).tolist(), cells.tolist()
@@ -51,7 +51,25 @@ def in_order(flat: Array, cells: Array, operands: Array, operation: Operation) -
     lengths = np.diff(np.r_[starts, len(cells)])
     old = np.empty(len(cells), flat.dtype)
     for longest, group in _of_similar_length(lengths):
-        _update_group(flat, ordered, values, operation, starts[group], lengths[group], longest, old)
+        begin, length = starts[group], lengths[group]
+        here = ordered[begin]
+        current = flat[here]
+        if longest >= MANY and operation.cumulate is not None:
+            turns = np.arange(longest)[:, None]
+            inside = turns < length
+            at = np.where(inside, begin + turns, begin)
+            after = operation.cumulate(current, values[at])
+            if after is not None:
+                old[begin] = current
+                old[at[1:][inside[1:]]] = after[:-1][inside[1:]]
+                flat[here] = after[length - 1, np.arange(len(here))]
+                continue
+        for turn in range(longest):
+            active = slice(None) if turn == 0 else np.flatnonzero(length > turn)
+            at = begin[active] + turn
+            old[at] = current[active]
+            current[active] = operation.combine(current[active], values[at])
+        flat[here] = current
     if order is None:
         return old
     result = np.empty_like(old)
@@ -82,38 +100,6 @@ def _of_similar_length(lengths: Array) -> list[tuple[int, Any]]:
     ]
 
 
-def _update_group(
-    flat: Array,
-    ordered: Array,
-    values: Array,
-    operation: Operation,
-    starts: Array,
-    lengths: Array,
-    longest: int,
-    old: Array,
-) -> None:
-    """Update cells that have about equally many updates each; fills in their old values."""
-    here = ordered[starts]
-    first = flat[here]
-    if longest >= MANY and operation.cumulate is not None:
-        turn = np.arange(longest)[:, None]
-        inside = turn < lengths
-        at = np.where(inside, starts + turn, starts)
-        after = operation.cumulate(first, values[at])
-        if after is not None:
-            old[starts] = first
-            old[at[1:][inside[1:]]] = after[:-1][inside[1:]]
-            flat[here] = after[lengths - 1, np.arange(len(here))]
-            return
-    current = first
-    for turn_number in range(longest):
-        active = slice(None) if turn_number == 0 else np.flatnonzero(lengths > turn_number)
-        at = starts[active] + turn_number
-        old[at] = current[active]
-        current[active] = operation.combine(current[active], values[at])
-    flat[here] = current
-
-
 def _running(ufunc: np.ufunc) -> Callable[[Array, Array], Array]:
     """The cumulative form of a NumPy operation, in the cells' own type."""
 
@@ -126,7 +112,7 @@ def _running(ufunc: np.ufunc) -> Callable[[Array, Array], Array]:
     return cumulate
 
 
-def _running_extreme(ufunc: np.ufunc, least: float, nan_gives_way: bool) -> Cumulate:
+def _running_extreme(ufunc: np.ufunc, least: float, *, nan_gives_way: bool) -> Cumulate:
     """Cumulative max or min: a NaN operand changes nothing; a NaN cell gives way or stays."""
 
     def cumulate(first: Array, operands: Array) -> Array:
@@ -217,10 +203,10 @@ CAS = Operation(_swap, _swapping)
 OPERATIONS: dict[str, Operation] = {
     "add": ADD,
     "sub": Operation(np.subtract, _running(np.subtract)),
-    "max": Operation(_larger, _running_extreme(np.maximum, -np.inf, False)),
-    "min": Operation(_smaller, _running_extreme(np.minimum, np.inf, False)),
-    "nanmax": Operation(np.fmax, _running_extreme(np.maximum, -np.inf, True)),
-    "nanmin": Operation(np.fmin, _running_extreme(np.minimum, np.inf, True)),
+    "max": Operation(_larger, _running_extreme(np.maximum, -np.inf, nan_gives_way=False)),
+    "min": Operation(_smaller, _running_extreme(np.minimum, np.inf, nan_gives_way=False)),
+    "nanmax": Operation(np.fmax, _running_extreme(np.maximum, -np.inf, nan_gives_way=True)),
+    "nanmin": Operation(np.fmin, _running_extreme(np.minimum, np.inf, nan_gives_way=True)),
     "and_": Operation(np.bitwise_and, _running(np.bitwise_and)),
     "or_": Operation(np.bitwise_or, _running(np.bitwise_or)),
     "xor": Operation(np.bitwise_xor, _running(np.bitwise_xor)),

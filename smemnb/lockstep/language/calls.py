@@ -27,15 +27,13 @@ from ..memory.attributes import KINDS, METHODS
 from ..numbers.math_functions import FUNCTIONS, to_int
 from ..protocol import implementation_of
 from .calling.binding import Arguments
-from .calling.constructors import BUILTINS
 from .calling.inner import InnerFunction
-from .calling.methods import METHOD_NAMES, method_of
 from .calling.operator_functions import as_operator
-from .calling.raising import number
+from .calling.python_builtins import BUILTINS, METHOD_NAMES, method_of
 from .calling.ufuncs import has_output, into_array
-from .objects.merged import widened
-from .objects.mixed import NUMBERS, Mixed
-from .scope import EXPRESSIONS, UNKNOWN, Expression, Frame, Scope, attribute_of
+from .mixed import NUMBERS, Mixed
+from .raising import number
+from .scope import UNKNOWN, Expression, Frame, Scope, attribute_of
 
 
 def as_dtype(target: object) -> np.dtype[Any] | None:
@@ -52,7 +50,8 @@ def as_dtype(target: object) -> np.dtype[Any] | None:
     return None
 
 
-def _call(scope: Scope, node: ast.Call) -> Expression:
+def call(scope: Scope, node: ast.Call) -> Expression:
+    """The closure of a call."""
     declared, scope.declared = scope.declared, ""
     target = scope.static(node.func)
     if target is not UNKNOWN:
@@ -353,6 +352,3 @@ def _refuse_method(scope: Scope, node: ast.Call) -> NoReturn:
         f"the engine does not know the method {ast.unparse(node.func)}",
         "Write the loop out, or use a function of cuda or math.",
     )
-
-
-EXPRESSIONS[ast.Call] = widened(_call)

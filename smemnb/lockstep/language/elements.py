@@ -19,10 +19,10 @@ from ..memory.sequences import Flat
 from ..memory.views import indexed, is_view
 from ..memory.whole import store_whole
 from ..watch import Site
-from .calling.raising import number, raise_in
-from .objects.merged import for_cell
-from .objects.mixed import Mixed, joined
-from .scope import EXPRESSIONS, UNKNOWN, Expression, Frame, Scope, Statement
+from .joined_types import for_cell
+from .mixed import Mixed, joined
+from .raising import number, raise_in
+from .scope import UNKNOWN, Expression, Frame, Scope, Statement
 
 Index = Callable[[Frame, Mask], tuple[Any, ...]]
 Setter = Any  # (frame, mask, value) -> None
@@ -79,7 +79,8 @@ def _names_slice(scope: Scope) -> bool:
     return any(isinstance(n, ast.Name) and n.id == "slice" for n in ast.walk(scope.tree))
 
 
-def _subscript(scope: Scope, node: ast.Subscript) -> Expression:
+def subscript(scope: Scope, node: ast.Subscript) -> Expression:
+    """The closure of a subscript that is read."""
     from .expressions import fixed
 
     value = scope.static(node)
@@ -349,8 +350,6 @@ def augmented_field(scope: Scope, node: ast.AugAssign, target: ast.Attribute) ->
 def _loaded(target: ast.Attribute) -> ast.Attribute:
     return ast.Attribute(target.value, target.attr, ast.Load())
 
-
-EXPRESSIONS[ast.Subscript] = _subscript
 
 __all__ = [
     "MISSING",

@@ -21,13 +21,12 @@ from ..memory.whole import contains
 from ..numbers import operators as numbers
 from ..numbers.folding import folded, literal_int
 from ..numbers.operators import UNARY, static_power
-from .calling.raising import number, raise_in
 from .elements import array_attribute
-from .objects.iterables import Items
-from .objects.merged import Side, apart, settlement, wide_dtype, widened
-from .objects.mixed import NUMBERS, Mixed, joined, known
-from .objects.operators import BINARY, COMPARISONS, SYMBOLS
-from .scope import EXPRESSIONS, NOTHING, UNKNOWN, Expression, Frame, Scope, attribute_of
+from .iterables import Items
+from .joined_types import Side, apart, settlement, wide_dtype
+from .mixed import BINARY, COMPARISONS, NUMBERS, SYMBOLS, Mixed, joined, known
+from .raising import number, raise_in
+from .scope import NOTHING, UNKNOWN, Expression, Frame, Scope, attribute_of
 
 Operation = Callable[[Frame, Mask, LaneValue, LaneValue], LaneValue]
 
@@ -46,7 +45,18 @@ def _literal(scope: Scope, node: ast.expr, number: Any) -> Expression:
     return lambda frame, mask: value
 
 
-def _name(scope: Scope, node: ast.Name) -> Expression:
+def literal(scope: Scope, node: ast.Constant) -> Expression:
+    """The closure of a constant that is written out."""
+    return _literal(scope, node, node.value)
+
+
+def side(scope: Scope, node: Side) -> Expression:
+    """The closure of one side of a conditional expression that is returned or stored."""
+    return scope.expression(node.value)
+
+
+def variable(scope: Scope, node: ast.Name) -> Expression:
+    """The closure of a name: a variable, or what is known while compiling."""
     name, levels = node.id, scope.levels(node.id)
     if levels is None:
         return fixed(scope, node, scope.static(node))
@@ -103,7 +113,8 @@ def fixed(scope: Scope, node: ast.expr, value: Any) -> Expression:
     return lambda frame, mask: result
 
 
-def _attribute(scope: Scope, node: ast.Attribute) -> Expression:
+def attribute(scope: Scope, node: ast.Attribute) -> Expression:
+    """The closure of an attribute that is read."""
     if qualified(scope.static(node.value)) not in COORDINATES:
         value = scope.static(node)
         if value is not UNKNOWN:
@@ -152,7 +163,8 @@ _NUMBER_ATTRIBUTES: dict[str, Callable[[Any], LaneValue]] = {
 }
 
 
-def _tuple(scope: Scope, node: ast.Tuple) -> Expression:
+def tuple_display(scope: Scope, node: ast.Tuple) -> Expression:
+    """The closure of a tuple that is written out."""
     items = [
         scope.expression(item.value if isinstance(item, ast.Starred) else item)
         for item in node.elts
@@ -171,7 +183,8 @@ def _tuple(scope: Scope, node: ast.Tuple) -> Expression:
     return run
 
 
-def _binary(scope: Scope, node: ast.BinOp) -> Expression:
+def binary(scope: Scope, node: ast.BinOp) -> Expression:
+    """The closure of an operator between two values."""
     literal = folded(node)
     if literal is not None:
         return _literal(scope, node, literal)
@@ -242,7 +255,8 @@ def may_raise(scope: Scope, node: ast.expr) -> bool:
     return any(isinstance(part, (ast.Call, ast.BinOp, ast.Subscript)) for part in ast.walk(node))
 
 
-def _unary(scope: Scope, node: ast.UnaryOp) -> Expression:
+def unary(scope: Scope, node: ast.UnaryOp) -> Expression:
+    """The closure of an operator before a value."""
     literal = folded(node)
     if literal is not None:
         return _literal(scope, node, literal)
@@ -255,7 +269,8 @@ def _unary(scope: Scope, node: ast.UnaryOp) -> Expression:
     return run
 
 
-def _compare(scope: Scope, node: ast.Compare) -> Expression:
+def compare(scope: Scope, node: ast.Compare) -> Expression:
+    """The closure of a comparison, also a chained one."""
     first = scope.expression(node.left)
     rest = [
         (_comparison(scope, node, operator), _compared(scope, operator, item))
@@ -293,7 +308,7 @@ def _compare(scope: Scope, node: ast.Compare) -> Expression:
 def _comparison(scope: Scope, node: ast.Compare, operator: ast.cmpop) -> Operation:
     compare = COMPARISONS[SYMBOLS[type(operator)]]
     if isinstance(operator, (ast.In, ast.NotIn)):
-        return _membership(scope, node, isinstance(operator, ast.In), compare)
+        return _membership(scope, node, compare, wanted=isinstance(operator, ast.In))
     if not isinstance(operator, (ast.Is, ast.IsNot)):
         return operation(scope, node, operator)
     if scope.library.of_two_enums(scope.function, node.lineno):
@@ -302,7 +317,7 @@ def _comparison(scope: Scope, node: ast.Compare, operator: ast.cmpop) -> Operati
     return lambda frame, mask, left, right: compare(left, right)
 
 
-def _membership(scope: Scope, node: ast.Compare, wanted: bool, compare: Any) -> Operation:
+def _membership(scope: Scope, node: ast.Compare, compare: Any, *, wanted: bool) -> Operation:
     """`in` and `not in`, of an array by loads of its elements."""
     site = scope.site(node, "load")
 
@@ -322,7 +337,8 @@ def _compared(scope: Scope, operator: ast.cmpop, node: ast.expr) -> Expression:
     return scope.expression(node)
 
 
-def _bool_op(scope: Scope, node: ast.BoolOp) -> Expression:
+def bool_op(scope: Scope, node: ast.BoolOp) -> Expression:
+    """The closure of `and` and `or`."""
     parts = [scope.expression(value) for value in node.values]
     is_and = isinstance(node.op, ast.And)
     settle = settlement(scope, node)
@@ -341,7 +357,8 @@ def _bool_op(scope: Scope, node: ast.BoolOp) -> Expression:
     return run
 
 
-def _conditional(scope: Scope, node: ast.IfExp) -> Expression:
+def conditional(scope: Scope, node: ast.IfExp) -> Expression:
+    """The closure of `a if c else b`."""
     test, body, orelse = (
         scope.condition(node.test),
         scope.expression(node.body),
@@ -364,7 +381,8 @@ def _conditional(scope: Scope, node: ast.IfExp) -> Expression:
     return run
 
 
-def _named(scope: Scope, node: ast.NamedExpr) -> Expression:
+def named(scope: Scope, node: ast.NamedExpr) -> Expression:
+    """The closure of `name := value`."""
     value, name = scope.expression(node.value), node.target.id
 
     def run(frame: Frame, mask: Mask) -> LaneValue:
@@ -375,20 +393,3 @@ def _named(scope: Scope, node: ast.NamedExpr) -> Expression:
         return result
 
     return run
-
-
-EXPRESSIONS.update(
-    {
-        ast.Constant: lambda scope, node: _literal(scope, node, node.value),
-        ast.Name: _name,
-        ast.Attribute: _attribute,
-        ast.Tuple: _tuple,
-        ast.BinOp: widened(_binary),
-        ast.UnaryOp: widened(_unary),
-        ast.Compare: _compare,
-        ast.BoolOp: _bool_op,
-        ast.IfExp: _conditional,
-        Side: lambda scope, node: scope.expression(node.value),
-        ast.NamedExpr: _named,
-    }
-)

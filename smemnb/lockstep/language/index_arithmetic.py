@@ -23,14 +23,15 @@ import numpy as np
 from ..lanes import LaneValue, Mask, cast
 from ..numbers.operators import BINARY
 from ..watch import Overflow, Site
-from . import expressions  # noqa: F401  (this wraps what it and calls put into the tables)
+from . import calls, expressions
 from .calls import as_dtype
-from .scope import EXPRESSIONS, UNKNOWN, Expression, Frame, Scope
+from .joined_types import widened
+from .scope import UNKNOWN, Expression, Frame, Scope
 
 _FOLLOWED = (ast.Add, ast.Sub, ast.Mult, ast.LShift)
 _CHECKED = (ast.Mult, ast.LShift)  # sums leave 64 bits only after one of these did
 _Loops = dict[ast.AST, tuple[ast.AST, ...]]
-_plain_binary, _plain_call = EXPRESSIONS[ast.BinOp], EXPRESSIONS[ast.Call]
+_plain_binary, _plain_call = widened(expressions.binary), widened(calls.call)
 
 
 def index_nodes(scope: Scope) -> frozenset[ast.AST]:
@@ -149,7 +150,8 @@ def _watched(scope: Scope, node: ast.expr) -> bool:
     return scope.library.watched and node in index_nodes(scope)
 
 
-def _binary(scope: Scope, node: ast.BinOp) -> Expression:
+def binary(scope: Scope, node: ast.BinOp) -> Expression:
+    """The closure of an operator between two values, watched where an index is made of it."""
     if not isinstance(node.op, _CHECKED) or not _watched(scope, node):
         return _plain_binary(scope, node)
     left, right = scope.expression(node.left), scope.expression(node.right)
@@ -159,14 +161,14 @@ def _binary(scope: Scope, node: ast.BinOp) -> Expression:
     def run(frame: Frame, mask: Mask) -> LaneValue:
         a, b = left(frame, mask), right(frame, mask)
         result = combine(a, b)
-        if getattr(result, "dtype", np.dtype("f8")).kind in "iu" and not _fits(a, b, shift):
-            _report_product(frame, mask, site, (a, b), result, shift)
+        if getattr(result, "dtype", np.dtype("f8")).kind in "iu" and not _fits(a, b, shift=shift):
+            _report_product(frame, mask, site, (a, b), result, shift=shift)
         return result
 
     return run
 
 
-def _fits(a: LaneValue, b: LaneValue, shift: bool) -> bool:
+def _fits(a: LaneValue, b: LaneValue, *, shift: bool) -> bool:
     """Whether the operands are so short that their product surely fits into 64 bits."""
     return not shift and _bits(a) + _bits(b) < 64
 
@@ -178,7 +180,13 @@ def _bits(value: LaneValue) -> int:
 
 
 def _report_product(
-    frame: Frame, mask: Mask, site: Site, operands: tuple[Any, Any], result: LaneValue, shift: bool
+    frame: Frame,
+    mask: Mask,
+    site: Site,
+    operands: tuple[Any, Any],
+    result: LaneValue,
+    *,
+    shift: bool,
 ) -> None:
     a, b = (np.asarray(value) for value in operands)
     true = np.multiply(a, np.exp2(b) if shift else b, dtype=np.float64)
@@ -186,7 +194,8 @@ def _report_product(
     _report(frame, mask, site, wrong, true, result)
 
 
-def _call(scope: Scope, node: ast.Call) -> Expression:
+def call(scope: Scope, node: ast.Call) -> Expression:
+    """The closure of a call; a cast of an index is watched."""
     if not _watched(scope, node):
         return _plain_call(scope, node)
     dtype = as_dtype(scope.static(node.func))
@@ -217,7 +226,3 @@ def _report(
     lanes = mask & wrong
     if frame.batch.watched and lanes.any():
         frame.batch.report_overflow(Overflow(site, wide, result, lanes))
-
-
-EXPRESSIONS[ast.BinOp] = _binary
-EXPRESSIONS[ast.Call] = _call

@@ -20,12 +20,12 @@ from ...errors import KernelStopped
 from ..fibers.waiting import waits_on_memory
 from ..lanes import NO_LANE, LaneValue, Mask, both, cast, split, truth
 from ..numbers.operators import range_dtype
-from .calling.raising import number
-from .objects.iterables import items_of
-from .objects.mixed import NUMBERS
+from .iterables import items_of
+from .mixed import NUMBERS
+from .raising import number
 from .scope import Expression, Frame, Scope, Statement
 
-MOST_ROUNDS = 10_000_000
+MAX_ROUNDS = 10_000_000
 LONG_LOOP = 4096  # rounds after which a store that changes nothing counts as none
 
 
@@ -55,7 +55,7 @@ class _Rounds:
         left = body(frame, self.inside)
         skipped, broken = frame.skipped.pop(), frame.broken.pop()
         if broken is NO_LANE and frame.alive is alive:
-            return True  # everyone who went in comes back
+            return True  # no lane has left
         self.broken = both(self.broken, broken)
         left = both(left, skipped)
         self.inside = left if left.any() else NO_LANE
@@ -174,7 +174,7 @@ def while_loop(scope: Scope, node: ast.While) -> Statement:
                 break
             count += 1
             if count % look_every == 0:
-                before = _look(rounds, count, before, reads)
+                before = _look(rounds, count, before, reads=reads)
         return rounds.end(orelse)
 
     return run
@@ -186,7 +186,7 @@ def _where(scope: Scope, node: ast.expr) -> str:
 
 
 def _look(
-    rounds: _Rounds, count: int, before: Any, reads: bool
+    rounds: _Rounds, count: int, before: Any, *, reads: bool
 ) -> tuple[int, dict[str, LaneValue]]:
     """What the loop's last round left behind; the batch learns whether anything changed."""
     frame = rounds.frame
@@ -195,8 +195,8 @@ def _look(
     quiet = before is not None and before[0] == now[0]
     still = quiet and _same(before[1], now[1])
     batch.scrutiny = count >= LONG_LOOP
-    batch.look(rounds.where, rounds.inside, count, still, quiet and reads)
-    if count >= MOST_ROUNDS:
+    batch.look(rounds.where, rounds.inside, count, still=still, quiet=quiet and reads)
+    if count >= MAX_ROUNDS:
         waiting = int(np.broadcast_to(rounds.inside, batch.shape).sum())
         raise KernelStopped(
             f"{rounds.where} was stopped after {count:,} rounds with {waiting} threads in it."

@@ -13,8 +13,7 @@ import numpy as np
 
 from ..lanes import NO_LANE, LaneValue, Mask, both, split, truth
 from .loops import rejoined
-from .objects.mixed import is_same, joined
-from .objects.operators import COMPARISONS
+from .mixed import COMPARISONS, is_same, joined
 from .scope import NOTHING, Frame, Scope, Statement
 
 Pattern = Callable[[Frame, Mask, LaneValue], LaneValue]

@@ -15,11 +15,10 @@ from typing import Any
 import numpy as np
 
 from ..lanes import NO_LANE, LaneValue, Mask
-from . import elements, index_arithmetic, statements  # noqa: F401  (they fill the tables of scope)
-from .calling import inner  # noqa: F401
 from .calling.binding import Parameters
-from .calling.raising import Raised
-from .objects.mixed import known
+from .mixed import known
+from .nodes import EXPRESSIONS, STATEMENTS
+from .raising import Raised
 from .scope import NOTHING, Frame, InferredTypes, Place, Scope
 
 
@@ -56,7 +55,7 @@ class Program:
         Raises:
             Exception: what a thread of a kernel with debug=True raised.
         """
-        frame = Frame(batch, mask, kernel)
+        frame = Frame(batch, mask, kernel=kernel)
         if not named and len(arguments) == self.simple:
             frame.values.update(zip(self.parameters, arguments, strict=True))
         else:
@@ -80,11 +79,13 @@ def _defaults(function: Any, parameters: Sequence[str]) -> dict[str, LaneValue]:
 class Library:
     """The programs that one kernel reaches, for one set of inferred types.
 
-    `watched` programs tell of arithmetic in an index that wraps.
+    `watched` programs report arithmetic in an index that wraps.
     """
 
+    statements, expressions = STATEMENTS, EXPRESSIONS
+
     def __init__(
-        self, types: InferredTypes | None, watched: bool = False, kernel: Any = None
+        self, types: InferredTypes | None, kernel: Any = None, *, watched: bool = False
     ) -> None:
         self.types, self.watched, self.kernel = types, watched, kernel
         self.index_nodes: dict[ast.AST, frozenset[ast.AST]] = {}
@@ -132,11 +133,11 @@ class Library:
 
 
 @functools.lru_cache(maxsize=256)
-def _library(function: Any, types: Any, watched: bool) -> Library:
-    return Library(types, watched, function)
+def _library(function: Any, types: Any, *, watched: bool) -> Library:
+    return Library(types, function, watched=watched)
 
 
-def library_of(function: Any, types: InferredTypes | None, watched: bool = False) -> Library:
+def library_of(function: Any, types: InferredTypes | None, *, watched: bool = False) -> Library:
     """The library of a kernel, kept for its next launch."""
     key: Any = types
-    return _library(function, key, watched)
+    return _library(function, key, watched=watched)

@@ -1,9 +1,8 @@
 """What is known of a function while its syntax tree is turned into closures.
 
 A closure takes `(frame, mask)`. An expression's closure returns a lane value, a statement's the
-mask of lanes that go on to the next statement. The tables `STATEMENTS` and `EXPRESSIONS` map a
-node type to the function that builds its closure; `statements.py`, `expressions.py` and `calls.py`
-fill them.
+mask of lanes that go on to the next statement. Which function builds the closure of which type of
+node says `nodes.py`; a scope finds its tables in its library.
 """
 
 from __future__ import annotations
@@ -91,7 +90,7 @@ class Frame:
     )
 
     def __init__(
-        self, batch: Batch, alive: Mask, kernel: bool = False, outer: Frame | None = None
+        self, batch: Batch, alive: Mask, *, kernel: bool = False, outer: Frame | None = None
     ) -> None:
         self.batch, self.alive, self.kernel, self.outer = batch, alive, kernel, outer
         self.values: dict[str, LaneValue] = {}
@@ -124,8 +123,6 @@ NOTHING: Any = object()
 
 Expression = Callable[[Frame, Mask], LaneValue]
 Statement = Callable[[Frame, Mask], Mask]
-STATEMENTS: dict[type[ast.stmt], Callable[[Scope, Any], Statement]] = {}
-EXPRESSIONS: dict[type[ast.expr], Callable[[Scope, Any], Expression]] = {}
 
 
 class Scope:
@@ -164,14 +161,14 @@ class Scope:
 
     def statement(self, node: ast.stmt) -> Statement:
         """The closure of a statement."""
-        build = STATEMENTS.get(type(node))
+        build = self.library.statements.get(type(node))
         if build is None:
             self.refuse(node, *_UNSUPPORTED.get(type(node), _unknown(node)))
         return build(self, node)
 
     def expression(self, node: ast.expr) -> Expression:
         """The closure of an expression."""
-        build = EXPRESSIONS.get(type(node))
+        build = self.library.expressions.get(type(node))
         if build is None:
             self.refuse(node, *_UNSUPPORTED.get(type(node), _unknown(node)))
         return build(self, node)

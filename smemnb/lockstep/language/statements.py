@@ -11,14 +11,13 @@ import ast
 from typing import Any
 
 from ..lanes import NO_LANE, LaneValue, Mask, both, split, truth
-from .calling.raising import number
 from .elements import assign_element, assign_field, augmented_element, augmented_field
 from .expressions import may_raise, operation
-from .loops import for_loop, rejoined, while_loop
-from .matching import match
-from .objects.merged import Apart, split_return, stays_apart
-from .objects.mixed import Mixed, joined
-from .scope import NOTHING, STATEMENTS, Frame, Scope, Statement
+from .joined_types import Apart, split_return, stays_apart
+from .loops import for_loop, rejoined
+from .mixed import Mixed, joined
+from .raising import number
+from .scope import NOTHING, Frame, Scope, Statement
 
 Setter = Any  # (frame, mask, value) -> None
 
@@ -98,7 +97,8 @@ def setter(scope: Scope, node: ast.expr) -> Setter:
     scope.refuse(node, f"cannot assign to {ast.unparse(node)}", "Assign to a name or an element.")
 
 
-def _assign(scope: Scope, node: ast.Assign | ast.AnnAssign) -> Statement:
+def assign(scope: Scope, node: ast.Assign | ast.AnnAssign) -> Statement:
+    """The closure of an assignment."""
     targets = node.targets if isinstance(node, ast.Assign) else [node.target]
     if node.value is None:
         return lambda frame, mask: mask
@@ -129,7 +129,8 @@ def _assign(scope: Scope, node: ast.Assign | ast.AnnAssign) -> Statement:
     return run
 
 
-def _augmented(scope: Scope, node: ast.AugAssign) -> Statement:
+def augmented(scope: Scope, node: ast.AugAssign) -> Statement:
+    """The closure of `target += value` and its kind."""
     combine, value = operation(scope, node, node.op), scope.expression(node.value)
     if isinstance(node.target, ast.Subscript):
         return augmented_element(scope, node, node.target)
@@ -151,7 +152,8 @@ def _augmented(scope: Scope, node: ast.AugAssign) -> Statement:
     return run
 
 
-def _if(scope: Scope, node: ast.If) -> Statement:
+def if_statement(scope: Scope, node: ast.If) -> Statement:
+    """The closure of an `if`."""
     condition, body = scope.condition(node.test), scope.block(node.body)
     orelse = scope.block(node.orelse) if node.orelse else None
 
@@ -195,7 +197,8 @@ def _set_back(frame: Frame, before: dict[str, LaneValue]) -> dict[str, LaneValue
     return after
 
 
-def _expression_statement(scope: Scope, node: ast.Expr) -> Statement:
+def expression_statement(scope: Scope, node: ast.Expr) -> Statement:
+    """The closure of an expression that stands alone."""
     if isinstance(node.value, ast.Constant):
         return lambda frame, mask: mask
     if not isinstance(node.value, ast.Call) and callable(scope.static(node.value)):
@@ -212,11 +215,13 @@ def _expression_statement(scope: Scope, node: ast.Expr) -> Statement:
     return run
 
 
-def _pass(scope: Scope, node: ast.Pass | ast.Global) -> Statement:
+def nothing(scope: Scope, node: ast.Pass | ast.Global) -> Statement:
+    """The closure of `pass` and `global`, which do nothing in a kernel."""
     return lambda frame, mask: mask
 
 
-def _nonlocal(scope: Scope, node: ast.Nonlocal) -> Statement:
+def nonlocal_statement(scope: Scope, node: ast.Nonlocal) -> Statement:
+    """The closure of `nonlocal`."""
     for name in node.names:
         if scope.levels(name) is None:
             scope.refuse(
@@ -225,7 +230,14 @@ def _nonlocal(scope: Scope, node: ast.Nonlocal) -> Statement:
     return lambda frame, mask: mask
 
 
-def _break(scope: Scope, node: ast.Break) -> Statement:
+def for_statement(scope: Scope, node: ast.For) -> Statement:
+    """The closure of a `for` loop."""
+    return for_loop(scope, node, setter(scope, node.target))
+
+
+def break_statement(scope: Scope, node: ast.Break) -> Statement:
+    """The closure of a `break`."""
+
     def run(frame: Frame, mask: Mask) -> Mask:
         frame.broken[-1] = both(frame.broken[-1], mask)
         return NO_LANE
@@ -233,7 +245,9 @@ def _break(scope: Scope, node: ast.Break) -> Statement:
     return run
 
 
-def _continue(scope: Scope, node: ast.Continue) -> Statement:
+def continue_statement(scope: Scope, node: ast.Continue) -> Statement:
+    """The closure of a `continue`."""
+
     def run(frame: Frame, mask: Mask) -> Mask:
         frame.skipped[-1] = both(frame.skipped[-1], mask)
         return NO_LANE
@@ -241,7 +255,8 @@ def _continue(scope: Scope, node: ast.Continue) -> Statement:
     return run
 
 
-def _return(scope: Scope, node: ast.Return) -> Statement:
+def return_statement(scope: Scope, node: ast.Return) -> Statement:
+    """The closure of a `return`."""
     split = split_return(scope, node)
     if split is not None:
         return scope.statement(split)
@@ -258,23 +273,3 @@ def _return(scope: Scope, node: ast.Return) -> Statement:
         return NO_LANE
 
     return run
-
-
-STATEMENTS.update(
-    {
-        ast.Assign: _assign,
-        ast.AnnAssign: _assign,
-        ast.AugAssign: _augmented,
-        ast.If: _if,
-        ast.For: lambda scope, node: for_loop(scope, node, setter(scope, node.target)),
-        ast.While: while_loop,
-        ast.Expr: _expression_statement,
-        ast.Pass: _pass,
-        ast.Global: _pass,
-        ast.Nonlocal: _nonlocal,
-        ast.Match: match,
-        ast.Break: _break,
-        ast.Continue: _continue,
-        ast.Return: _return,
-    }
-)

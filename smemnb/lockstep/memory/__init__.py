@@ -1,7 +1,6 @@
 """Arrays as a kernel sees them, over the cells that hold their values.
 
-stores       where cells live: one flat array, a row per block, a row per thread
-unaligned    elements put together from bytes
+stores       where cells live: one flat array, a row per block, a row per thread, bytes
 arrays       from index to cell, with bounds and watchers
 views        slices, new axes, transposed, reshaped, other dtypes, fields
 choices      an array that is another one in some lanes
@@ -10,7 +9,7 @@ whole        arrays stored and searched whole
 reductions   sums and their like
 sequences    what a loop goes over
 attributes   attributes, methods, NumPy's functions of arrays
-arguments    host arrays as arguments and as constants
+host_arrays  host arrays as arguments and as constants
 """
 
 from .arrays import KernelArray, c_strides

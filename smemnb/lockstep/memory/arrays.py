@@ -18,8 +18,7 @@ import numpy as np
 from ..lanes import LaneValue, Mask, Selectable, cast
 from ..watch import Access, OutOfRange, Site, pieces_of
 from .records import copy_record
-from .stores import Store
-from .unaligned import ByteStore
+from .stores import ByteStore, Store
 
 if TYPE_CHECKING:
     from ..batch import Batch
@@ -195,7 +194,7 @@ class KernelArray(Selectable):
         if batch.watched:
             for wrapped, lanes in ((False, outside & mask), (True, negative & ~outside & mask)):
                 if lanes.any():
-                    self._report_outside(batch, index, axis, site, lanes, wrapped)
+                    self._report_outside(batch, index, axis, site, lanes, wrapped=wrapped)
         return np.where(outside, 0, at), ~outside
 
     def _report_outside(
@@ -205,6 +204,7 @@ class KernelArray(Selectable):
         axis: int,
         site: Site,
         lanes: Mask,
+        *,
         wrapped: bool,
     ) -> None:
         extent = self.shape[axis]

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..lanes import LaneValue, Mask, cast
+from ..tables import union
 from ..watch import Site
 from . import reductions, views, whole
 from .arrays import KernelArray
@@ -120,31 +121,35 @@ def ndindex(*shape: Any) -> Indices:
     return Indices(tuple(n if isinstance(n, np.ndarray) else int(n) for n in given))
 
 
-METHODS: dict[str, Method] = {
-    "transpose": _transpose,
-    "reshape": _reshape,
-    "ravel": _ravel,
-    "view": _view,
-    "item": _item,
-    "fill": _fill,
-    **reductions.METHODS,
-}
+METHODS: dict[str, Method] = union(
+    {
+        "transpose": _transpose,
+        "reshape": _reshape,
+        "ravel": _ravel,
+        "view": _view,
+        "item": _item,
+        "fill": _fill,
+    },
+    reductions.METHODS,
+)
 """Name of an array's method -> what it does."""
 
 KINDS = {"fill": "store"}
 """The kind of a method's site, "load" for all others."""
 
-FUNCTIONS: dict[Any, Method] = {
-    np.asarray: _as_array,
-    np.shape: _shape,
-    np.size: _size,
-    np.ravel: _ravel,
-    np.reshape: _reshape,
-    np.transpose: _transpose,
-    np.nditer: _nditer,
-    np.ndenumerate: _ndenumerate,
-    **reductions.FUNCTIONS,
-}
+FUNCTIONS: dict[Any, Method] = union(
+    {
+        np.asarray: _as_array,
+        np.shape: _shape,
+        np.size: _size,
+        np.ravel: _ravel,
+        np.reshape: _reshape,
+        np.transpose: _transpose,
+        np.nditer: _nditer,
+        np.ndenumerate: _ndenumerate,
+    },
+    reductions.FUNCTIONS,
+)
 """NumPy's (and Python's) function of an array -> what it does."""
 
 

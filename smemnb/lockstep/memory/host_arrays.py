@@ -17,8 +17,7 @@ import numpy as np
 
 from ..lanes import constant
 from .arrays import GRID, KernelArray, c_strides
-from .stores import UINT8, GlobalStore
-from .unaligned import ByteStore
+from .stores import UINT8, ByteStore, GlobalStore
 
 ALIGNMENT = 256  # bytes, of every global allocation (cudaMalloc's)
 

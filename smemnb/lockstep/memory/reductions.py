@@ -76,7 +76,7 @@ def deviation(array: KernelArray, batch: Batch, mask: Mask, site: Site) -> LaneV
     return np.sqrt(variance(array, batch, mask, site))
 
 
-def _met(wanted: bool, array: KernelArray, batch: Batch, mask: Mask, site: Site) -> LaneValue:
+def _met(array: KernelArray, batch: Batch, mask: Mask, site: Site, *, wanted: bool) -> LaneValue:
     """Whether some element is as wanted (true for any, false for all); lanes stop at the first."""
     found: Any = np.zeros((1, 1, 1), bool)
     for index, here in each_index(array.shape, mask):
@@ -97,7 +97,7 @@ def count_nonzero(array: KernelArray, batch: Batch, mask: Mask, site: Site) -> L
 
 
 def furthest(
-    largest: bool, array: KernelArray, batch: Batch, mask: Mask, site: Site
+    array: KernelArray, batch: Batch, mask: Mask, site: Site, *, largest: bool
 ) -> tuple[LaneValue, LaneValue]:
     """The largest (or smallest) element, the first of several, and its row-major number.
 
@@ -124,11 +124,11 @@ def furthest(
     return best, at
 
 
-def _argument(largest: bool, *where: Any) -> LaneValue:
-    return furthest(largest, *where)[1]
+def _argument(*where: Any, largest: bool) -> LaneValue:
+    return furthest(*where, largest=largest)[1]
 
 
-def _extreme(largest: bool, *where: Any) -> LaneValue:
+def _extreme(*where: Any, largest: bool) -> LaneValue:
     """max(array): comparisons alone, so a NaN stays only if it comes first."""
     array, batch, mask, site = where
     best: Any = None
@@ -139,7 +139,7 @@ def _extreme(largest: bool, *where: Any) -> LaneValue:
             value = chosen(here & better, value, best)
         best = value
     if best is None:
-        return furthest(largest, *where)[0]
+        return furthest(*where, largest=largest)[0]
     return best
 
 
@@ -149,16 +149,16 @@ METHODS: dict[str, Callable[..., Any]] = {
     "mean": mean,
     "var": variance,
     "std": deviation,
-    "any": partial(_met, True),
-    "all": partial(_met, False),
-    "argmax": partial(_argument, True),
-    "argmin": partial(_argument, False),
+    "any": partial(_met, wanted=True),
+    "all": partial(_met, wanted=False),
+    "argmax": partial(_argument, largest=True),
+    "argmin": partial(_argument, largest=False),
 }
 
 FUNCTIONS: dict[Any, Callable[..., Any]] = {
     **{getattr(np, name): method for name, method in METHODS.items()},
     np.count_nonzero: count_nonzero,
-    builtins.max: partial(_extreme, True),
-    builtins.min: partial(_extreme, False),
+    builtins.max: partial(_extreme, largest=True),
+    builtins.min: partial(_extreme, largest=False),
     builtins.sum: total,
 }

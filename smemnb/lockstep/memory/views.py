@@ -18,8 +18,7 @@ from ..lanes import LaneValue, Mask
 from ..watch import Site
 from .arrays import GRID, KernelArray, Shape, c_strides
 from .choices import ChosenArray, of_parts
-from .stores import UINT8
-from .unaligned import ByteStore
+from .stores import UINT8, ByteStore
 
 if TYPE_CHECKING:
     from ..batch import Batch

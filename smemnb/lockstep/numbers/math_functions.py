@@ -22,6 +22,7 @@ from typing import Any
 
 import numpy as np
 
+from ..tables import union
 from . import division
 from . import typing_rules as rules
 from .casts import cast, to_bool, to_float, to_int
@@ -131,7 +132,7 @@ _HALF = frozenset(
 """Functions of `math` that have a float16 version."""
 
 
-def _one_float(compute: Implementation, half: bool) -> Implementation:
+def _one_float(compute: Implementation, *, half: bool) -> Implementation:
     """A function of one number: integers count as float64, floats keep their type."""
 
     def implementation(value: Any) -> Any:
@@ -147,7 +148,7 @@ def _one_float(compute: Implementation, half: bool) -> Implementation:
     return implementation
 
 
-def _two_floats(compute: Implementation, integers_wide: bool = False) -> Implementation:
+def _two_floats(compute: Implementation, *, integers_wide: bool = False) -> Implementation:
     """A function of two numbers, both cast to the float that holds them."""
 
     def implementation(a: Any, b: Any) -> Any:
@@ -295,12 +296,12 @@ def _registry() -> dict[object, Implementation]:
     for name, compute in _NUMPY_MATH.items():
         function = getattr(math, name, None)
         if function is not None:
-            found[function] = _one_float(compute, function in _HALF)
+            found[function] = _one_float(compute, half=function in _HALF)
     missing = {"isnat", "frexp", "modf", "heaviside", "matmul", "matvec", "vecdot", "vecmat"}
     for name, ufunc in vars(np).items():
         if isinstance(ufunc, np.ufunc) and name not in missing | {"bitwise_count", "spacing"}:
             found[ufunc] = _ufunc(ufunc)
-    return found | CMATH
+    return union(found, CMATH)
 
 
 FUNCTIONS: dict[object, Implementation] = _registry()

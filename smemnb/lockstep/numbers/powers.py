@@ -5,7 +5,7 @@ An integer exponent means repeated squaring in the result's type. numba-cuda ret
 one `return`, whose type is float64, and then an integer power passes through float64 on its way
 back: beyond 2**53 its low bits are rounded away, and a product of 2**63 or more ends at the
 type's largest value. Later Pythons compile two, as does the numba.cuda inside Numba, and integers
-come back as they are. `THROUGH_FLOAT64` says which of the two is installed.
+are returned as they are. `THROUGH_FLOAT64` says which of the two is installed.
 
 A complex product is four products and two sums, each rounded (NumPy may fuse them); a complex
 quotient follows CPython.

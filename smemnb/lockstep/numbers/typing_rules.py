@@ -64,7 +64,7 @@ class Refused:
         self.what = what
 
     def refuse(self) -> NoReturn:
-        """Raise TypeError, saying what has no meaning in a kernel."""
+        """Raise TypeError, saying which operator kernels do not have."""
         raise TypeError(f"{self.what} has no meaning in a kernel: Numba has no such operator")
 
     def __iter__(self) -> Iterator[DType]:

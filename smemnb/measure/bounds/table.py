@@ -10,6 +10,7 @@ from typing import Any
 from ...errors import SmemnbError
 from ...hardware import Chip
 from ...rules.roofline import Bound
+from ..results.model import NOT_MEASURED
 from .ladders import CHOICE, bound_of_rung, rungs
 
 __all__ = ["SHAPES", "lines", "readings"]
@@ -41,7 +42,8 @@ def lines(
         before = operation
         found = bound_of_rung(rung, shapes[operation], 4, chip, compiled=compiled)
         ms = None if measured is None else measured.get((rung, shapes[operation]))
-        yield _line(rung, found, ms)
+        line = _line(rung, found, ms)
+        yield line if measured is None or ms is not None else f"{line}  {NOT_MEASURED}"
 
 
 def readings(file: Path) -> dict[tuple[str, tuple[int, ...]], float]:

@@ -107,7 +107,7 @@ def outermost(code: Sequence[Any]) -> Sequence[Any]:
     return max(loops, key=len)
 
 
-def compiled_order(kernel: Any, scaled: bool) -> LoopOrder:
+def compiled_order(kernel: Any, *, scaled: bool) -> LoopOrder:
     """The order of a kernel of out, a, b (and with `scaled` alpha, beta), compiled now.
 
     Raises:
@@ -133,7 +133,7 @@ def _record(path: Path, wanted: Sequence[str]) -> None:
         inside = import_module(module)
         rungs = {rung.name: rung.kernel for rung in getattr(inside, "LADDER", ())}
         kernel = rungs.get(name) or getattr(inside, name)
-        found[name] = asdict(compiled_order(kernel, name in rungs))
+        found[name] = asdict(compiled_order(kernel, scaled=name in rungs))
     made = {
         "cc": "9.0",
         "versions": {name: version(name) for name in ("numba", "numba-cuda", "nvidia-nvjitlink")},

@@ -2,6 +2,7 @@
 
     model       `Results` and what it holds
     store       one JSON file: read with reasons, written at once or not at all
+    present     a recorded file beside the ladders as they are now: what was not measured
     table       rows as text
     compare     two files, row by row
     panels      rows as what a chart shows

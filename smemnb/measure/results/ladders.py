@@ -10,11 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from math import nan
 
 from ...errors import SmemnbError
 from ...figures.bars import Panel
-from .model import Row, unit
+from .model import NOT_MEASURED, Row, unit
 from .panels import ladder_panel
+from .present import rows_of_now
 from .store import shipped
 from .table import shape_words
 
@@ -25,27 +27,30 @@ NO_GPU = "No GPU here: nothing was measured, the recorded figures stand."
 
 @dataclass(frozen=True, repr=False)
 class Ladder:
-    """Rows of one shape that were timed, and where that was."""
+    """Rows of one shape that were timed, and where that was.
+
+    `missing` are rows of rungs that have no time: the results are older than they are.
+    """
 
     rows: tuple[Row, ...]
     source: str
+    missing: tuple[Row, ...] = ()
 
     def __getitem__(self, name: str) -> Row:
-        """The row of a rung, or of a library.
+        """The row of a rung, or of a library; without a time if it was not measured.
 
         Raises:
-            KeyError: it was not timed.
+            KeyError: there is no such rung here.
         """
-        found = {row.name: row for row in self.rows}
+        found = {row.name: row for row in (*self.rows, *self.missing)}
         if name not in found:
             raise KeyError(f"{name!r} was not timed; there are {', '.join(found)}")
         return found[name]
 
     def rate(self, name: str) -> float:
-        """TFLOP/s or GB/s of a rung or a library."""
+        """TFLOP/s or GB/s of a rung or a library; not a number (nan) if it was not measured."""
         found = self[name].rate
-        assert found is not None
-        return found
+        return nan if found is None else found
 
     @property
     def library(self) -> Row | None:
@@ -71,6 +76,8 @@ class Ladder:
             if row.over_bound is not None:
                 line += f"{rate * row.over_bound:>9.4g}  {row.limiter}"
             yield line
+        for row in self.missing:
+            yield f"{row.name:24}{NOT_MEASURED:>9}"
 
 
 def shipped_ladder(
@@ -83,11 +90,13 @@ def shipped_ladder(
     """
     results = shipped()
     wanted = operation, shape, itemsize, 0
-    rows = [row for row in results.rows if row.case == wanted and row.ms is not None]
-    kept = tuple(row for row in rows if not names or row.name in names)
+    rows = rows_of_now([row for row in results.rows if row.case == wanted])
+    asked = [row for row in rows if not names or row.name in names]
+    kept = tuple(row for row in asked if row.ms is not None)
     if not kept:
         raise SmemnbError(f"no times of {operation} {shape_words(*wanted)} are shipped")
-    return Ladder(kept, f"measured ({results.gpu.name})")
+    missing = tuple(row for row in asked if row.failed == NOT_MEASURED)
+    return Ladder(kept, f"measured ({results.gpu.name})", missing)
 
 
 def ladder_here(operation: str, shape: tuple[int, ...], names: Sequence[str] = ()) -> Ladder | str:

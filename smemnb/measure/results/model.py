@@ -9,12 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Final
 
-__all__ = ["LIMIT", "ROLES", "Clocks", "Gpu", "Overhead", "Results", "Row"]
+__all__ = ["LIMIT", "NOT_MEASURED", "ROLES", "Clocks", "Gpu", "Overhead", "Results", "Row"]
 
 ROLES: Final = ("rung", "choice", "limit", "library")
 """A rung of the ladder; the kernel that the operation takes for the shape; the copy; a library."""
 
 LIMIT: Final = "copy_wide"
+
+NOT_MEASURED: Final = "not measured"
+"""Why a rung has no time: it is newer than the results."""
 
 
 @dataclass(frozen=True)

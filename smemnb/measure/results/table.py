@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from .model import Clocks, Overhead, Results, Row, unit
+from .model import NOT_MEASURED, Clocks, Overhead, Results, Row, unit
 
 __all__ = ["case_lines", "clock_words", "lines", "origin_lines", "overhead_lines", "shape_words"]
 
@@ -86,7 +86,9 @@ def case_lines(rows: Sequence[Row]) -> Iterator[str]:
 def _line(row: Row, wide: int, errors: bool, bounds: bool) -> str:
     label = f"  {_label(row):<{wide - 2}}"
     if row.ms is None or row.low_ms is None or row.high_ms is None:
-        return f"{label} not timed: {row.failed}"
+        return label + (
+            f" {row.failed}" if row.failed == NOT_MEASURED else f" not timed: {row.failed}"
+        )
     quartiles = f"{row.low_ms:.4f}-{row.high_ms:.4f}"
     line = f"{label}{_rate(row):>9} {row.ms:>10.4f} {quartiles:>19} {_number(row.ratio, '.3f'):>6}"
     line += f" {_number(row.registers, 'd'):>5} {_number(row.local_bytes, 'd'):>6}"

@@ -31,6 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     build = what.add_parser("build")
     build.add_argument("--raw", type=Path, required=True, nargs="+", help="later ones count")
     build.add_argument("--out", type=Path, required=True)
+    build.add_argument("--onto", type=Path, help="an older file, whose other cases are kept")
     launch = what.add_parser("launch")
     launch.add_argument("--cases", required=True, help="FIRST:LAST, or numbers with commas")
     launch.add_argument("--into", type=Path, required=True)
@@ -62,7 +63,7 @@ def _run(options: argparse.Namespace) -> int:
     from .recording import build, record
 
     if options.what == "build":
-        build(options.raw, options.out, say=_say)
+        build(options.raw, options.out, onto=options.onto, say=_say)
         return 0
     numbers = _numbers(options.cases, len(CASES)) if options.cases else []
     raw = record(options.out, seconds=options.seconds, numbers=numbers, say=_say)

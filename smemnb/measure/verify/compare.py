@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from .case import Case
-from .ncu.counters import COUNTS, readings
+from .ncu.counters import COMPARED, COUNTS, readings
 from .predicted import Line, counts, lines, traced
 from .recording import Measured, Recorded
 
@@ -31,13 +31,14 @@ _INSTRUCTIONS = {
 class Row:
     """One count of a launch: its counter, what the GPU read, and the two views of the model.
 
-    `compiled` is None where the as-compiled view was not computed.
+    `source` is None of local memory, of which the source does not decide; `compiled` is None where
+    the as-compiled view was not computed.
     """
 
     count: str
     metric: str
     measured: int
-    source: int
+    source: int | None
     compiled: int | None = None
 
 
@@ -80,7 +81,7 @@ class Compared:
         return all(
             row.source == (row.measured if row.compiled is None else row.compiled)
             for row in self.rows
-            if row.count.endswith("_requests")
+            if row.count.endswith("_requests") and row.source is not None
         )
 
     @property
@@ -95,7 +96,7 @@ class Compared:
     @property
     def source_differs(self) -> tuple[Row, ...]:
         """The counts in which the source view is not the counter."""
-        return tuple(row for row in self.rows if row.source != row.measured)
+        return tuple(row for row in self.rows if row.source not in (None, row.measured))
 
     @property
     def compiled_differs(self) -> tuple[Row, ...]:
@@ -136,10 +137,10 @@ def compared(
             count,
             answers[count].metric,
             answers[count].value,
-            source[count],
+            source.get(count),
             (found.compiled or {}).get(count),
         )
-        for count in COUNTS
+        for count in COMPARED
         if count in answers and not (case.retries and count.startswith("shared"))
     ]
     made = Compared(
@@ -158,7 +159,7 @@ def _patched(case: Case, found: Mapping[str, int], rows: Sequence[Row]) -> tuple
     for row in rows if case.warps == 1 else ():
         patched, hardware = (found.get(f"{row.count}_{by}") for by in ("patched", "hardware"))
         if patched is not None and hardware is not None and patched != hardware:
-            model = row.source if row.compiled is None else row.compiled
+            model = row.compiled if row.compiled is not None else row.source or 0
             off.append(Patched(row.count, patched, hardware, model))
     return tuple(off)
 

@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from ...tracing import Trace
-from .ncu.counters import COUNTS, ISSUED
+from .ncu.counters import COMPARED, ISSUED
 
 Result = TypeVar("Result")
 Read = TypeVar("Read")
@@ -29,7 +29,7 @@ MOST = 12
 
 
 def totals(trace: Trace, elf: bytes | None = None, cc: tuple[int, int] = (9, 0)) -> dict[str, int]:
-    """The counts of `COUNTS` as the machine code makes them; those not determined are absent.
+    """The counts of `COMPARED` as the machine code makes them; those not determined are absent.
 
     Args:
         trace: of the launch.
@@ -45,18 +45,20 @@ def totals(trace: Trace, elf: bytes | None = None, cc: tuple[int, int] = (9, 0))
     view = trace.as_compiled(cc, elf)
     if not view.lines and view.undetermined:
         raise SmemnbError(view.undetermined[0])
-    sums = dict.fromkeys(COUNTS, 0)
+    sums = dict.fromkeys(COMPARED, 0)
     unknown: set[str] = set()
     for row in view.lines:
         kind = row.kind if row.kind in ("load", "store") else "atomic"
         requests = f"{row.space}_{kind}_requests"
-        if requests not in sums:  # local memory
-            continue
         cost = requests.replace("requests", "wavefronts" if row.space == "shared" else "sectors")
-        sums[requests] += row.requests + (row.idle if requests in ISSUED else 0)
+        for name in (requests, requests.replace("requests", "instructions")):
+            if name in sums:
+                sums[name] += row.requests + (row.idle if name in ISSUED else 0)
+        if row.spill:
+            sums["local_spill_instructions"] += row.requests + row.idle
         sums[cost] += row.wavefronts if row.space == "shared" else row.sectors
         if row.unknown:
-            unknown |= {requests, cost}
+            unknown |= {requests, cost, requests.replace("requests", "instructions")}
     return {count: value for count, value in sums.items() if count not in unknown}
 
 

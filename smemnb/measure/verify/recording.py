@@ -4,8 +4,8 @@
     build(ZIP, FILE)    the file out of what was kept, on any machine
     load()              the file that is shipped, `recorded/h200_agreement.json`
 
-Of the machine code only what touches shared or global memory is kept, summed by source line and
-instruction: what warps executed, wavefronts, requests, sectors.
+Of the machine code only what touches shared, global or local memory is kept, summed by source line
+and instruction: what warps executed, wavefronts, requests, sectors.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ from importlib.resources import files
 from pathlib import Path, PurePath
 from typing import Any
 
+from ...compiled.image import spills
 from ...compiled.listing import Located, listing
 from ...compiled.toolchain import available, cubin
+from ...compiled.warps.flow import STEP
 from ...errors import SmemnbError
 from ...tracing import Trace
 from ..bench import provenance
@@ -38,9 +40,12 @@ from .predicted import traced
 SCHEMA = "smemnb.agreement/1"
 SHIPPED = "h200_agreement.json"
 COMMAND = "python -m smemnb.measure.verify record --out FILE"
-(TOUCHED,) = TABLED
+TOUCHED, SPILLED = TABLED
 _ATOMICS = ("ATOMG", "RED", "REDG", "ATOM")
-_MEMORY = ("LDS", "STS", "ATOMS", "LDSM", "LDG", "STG", "ATOMG", "RED", "REDG", "LD", "ST", "ATOM")
+_MEMORY = (
+    *("LDS", "STS", "ATOMS", "LDSM", "LDL", "STL"),
+    *("LDG", "STG", "ATOMG", "RED", "REDG", "LD", "ST", "ATOM"),
+)
 
 
 @dataclass(frozen=True)
@@ -154,9 +159,20 @@ def live(
 
 
 def build(
-    raw: Sequence[Path], out: Path, *, say: Callable[[str], None] = lambda line: None
+    raw: Sequence[Path],
+    out: Path,
+    *,
+    onto: Path | None = None,
+    say: Callable[[str], None] = lambda line: None,
 ) -> Recording:
-    """Read what was kept in these zips and write the file; of a case read twice the last counts."""
+    """Read what was kept in these zips and write the file; of a case read twice the last counts.
+
+    Args:
+        raw: zips that `record` left.
+        out: the file to write.
+        onto: an older file, such as the shipped one: its cases stay unless the zips have them.
+        say: is told how far it is.
+    """
     from .corpus import CASES
 
     with tempfile.TemporaryDirectory() as folder:
@@ -165,10 +181,29 @@ def build(
         every = each(recorded_of_set, names, [read[name] for name in names], say)
         made = dict(zip(names, every, strict=True))
     found = Recording(origin, made, missing)
+    if onto is not None:
+        found = _added(read_text(onto.read_text(encoding="utf-8")), found)
     out.write_text(text(found), encoding="utf-8")
     ran = sum(one.compiled is not None for one in made.values())
     say(f"{len(made)} cases recorded, {ran} with the machine code that ran, {len(missing)} missing")
     return found
+
+
+def _added(before: Recording, after: Recording) -> Recording:
+    """Both recordings in one, the cases in the order of the set; the later one counts."""
+    order = {case.name: number for number, case in enumerate(_set())}
+    both = before.cases | after.cases
+    cases = {name: both[name] for name in sorted(both, key=lambda name: order.get(name, -1))}
+    runs = [*before.origin.get("runs", ()), *after.origin["runs"]]
+    missing = before.missing | after.missing
+    kept = {name: why for name, why in missing.items() if name not in both}
+    return Recording({**after.origin, "runs": runs}, cases, kept)
+
+
+def _set() -> Sequence[Case]:
+    from .corpus import CASES
+
+    return CASES
 
 
 def _unpacked(
@@ -222,7 +257,14 @@ def recorded(case: Case, read: Read) -> Recorded:
         stopped = str(error)
     places = [_place(one.places) for one in code]
     lines = summed(read.instructions, places)
-    counters = read.counters | ({TOUCHED: _touched(lines)} if read.instructions else {})
+    counters = dict(read.counters)
+    if read.instructions:
+        counters[TOUCHED] = _touched(lines)
+    if read.instructions and elf:
+        marked = spills(elf)
+        counters[SPILLED] = sum(
+            one.executed for one in read.instructions if one.number * STEP in marked
+        )
     return Recorded(counters, lines, digest(code), compiled, stopped)
 
 

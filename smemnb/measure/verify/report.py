@@ -74,17 +74,20 @@ def launch(one: Compared) -> str:
         f"  {'count':<26}{'measured':>12}{'source':>12}{'as compiled':>13}  counter",
     ]
     for row in one.rows:
-        compiled = "-" if row.compiled is None else f"{row.compiled:,}"
-        mark = "" if row.measured == row.source else "  *"
+        source, compiled = _said(row.source), _said(row.compiled)
+        mark = "  *" if row in one.source_differs else ""
         lines.append(
-            f"  {row.count:<26}{row.measured:>12,}{row.source:>12,}{compiled:>13}"
-            f"  {row.metric}{mark}"
+            f"  {row.count:<26}{row.measured:>12,}{source:>12}{compiled:>13}  {row.metric}{mark}"
         )
     if one.excluded:
         lines.append(f"  shared memory is not compared: {one.excluded}")
     if one.source_differs:
         lines.append("  * the source view differs:")
     return "\n".join(lines + [f"    {cause}" for cause in one.causes])
+
+
+def _said(value: int | None) -> str:
+    return "-" if value is None else f"{value:,}"
 
 
 def _equal(found: Sequence[Compared], differs: str) -> int:

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from .backend import ArrayBackend, MatrixView
+from .array_backend import ArrayBackend
+from .matrix_view import MatrixView
 from .numba_arrays import DEFAULT_STREAMS
 
 
@@ -26,7 +27,7 @@ class CupyArrays(ArrayBackend):
     def __init__(self, cupy: Any) -> None:
         self.cupy = cupy
 
-    def see(self, name: str, value: Any, stream: int | None = None) -> MatrixView:
+    def view(self, name: str, value: Any, stream: int | None = None) -> MatrixView:
         """The matrix in an array."""
         return MatrixView(
             name,
@@ -40,9 +41,9 @@ class CupyArrays(ArrayBackend):
             place=value.device.id,
         )
 
-    def stream(self, seen: MatrixView) -> int:
+    def stream(self, matrix: MatrixView) -> int:
         """CuPy's current stream of the array's device."""
-        with self.cupy.cuda.Device(seen.place):
+        with self.cupy.cuda.Device(matrix.place):
             return int(self.cupy.cuda.get_current_stream().ptr)
 
     def empty(
@@ -51,7 +52,7 @@ class CupyArrays(ArrayBackend):
         """A new array, of CuPy's memory for the stream."""
         with self.cupy.cuda.Device(like.place), self._on(like.place, stream):
             value = self.cupy.empty((rows, cols), like.dtype)
-        return self.see("result", value)
+        return self.view("result", value)
 
     def _on(self, place: int, stream: int | None) -> AbstractContextManager[Any]:
         if stream is None:
@@ -63,5 +64,5 @@ class CupyArrays(ArrayBackend):
 
 
 def cupy_arrays() -> CupyArrays:
-    """The kind, for a CuPy that the caller has imported."""
+    """The backend, for a CuPy that the caller has imported."""
     return CupyArrays(sys.modules["cupy"])

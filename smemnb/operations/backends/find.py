@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .backend import ArrayBackend, MatrixView, TypeRefused
+from .array_backend import ArrayBackend
 from .cupy_arrays import cupy_arrays
 from .jax_arrays import jax_arrays
+from .matrix_view import MatrixView, TypeRefused
 from .numba_arrays import NUMBA
 from .numpy_arrays import NUMPY
 from .protocols import DLPACK, INTERFACE
@@ -25,20 +26,20 @@ _of_type: dict[type, ArrayBackend] = {}
 _made: dict[str, ArrayBackend] = {}
 
 
-def see(name: str, value: Any, stream: int | None = None) -> MatrixView:
+def matrix_view(name: str, value: Any, stream: int | None = None) -> MatrixView:
     """The matrix in an argument of any library.
 
     Raises:
         TypeRefused: it is no array.
         LaunchRefused: it is no matrix, or its rows are not what the kernels take.
     """
-    kind = _of_type.get(type(value))
-    if kind is None:
-        kind = _of_library(value)
-        if kind is None:  # what a protocol says may differ from object to object of a type
-            return _by_protocol(name, value).see(name, value, stream)
-        _of_type[type(value)] = kind
-    return kind.see(name, value, stream)
+    backend = _of_type.get(type(value))
+    if backend is None:
+        backend = _of_library(value)
+        if backend is None:  # what a protocol says may differ from object to object of a type
+            return _by_protocol(name, value).view(name, value, stream)
+        _of_type[type(value)] = backend
+    return backend.view(name, value, stream)
 
 
 def _of_library(value: Any) -> ArrayBackend | None:

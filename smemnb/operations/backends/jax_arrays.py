@@ -16,7 +16,8 @@ import numpy as np
 
 from ...errors import LaunchRefused
 from . import dlpack
-from .backend import HOST, ArrayBackend, MatrixView, TypeRefused, no_memory
+from .array_backend import ArrayBackend
+from .matrix_view import HOST, MatrixView, TypeRefused, no_memory
 from .numba_arrays import new_array, on_device, stream_of
 from .numpy_arrays import NUMPY
 
@@ -33,7 +34,7 @@ class JaxArrays(ArrayBackend):
     def __init__(self, jax: Any) -> None:
         self.jax = jax
 
-    def see(self, name: str, value: Any, stream: int | None = None) -> MatrixView:
+    def view(self, name: str, value: Any, stream: int | None = None) -> MatrixView:
         """The matrix in an array."""
         if name == "out":
             raise TypeRefused(
@@ -54,20 +55,29 @@ class JaxArrays(ArrayBackend):
             )
         if next(iter(devices)).platform == "cpu":
             host = np.asarray(value)
-            seen = NUMPY.see(name, host)
-            return self._seen(name, (value, host), seen.address, host.shape, host.strides, host)
+            matrix = NUMPY.view(name, host)
+            return self._view(name, (value, host), matrix.address, host.shape, host.strides, host)
         kind, number = value.__dlpack_device__()
         if kind != dlpack.CUDA:
             raise TypeRefused(f"`{name}` is not on a CUDA device. Pass np.asarray({name})")
         found = dlpack.read(value, stream or 0)
         keep = value, found.capsule
-        return self._seen(name, keep, found.address, found.shape, found.strides, value, number)
+        return self._view(name, keep, found.address, found.shape, found.strides, value, number)
 
-    def _seen(
+    def _view(
         self, name: str, keep: Any, address: int, shape: Any, strides: Any, of: Any, at: int = HOST
     ) -> MatrixView:
         return MatrixView(
-            name, keep, self, address, shape, strides, of.dtype, of.dtype.itemsize, at, True
+            name,
+            keep,
+            self,
+            address,
+            shape,
+            strides,
+            of.dtype,
+            of.dtype.itemsize,
+            at,
+            readonly=True,
         )
 
     def empty(
@@ -76,12 +86,12 @@ class JaxArrays(ArrayBackend):
         """Memory for a new array: of NumPy on the host, of Numba on a GPU."""
         if like.place == HOST:
             host = NUMPY.empty(like, rows, cols)
-            return self._seen("result", host.value, host.address, (rows, cols), None, like)
+            return self._view("result", host.value, host.address, (rows, cols), None, like)
         raw = new_array(rows, cols * like.itemsize, np.dtype(np.uint8), like.place)
         address = raw.device_ctypes_pointer.value or 0
-        return self._seen("result", raw, address, (rows, cols), None, like, like.place)
+        return self._view("result", raw, address, (rows, cols), None, like, like.place)
 
-    def given(self, result: MatrixView, like: MatrixView, stream: Any) -> Any:
+    def native(self, result: MatrixView, like: MatrixView, stream: Any) -> Any:
         """A JAX array over the result, on the device of the argument."""
         jax, source = self.jax, like.value[0]
         if like.place == HOST:
@@ -107,5 +117,5 @@ class JaxArrays(ArrayBackend):
 
 
 def jax_arrays() -> JaxArrays:
-    """The kind, for a JAX that the caller has imported."""
+    """The backend, for a JAX that the caller has imported."""
     return JaxArrays(sys.modules["jax"])

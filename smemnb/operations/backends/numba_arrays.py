@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import LaunchRefused
-from .backend import HOST, ArrayBackend, MatrixView
+from .array_backend import ArrayBackend
+from .matrix_view import HOST, MatrixView
 
 DEFAULT_STREAMS = (0, 1)
 """Handles of the stream that all others wait for: CUDA's, and that of DLPack and the interface."""
@@ -32,17 +33,20 @@ def _parts() -> tuple[Any, Any, Any]:
     return devicearray.DeviceNDArray, driver.MemoryPointer, binding.CUdeviceptr
 
 
-def array_over(seen: MatrixView, dtype: np.dtype[Any]) -> Any:
+def array_over(matrix: MatrixView, dtype: np.dtype[Any]) -> Any:
     """A device array of this dtype over the memory of a matrix on a device.
 
     Columns are counted in elements of `dtype`: twice as many where those are half as wide.
     """
-    if seen.kind is NUMBA and seen.dtype == dtype:
-        value = seen.value
-        if value.shape == (seen.rows, seen.cols) and value.strides == (seen.pitch, dtype.itemsize):
+    if matrix.backend is NUMBA and matrix.dtype == dtype:
+        value = matrix.value
+        if value.shape == (matrix.rows, matrix.cols) and value.strides == (
+            matrix.pitch,
+            dtype.itemsize,
+        ):
             return value
-    cols = seen.cols * seen.itemsize // dtype.itemsize
-    return _described(seen.address, seen.rows, cols, seen.pitch, dtype, seen.place)
+    cols = matrix.cols * matrix.itemsize // dtype.itemsize
+    return _described(matrix.address, matrix.rows, cols, matrix.pitch, dtype, matrix.place)
 
 
 @lru_cache(maxsize=1024)
@@ -114,7 +118,7 @@ class NumbaArrays(ArrayBackend):
     single = "cuda.to_device({name}.copy_to_host().astype(np.float32))"
     float32 = np.dtype(np.float32)
 
-    def see(self, name: str, value: Any, stream: int | None = None) -> MatrixView:
+    def view(self, name: str, value: Any, stream: int | None = None) -> MatrixView:
         """The matrix in a device array."""
         host = getattr(value, "_ary", None)
         if host is not None:  # of Numba's simulator: a NumPy array
@@ -142,7 +146,7 @@ class NumbaArrays(ArrayBackend):
     ) -> MatrixView:
         """A new device array."""
         handle = self.stream(like) if stream is None else stream
-        return self.see("result", new_array(rows, cols, like.dtype, like.place, handle))
+        return self.view("result", new_array(rows, cols, like.dtype, like.place, handle))
 
 
 NUMBA = NumbaArrays()

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from ...errors import LaunchRefused
-from .backend import ArrayBackend, MatrixView, TypeRefused
+from .array_backend import ArrayBackend
+from .matrix_view import MatrixView, TypeRefused
 
 
 class NumpyArrays(ArrayBackend):
@@ -18,7 +19,7 @@ class NumpyArrays(ArrayBackend):
     single = "{name}.astype(np.float32)"
     float32 = np.dtype(np.float32)
 
-    def see(self, name: str, value: Any, stream: int | None = None) -> MatrixView:
+    def view(self, name: str, value: Any, stream: int | None = None) -> MatrixView:
         """The matrix in a NumPy array."""
         if isinstance(value, np.ma.MaskedArray):
             raise TypeRefused(f"`{name}` is a masked array. Pass {name}.filled(0)")
@@ -44,7 +45,7 @@ class NumpyArrays(ArrayBackend):
     ) -> MatrixView:
         """A new NumPy array."""
         try:
-            return self.see("result", np.empty((rows, cols), like.dtype))
+            return self.view("result", np.empty((rows, cols), like.dtype))
         except MemoryError as error:
             raise LaunchRefused(f"there is no memory for the result: {error}") from None
 

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from . import dlpack
-from .backend import HOST, ArrayBackend, MatrixView, TypeRefused
+from .array_backend import ArrayBackend
+from .matrix_view import HOST, MatrixView, TypeRefused
 from .numba_arrays import NUMBA, NumbaArrays, only_one
 from .numpy_arrays import NUMPY
 
@@ -32,7 +33,7 @@ class InterfaceArrays(NumbaArrays):
     contiguous = "a copy of {name} with contiguous rows"
     single = "a copy of {name} in float32"
 
-    def see(self, name: str, value: Any, stream: int | None = None) -> MatrixView:
+    def view(self, name: str, value: Any, stream: int | None = None) -> MatrixView:
         """The matrix that the interface describes."""
         said = value.__cuda_array_interface__
         if said.get("mask") is not None:
@@ -51,8 +52,8 @@ class InterfaceArrays(NumbaArrays):
             dtype,
             dtype.itemsize,
             current_device(),
-            bool(readonly),
             said.get("stream"),
+            readonly=bool(readonly),
         )
 
     def family(self, place: int) -> ArrayBackend:
@@ -75,7 +76,7 @@ class DlpackArrays(ArrayBackend):
     single = "a copy of {name} in float32"
     float32 = np.dtype(np.float32)
 
-    def see(self, name: str, value: Any, stream: int | None = None) -> MatrixView:
+    def view(self, name: str, value: Any, stream: int | None = None) -> MatrixView:
         """The matrix that its capsule describes."""
         kind, number = value.__dlpack_device__()
         on_host = kind in (dlpack.CPU, dlpack.CUDA_HOST)
@@ -95,7 +96,7 @@ class DlpackArrays(ArrayBackend):
             found.dtype,
             found.dtype.itemsize,
             HOST if on_host else int(number),
-            found.readonly,
+            readonly=found.readonly,
         )
 
     def family(self, place: int) -> ArrayBackend:

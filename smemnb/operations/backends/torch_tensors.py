@@ -6,7 +6,8 @@ import sys
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from .backend import HOST, ArrayBackend, MatrixView, TypeRefused, no_memory
+from .array_backend import ArrayBackend
+from .matrix_view import HOST, MatrixView, TypeRefused, no_memory
 
 
 class TorchTensors(ArrayBackend):
@@ -20,7 +21,7 @@ class TorchTensors(ArrayBackend):
         self.torch = torch
         self.float32 = torch.float32
 
-    def see(self, name: str, value: Any, stream: int | None = None) -> MatrixView:
+    def view(self, name: str, value: Any, stream: int | None = None) -> MatrixView:
         """The matrix in a tensor."""
         place = self._place(name, value)
         size, ndim = value.element_size(), value.dim()
@@ -54,11 +55,11 @@ class TorchTensors(ArrayBackend):
             return HOST
         raise TypeRefused(f"`{name}` is on {device}. Pass {name}.cuda(), or {name}.cpu()")
 
-    def stream(self, seen: MatrixView) -> int:
+    def stream(self, matrix: MatrixView) -> int:
         """PyTorch's current stream of the tensor's device."""
-        if seen.place == HOST:
+        if matrix.place == HOST:
             return 0
-        return int(self.torch.cuda.current_stream(seen.place).cuda_stream)
+        return int(self.torch.cuda.current_stream(matrix.place).cuda_stream)
 
     def empty(
         self, like: MatrixView, rows: int, cols: int, stream: int | None = None
@@ -66,9 +67,9 @@ class TorchTensors(ArrayBackend):
         """A new tensor, of PyTorch's memory for the stream."""
         with self._on(like.place, stream):
             value = self.torch.empty((rows, cols), dtype=like.dtype, device=like.value.device)
-        return self.see("result", value)
+        return self.view("result", value)
 
-    def written(self, out: MatrixView) -> None:
+    def before_write(self, out: MatrixView) -> None:
         """Let autograd know that the tensor changes, as PyTorch's own functions do."""
         graph = getattr(self.torch.autograd, "graph", None)
         tell = getattr(graph, "increment_version", None)
@@ -88,5 +89,5 @@ class TorchTensors(ArrayBackend):
 
 
 def torch_tensors() -> TorchTensors:
-    """The kind, for a PyTorch that the caller has imported."""
+    """The backend, for a PyTorch that the caller has imported."""
     return TorchTensors(sys.modules["torch"])

@@ -68,7 +68,7 @@ def _own(api: Any) -> dict[str, Any]:
             raise no_device(device_id)
         return select(device_id)
 
-    def from_interface(obj: Any, sync: bool = True) -> Any:
+    def from_interface(obj: Any, sync: bool = True) -> Any:  # noqa: FBT001, FBT002
         interface = getattr(obj, "__cuda_array_interface__", None)
         if interface is not None and 0 not in interface["shape"]:
             if memory.find(interface["data"][0]) is None:

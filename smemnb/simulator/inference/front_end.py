@@ -69,7 +69,7 @@ def _run_front_end(
     return front.compile_extra(function)
 
 
-def _record(function: Callable[..., Any], types: Types, parts: Any, casts: bool) -> Function:
+def _record(function: Callable[..., Any], types: Types, parts: Any, *, casts: bool) -> Function:
     """What one run of the front end says, in the engine's terms."""
     ir, typemap, calltypes, returned = parts
     kinds: dict[str, set[Any]] = defaultdict(set)
@@ -151,13 +151,21 @@ class _Session:
         self.done: dict[tuple[Callable[..., Any], Types], Function] = {}
 
     def function(
-        self, function: Callable[..., Any], types: Types, returns: Any = None, casts: bool = False
+        self,
+        function: Callable[..., Any],
+        types: Types,
+        returns: Any = None,
+        *,
+        casts: bool = False,
     ) -> Function:
         """Types of a function, inferred once for each set of argument types."""
         key = function, types
         if key not in self.done:
             self.done[key] = _record(
-                function, types, _run_front_end(function, types, returns, self.compiler), casts
+                function,
+                types,
+                _run_front_end(function, types, returns, self.compiler),
+                casts=casts,
             )
         return self.done[key]
 
@@ -195,7 +203,7 @@ def _call_template(session: _Session, dispatcher: Any, args: Types, kws: Any) ->
     casts = bool(wanted)
     with dispatcher._compiling_counter:
         records = [
-            session.function(dispatcher.py_func, types, returns, casts)
+            session.function(dispatcher.py_func, types, returns, casts=casts)
             for types, returns in (wanted or [(tuple(args), None)])
         ]
     name = dispatcher.py_func.__name__
@@ -265,14 +273,14 @@ def infer(
     """
     types = tuple(argument_type(value) for value in args)
     cache = _known.setdefault(function, {})
-    flags = tuple(bool((options or {}).get(name)) for name in ("debug", "fastmath"))
-    key = types, flags, _outer_values(function)
+    debug, fastmath = (bool((options or {}).get(name)) for name in ("debug", "fastmath"))
+    key = types, debug, fastmath, _outer_values(function)
     if key not in cache:
-        cache[key] = _infer(function, types, *flags)
+        cache[key] = _infer(function, types, debug=debug, fastmath=fastmath)
     return cache[key]
 
 
-def _infer(function: Callable[..., Any], types: Types, debug: bool, fastmath: bool) -> Inferred:
+def _infer(function: Callable[..., Any], types: Types, *, debug: bool, fastmath: bool) -> Inferred:
     session = _Session()
     with seam.compiler_lock, seam.target_override("cuda"):
         seam.typing_context.refresh()

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from .. import seam
+from .implementations import overload_of
 from .merges import Place
-from .overloads import overload_of
 
 Types = tuple[Any, ...]
 _DType = np.dtype[Any]

@@ -1,9 +1,10 @@
 """What Numba refuses, said in a learner's words: what stands there, why not, what to write.
 
-`refusal(error, function, types)` turns any error of Numba's front end into `TypingRefused`. A
-table of rules, tried in order, matches the text of Numba's message (`names`, `operations`); a
-message that no rule knows is passed on, cleaned to its first sentence. Numba's whole text is
-kept in `.numba_message`. `lowering` knows what Numba refuses later, when it generates code.
+`refusal(error, function, types)` turns any error of Numba's front end into `TypingRefused`. The
+rules of `names`, then those of `operations`, are tried in the order in which they stand there
+against the text of Numba's message; a message that no rule knows is passed on, cleaned to its
+first sentence. Numba's whole text is kept in `.numba_message`. `lowering` knows what Numba refuses
+later, when it generates code.
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ...errors import TypingRefused
-from . import names, operations  # both fill the table of rules
+from . import names, operations
 from .place import Place, function_tree, heading, place
-from .words import RULES, Scene, worded
+from .words import Scene, rules, worded
 
-__all__ = ["names", "operations", "refusal"]
+RULES = rules(names, operations)
+"""Pattern of a message and what makes words of it; the first that answers wins."""
 
 _both: dict[type[BaseException], Any] = {}
 

@@ -103,10 +103,12 @@ def _untyped(match: re.Match[str], scene: Scene) -> Said | None:
     )
 
 
-_IMPORTS = {"math": "import math", "np": "import numpy as np", "cuda": "from numba import cuda"}
-_IMPORTS |= {
-    name: f"from numba import {name}"
-    for name in "float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64".split()
+_TYPES = "float16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64".split()
+_IMPORTS = {
+    "math": "import math",
+    "np": "import numpy as np",
+    "cuda": "from numba import cuda",
+    **{name: f"from numba import {name}" for name in _TYPES},
 }
 
 

@@ -292,10 +292,12 @@ def _allocation(match: re.Match[str], scene: Scene) -> Said | None:
     )
 
 
-_SIGN = {"and_": "&", "or_": "|", "xor": "^", "lshift": "<<", "rshift": ">>", "invert": "~"}
-_SIGN |= {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%"}
-_SIGN |= {"pow": "**", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
-_SIGN |= {f"i{name.rstrip('_')}": f"{sign}=" for name, sign in list(_SIGN.items())}
+_PLAIN = {
+    "and_": "&", "or_": "|", "xor": "^", "lshift": "<<", "rshift": ">>", "invert": "~",
+    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%",
+    "pow": "**", "eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">=",
+}  # fmt: skip
+_SIGN = {**_PLAIN, **{f"i{name.rstrip('_')}": f"{sign}=" for name, sign in _PLAIN.items()}}
 
 
 @rule(r"Function\(<built-in function (\w+)>\)|Function\(<ufunc '(\w+)'>\)")

@@ -1,4 +1,4 @@
-"""The parts that all rules about Numba's messages share: the scene, the table, plain words."""
+"""The parts that all rules about Numba's messages share: the scene, their mark, plain words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import difflib
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from types import ModuleType
+from typing import Any, TypeVar
 
 from ...errors import TypingRefused
 from .place import Place
@@ -45,18 +46,40 @@ class Scene:
 
 
 Rule = Callable[[re.Match[str], Scene], Said | None]
-RULES: list[tuple[re.Pattern[str], Rule]] = []
-"""Pattern of a message and what makes words of it; the first that answers wins."""
+Words = TypeVar("Words", bound=Rule)
 
 
-def rule(pattern: str) -> Callable[[Rule], Rule]:
-    """Add a rule for messages in which `pattern` is found; a rule may decline with None."""
+def rule(pattern: str) -> Callable[[Words], Words]:
+    """Mark the function below as the rule for messages in which `pattern` is found.
 
-    def add(words: Rule) -> Rule:
-        RULES.append((re.compile(pattern, re.DOTALL), words))
+    It may decline with None.
+    """
+
+    def mark(words: Words) -> Words:
+        compiled = re.compile(pattern, re.DOTALL)
+        setattr(words, "patterns", (*getattr(words, "patterns", ()), compiled))  # noqa: B010
         return words
 
-    return add
+    return mark
+
+
+def rules(*modules: ModuleType) -> list[tuple[re.Pattern[str], Rule]]:
+    """The rules of these modules, in the order in which they are tried.
+
+    Raises:
+        ValueError: two rules have the same pattern, so that the second would never be asked.
+    """
+    found: dict[re.Pattern[str], Rule] = {}
+    for module in modules:
+        for words in vars(module).values():
+            for pattern in getattr(words, "patterns", ()):
+                if pattern in found:
+                    raise ValueError(
+                        f"{words.__name__} and {found[pattern].__name__} have the pattern"
+                        f" {pattern.pattern!r}"
+                    )
+                found[pattern] = words
+    return list(found.items())
 
 
 def worded(where: Place, what: str, instead: str, numba_message: str = "") -> TypingRefused:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from ..model import Observation
-from .words import Say, Words
+from .words import Words
 
 
-def _divergent(words: Words, seen: Observation) -> tuple[str, str]:
+def divergent_barrier(words: Words, seen: Observation) -> tuple[str, str]:
+    """Some threads of a block reach a barrier, others do not."""
     where = "elsewhere"
     if seen.other is not None and seen.other is not seen.site:
         where = f"at {words.line(seen.other)}"
@@ -18,7 +19,8 @@ def _divergent(words: Words, seen: Observation) -> tuple[str, str]:
     )
 
 
-def _exited(words: Words, seen: Observation) -> tuple[str, str]:
+def exited_before_barrier(words: Words, seen: Observation) -> tuple[str, str]:
+    """Some threads of a block returned before a barrier."""
     others = "has" if seen.detail.get("missing") == 1 else "have"
     return _some_at_a_barrier(words, seen, f"{others} returned before it"), (
         "Turn the early return into a guard: put the work under an if, and leave "
@@ -37,7 +39,8 @@ def _some_at_a_barrier(words: Words, seen: Observation, others: str) -> str:
     )
 
 
-def _syncwarp(words: Words, seen: Observation) -> tuple[str, str]:
+def divergent_syncwarp(words: Words, seen: Observation) -> tuple[str, str]:
+    """Some lanes reach cuda.syncwarp(), others that it waits for do not."""
     arrived, missing = seen.detail["arrived"], seen.detail["missing"]
     return (
         f"{arrived} lanes of a warp reach {seen.site.text} in {words.line(seen.site)} (first "
@@ -47,7 +50,8 @@ def _syncwarp(words: Words, seen: Observation) -> tuple[str, str]:
     )
 
 
-def _stray(words: Words, seen: Observation) -> tuple[str, str]:
+def stray_shuffle(words: Words, seen: Observation) -> tuple[str, str]:
+    """A shuffle reads a lane that takes no part in it."""
     return (
         f"{words.line(seen.site)} runs {seen.site.text}: {words.thread(seen)}, reads lane "
         f"{seen.detail['source']}, which takes no part in it, so the value is undefined.",
@@ -56,7 +60,8 @@ def _stray(words: Words, seen: Observation) -> tuple[str, str]:
     )
 
 
-def _unnamed(words: Words, seen: Observation) -> tuple[str, str]:
+def unnamed_lane(words: Words, seen: Observation) -> tuple[str, str]:
+    """A lane runs a warp function whose mask does not name it."""
     return (
         f"{words.line(seen.site)} runs {seen.site.text} in {words.thread(seen)}, lane "
         f"{seen.detail['lane']}, which its own mask does not name: what comes back is undefined.",
@@ -64,7 +69,8 @@ def _unnamed(words: Words, seen: Observation) -> tuple[str, str]:
     )
 
 
-def _missing(words: Words, seen: Observation) -> tuple[str, str]:
+def missing_lane(words: Words, seen: Observation) -> tuple[str, str]:
+    """The mask of a warp function names a lane that is elsewhere."""
     return (
         f"{words.line(seen.site)} runs {seen.site.text}, whose mask names lane "
         f"{seen.detail['lane']} ({words.thread(seen)}), which is elsewhere: a GPU waits for it, or "
@@ -72,13 +78,3 @@ def _missing(words: Words, seen: Observation) -> tuple[str, str]:
         "Move the line to where all named lanes pass, or name only those that come: "
         "cuda.ballot_sync(0xffffffff, condition) before the if gives that mask.",
     )
-
-
-SAID: dict[str, Say] = {
-    "stray_shuffle": _stray,
-    "unnamed_lane": _unnamed,
-    "missing_lane": _missing,
-    "divergent_syncwarp": _syncwarp,
-    "divergent_barrier": _divergent,
-    "exited_before_barrier": _exited,
-}

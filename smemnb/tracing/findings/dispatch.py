@@ -1,8 +1,4 @@
-"""Observations as findings: each kind has its words in the file of its family.
-
-A new family is a file with a table `SAID` (kind -> its words), added to `_FAMILIES`; severity and
-unit of a kind stand in `finding.py`.
-"""
+"""Observations as findings, in the words of their kinds."""
 
 from __future__ import annotations
 
@@ -10,12 +6,9 @@ from collections.abc import Callable, Sequence
 
 from ...lockstep.watch import Site
 from ..model import Dim3, Observation
-from . import barriers, indices, memory, prices, races, signals
-from .finding import SEVERITY, Finding, in_order
-from .words import Say, Words
-
-_FAMILIES = (races, signals, barriers, memory, indices, prices)
-_SAID: dict[str, Say] = {kind: say for family in _FAMILIES for kind, say in family.SAID.items()}
+from .finding import Finding, in_order
+from .kinds import kind_of
+from .words import Words
 
 
 def findings_of(
@@ -31,12 +24,13 @@ def findings_of(
 
 
 def _finding(words: Words, seen: Observation) -> Finding:
-    cause, cure = _SAID[seen.kind](words, seen)
+    kind = kind_of(seen.kind)
+    cause, cure = kind.words(words, seen)
     other = seen.other
     threads = (seen.thread,) if seen.other_thread is None else (seen.thread, seen.other_thread)
     return Finding(
         kind=seen.kind,
-        severity=SEVERITY[seen.kind],
+        severity=kind.severity,
         function=words.label(seen.site),
         line=seen.site.line,
         source=words.source(seen.site),

@@ -6,10 +6,11 @@ import ast
 
 from ..model import Observation
 from ..subscript import subscript
-from .words import Say, Words
+from .words import Words
 
 
-def _out_of_range(words: Words, seen: Observation) -> tuple[str, str]:
+def out_of_range(words: Words, seen: Observation) -> tuple[str, str]:
+    """An index leaves its axis."""
     axis = seen.axis or 0
     name, written = _index(seen, axis)
     index, size = _reach(seen, axis)
@@ -41,7 +42,8 @@ def _guard(seen: Observation, axis: int, name: str, written: ast.expr | None) ->
     return f"Guard the line: {test}" + (", or exchange the indices." if fits else ".")
 
 
-def _wrapped_index(words: Words, seen: Observation) -> tuple[str, str]:
+def wrapped_index(words: Words, seen: Observation) -> tuple[str, str]:
+    """A negative index counts from the end."""
     axis = seen.axis or 0
     name, written = _index(seen, axis)
     index, size = _reach(seen, axis)
@@ -74,7 +76,8 @@ def _said(written: ast.expr | None) -> str:
     return "index" if written is None else ast.unparse(written)
 
 
-def _overflow(words: Words, seen: Observation) -> tuple[str, str]:
+def index_overflow(words: Words, seen: Observation) -> tuple[str, str]:
+    """The arithmetic of an index does not fit its type."""
     wide, got = seen.detail["wide"], seen.detail["result"]
     where = f"{words.line(seen.site)} computes {seen.site.text} for an index"
     if seen.detail["cast"]:
@@ -87,10 +90,3 @@ def _overflow(words: Words, seen: Observation) -> tuple[str, str]:
         f"({words.thread(seen)}).",
         "Keep the factors small: reduce them with % first, or test them before the product.",
     )
-
-
-SAID: dict[str, Say] = {
-    "index_overflow": _overflow,
-    "out_of_range": _out_of_range,
-    "wrapped_index": _wrapped_index,
-}

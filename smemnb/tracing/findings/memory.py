@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from ..model import Observation
-from .words import Say, Words, cell
+from .words import Words, cell
 
 
-def _uninitialised(words: Words, seen: Observation) -> tuple[str, str]:
+def uninitialised(words: Words, seen: Observation) -> tuple[str, str]:
+    """Shared memory is read that no thread has stored."""
     cause = f"{words.does(seen)}: no thread of the block has stored {cell(seen)} before."
     return cause, _STORE_FIRST
 
 
-def _stale(words: Words, seen: Observation) -> tuple[str, str]:
+def stale(words: Words, seen: Observation) -> tuple[str, str]:
+    """Shared memory is read that only an earlier block has stored."""
     cause = (
         f"{words.does(seen)}: no thread of this block has stored {cell(seen)} before; a GPU "
         "gives what an earlier block left there, which often looks right."
@@ -23,9 +25,3 @@ _STORE_FIRST = (
     "Store every cell that is loaded (for instance 0 where the input ends), or do not load it "
     "(end the loop at the last stored cell): shared memory does not start as zeros."
 )
-
-
-SAID: dict[str, Say] = {
-    "uninitialised": _uninitialised,
-    "stale": _stale,
-}

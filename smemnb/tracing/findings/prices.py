@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from ..model import Observation
-from .words import Say, Words, act
+from .words import Words, act
 
 
-def _uncoalesced(words: Words, seen: Observation) -> tuple[str, str]:
+def uncoalesced(words: Words, seen: Observation) -> tuple[str, str]:
+    """Lanes walk with a step that is larger than an element."""
     step = abs(int(seen.detail["step"]))
     cause = f"{_moved(words, seen)}: from lane to lane it goes on by {step} bytes"
     axis = "" if seen.axis is None else f", along axis {seen.axis} of {_name(seen)}"
@@ -22,23 +23,26 @@ def _uncoalesced(words: Words, seen: Observation) -> tuple[str, str]:
     )
 
 
-def _scattered(words: Words, seen: Observation) -> tuple[str, str]:
+def scattered(words: Words, seen: Observation) -> tuple[str, str]:
+    """Lanes go where the data send them."""
     return f"{_moved(words, seen)}: its lanes go where the data send them.", (
         "That is the price of a gather; sorting the indices, or a tile of the cells in shared "
         "memory, lowers it."
     )
 
 
-def _interleaved(words: Words, seen: Observation) -> tuple[str, str]:
+def interleaved(words: Words, seen: Observation) -> tuple[str, str]:
+    """Lanes leave out what other accesses of the kind take."""
     step = abs(int(seen.detail["step"]))
     return (
-        f"{_moved(words, seen)}: it takes a part of every {step} bytes, and other accesses "
-        "take the rest.",
+        f"{_moved(words, seen)}: it takes a part of every {step} bytes, and other accesses or "
+        "its next executions take the rest.",
         "A cache may keep the sectors from one to the next; one array per field needs none.",
     )
 
 
-def _misaligned(words: Words, seen: Observation) -> tuple[str, str]:
+def misaligned(words: Words, seen: Observation) -> tuple[str, str]:
+    """Lanes go from element to element, but begin inside a sector."""
     return f"{_moved(words, seen)}: its lanes go from cell to cell, but begin inside a sector.", (
         "Let the first lane of a warp begin at a multiple of 32 bytes: pad the rows of "
         f"{_name(seen)}, or shift the work by the odd cells."
@@ -53,7 +57,8 @@ def _moved(words: Words, seen: Observation) -> str:
     )
 
 
-def _phantom(words: Words, seen: Observation) -> tuple[str, str]:
+def phantom_padding(words: Words, seen: Observation) -> tuple[str, str]:
+    """The pad of a shared array frees no wavefront."""
     name, shape = _name(seen), () if seen.array is None else seen.array.shape
     pad, used = int(seen.detail["pad"]), int(seen.detail["used"])
     still = f"{words.line(seen.site)} {act(seen.site)} still {seen.detail['ways']}-way"
@@ -91,7 +96,8 @@ def _rows(pad: int) -> str:
     return "row is" if pad == 1 else f"{pad} rows are"
 
 
-def _float64(words: Words, seen: Observation) -> tuple[str, str]:
+def float64_arithmetic(words: Words, seen: Observation) -> tuple[str, str]:
+    """A kernel of float32 arrays computes in float64."""
     more = "" if seen.count == 1 else f", {seen.count} operations in all"
     return (
         f"{words.line(seen.site)} computes {seen.site.text} in float64{more}, as "
@@ -100,7 +106,8 @@ def _float64(words: Words, seen: Observation) -> tuple[str, str]:
     )
 
 
-def _occupancy(words: Words, seen: Observation) -> tuple[str, str]:
+def shared_occupancy(words: Words, seen: Observation) -> tuple[str, str]:
+    """Shared memory keeps most warps out of a multiprocessor."""
     at = seen.detail
     allowed = int(at["allowed"])
     blocks = "1 block fits" if allowed == 1 else f"{allowed} blocks fit"
@@ -113,7 +120,8 @@ def _occupancy(words: Words, seen: Observation) -> tuple[str, str]:
     )
 
 
-def _unused_shared(words: Words, seen: Observation) -> tuple[str, str]:
+def unused_shared(words: Words, seen: Observation) -> tuple[str, str]:
+    """A shared array is declared and not touched."""
     return (
         f"{words.line(seen.site)} declares {_name(seen)}, {seen.count:,} bytes, and no thread "
         "loads or stores it.",
@@ -122,7 +130,8 @@ def _unused_shared(words: Words, seen: Observation) -> tuple[str, str]:
     )
 
 
-def _unused_barrier(words: Words, seen: Observation) -> tuple[str, str]:
+def unused_barrier(words: Words, seen: Observation) -> tuple[str, str]:
+    """A barrier orders nothing in this launch."""
     return (
         f"the barrier of {words.line(seen.site)} orders nothing in this launch: no thread comes "
         "to what another one touched before it.",
@@ -132,16 +141,3 @@ def _unused_barrier(words: Words, seen: Observation) -> tuple[str, str]:
 
 def _name(seen: Observation) -> str:
     return "the array" if seen.array is None else seen.array.name
-
-
-SAID: dict[str, Say] = {
-    "uncoalesced": _uncoalesced,
-    "interleaved": _interleaved,
-    "scattered": _scattered,
-    "misaligned": _misaligned,
-    "phantom_padding": _phantom,
-    "float64_arithmetic": _float64,
-    "shared_occupancy": _occupancy,
-    "unused_shared": _unused_shared,
-    "unused_barrier": _unused_barrier,
-}

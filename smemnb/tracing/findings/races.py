@@ -5,10 +5,11 @@ from __future__ import annotations
 from ...lockstep.batch import DYNAMIC_BASE
 from ..model import Observation
 from ..subscript import subscript
-from .words import Say, Words
+from .words import Words
 
 
-def _race(words: Words, seen: Observation) -> tuple[str, str]:
+def race(words: Words, seen: Observation) -> tuple[str, str]:
+    """Two threads of a block meet in one element, one stores, and no barrier orders them."""
     cause = f"{words.both(seen)}, and no barrier orders them."
     return cause, _ordered_by(_BLOCK, words, seen) + _parts_of_dynamic(seen)
 
@@ -60,7 +61,8 @@ def _ordered_by(barrier: str, words: Words, seen: Observation) -> str:
     return f"Put {barrier} between {words.line(first)} and {words.line(then)}."
 
 
-def _race_in_warp(words: Words, seen: Observation) -> tuple[str, str]:
+def race_in_warp(words: Words, seen: Observation) -> tuple[str, str]:
+    """The two threads are lanes of one warp, which need not run in step."""
     cause = f"{words.both(seen)}, inside one warp, and no cuda.syncwarp() orders them."
     return cause, (
         _ordered_by("cuda.syncwarp()", words, seen)[:-1]
@@ -68,16 +70,10 @@ def _race_in_warp(words: Words, seen: Observation) -> tuple[str, str]:
     )
 
 
-def _race_same_value(words: Words, seen: Observation) -> tuple[str, str]:
+def race_same_value(words: Words, seen: Observation) -> tuple[str, str]:
+    """Several threads store the same value into one element."""
     cause = f"{words.both(seen)}, every time with the same value, and no barrier orders them."
     return cause, (
         "Harmless on a GPU as it stands; let one thread store it, so that it does not become "
         "a race on the day the values differ."
     )
-
-
-SAID: dict[str, Say] = {
-    "race": _race,
-    "race_in_warp": _race_in_warp,
-    "race_same_value": _race_same_value,
-}

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from ...lockstep.watch import Site
 from ..model import Observation, place
-from .words import Say, Words, act, cell
+from .words import Words, act, cell
 
 
-def _between_blocks(words: Words, seen: Observation) -> tuple[str, str]:
+def race_between_blocks(words: Words, seen: Observation) -> tuple[str, str]:
+    """Threads of two blocks meet in one element; no barrier orders blocks."""
     cause = f"{_both(words, seen)}; no barrier orders blocks."
     first, then = seen.site, seen.other
     alone = then is None or then is first
@@ -25,7 +26,8 @@ def _between_blocks(words: Words, seen: Observation) -> tuple[str, str]:
     )
 
 
-def _beside_atomic(words: Words, seen: Observation) -> tuple[str, str]:
+def race_atomic(words: Words, seen: Observation) -> tuple[str, str]:
+    """One access is atomic, the other is not, and nothing orders them."""
     then = seen.other or seen.site
     atomic, plain = (seen.site, then) if _is_atomic(seen.site) else (then, seen.site)
     cause = f"{_both(words, seen)}: one is atomic, the other is not, and nothing orders them."
@@ -41,7 +43,8 @@ def _beside_atomic(words: Words, seen: Observation) -> tuple[str, str]:
     return cause, ways
 
 
-def _flag(words: Words, seen: Observation) -> tuple[str, str]:
+def race_flag(words: Words, seen: Observation) -> tuple[str, str]:
+    """A plain load polls what another thread signals."""
     cause = (
         f"{_both(words, seen)}: a plain load polls what another thread signals; it works only as "
         "long as the compiler loads again each time."
@@ -80,10 +83,3 @@ def _thread(words: Words, seen: Observation, other: bool) -> str:
 
 def _is_atomic(site: Site) -> bool:
     return site.kind.startswith("atomic")
-
-
-SAID: dict[str, Say] = {
-    "race_between_blocks": _between_blocks,
-    "race_atomic": _beside_atomic,
-    "race_flag": _flag,
-}

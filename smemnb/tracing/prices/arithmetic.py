@@ -207,12 +207,20 @@ class _Function:
 
     def _constant(self, operand: Any) -> Any:
         """The number that a variable always holds, None if it is none."""
-        made: Any = self._made.get(operand.name)
-        if type(made).__name__ == "Var":
-            return self._constant(made)
-        if type(made).__name__ not in _CONSTANT:
+        return self._constant_value(self._made.get(operand.name))
+
+    def _constant_value(self, value: Any) -> Any:
+        """The number that the right side of an assignment always is, None if it is none."""
+        if type(value).__name__ == "Var":
+            return self._constant(value)
+        if _op(value) == "static_getitem":  # one of several: now, acc = 0, 0.0
+            items: Any = self._made.get(value.value.name)
+            if _op(items) == "exhaust_iter":
+                items = self._made.get(items.value.name)
+            return self._constant(items.items[value.index]) if _op(items) == "build_tuple" else None
+        if type(value).__name__ not in _CONSTANT:
             return None
-        return made.value if isinstance(made.value, int | float) else None
+        return value.value if isinstance(value.value, int | float) else None
 
     def _only_stored_short(self, name: str) -> bool:
         uses = self._uses[name]
@@ -289,10 +297,8 @@ class _Function:
                 said = operand.unversioned_name
                 yield f"the argument {said} is float64", f"np.float32({said}) in the launch"
                 return
-            constant = self._constant(value) if type(value).__name__ == "Var" else None
-            if type(value).__name__ in _CONSTANT:
-                constant = value.value
-            if isinstance(constant, int | float):
+            constant = self._constant_value(value)
+            if constant is not None:
                 said = f"{operand.unversioned_name} = {constant!r}"
                 cure = f"{operand.unversioned_name} = float32({constant!r})"
                 yield f"{said} makes {word} float64", f"{cure} for {said}"

@@ -3,20 +3,28 @@
 Judged per expression over the whole launch, from the counts of `watchers/counting.py`: at least
 `FACTOR` times the fewest sectors and `EXTRA` sectors too many in each request. How lanes walk is
 read off the worst request: by one constant step ("uncoalesced", or "interleaved" where
-other accesses of the kind take all that lies between), from place to place as the data
+others take all that lies between), from place to place as the data
 say ("scattered"), or cell by cell but off the sectors' edges ("misaligned": by where the work
 begins, not by the length of the rows). Lanes that sit out count as steps that nobody takes.
 
-**Limits**: sectors that a cache keeps for a neighbouring line are counted all the same.
+What lies between is taken by other expressions, field by field, or by the next executions of the
+same load, as in a loop over three channels: L1 keeps the sectors from one to the next, so the note
+does not depend on whether a loop is written out. A store in such a loop stays "uncoalesced":
+L1 merges no stores, each of them moves its sectors to L2.
+
+**Limits**: sectors are counted whether or not a cache keeps them, as a GPU's counters of requests
+and sectors do; whether L1 did keep them is not modelled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import compress
 from typing import Any
 
 import numpy as np
 
+from ...hardware import SECTOR_BYTES
 from ..model import Observation, SiteCounts
 
 FACTOR = 2
@@ -41,9 +49,9 @@ def inefficient_accesses(counts: Iterable[SiteCounts]) -> Iterator[Observation]:
             continue  # the others of its warp would have shared the sectors
         elif one.sectors >= FACTOR * one.ideal_sectors and extra >= EXTRA * one.requests:
             kind = "uncoalesced" if walk == "strided" else "scattered"
-            if kind == "uncoalesced" and _shared_out(one, step, walks):
-                kind = "interleaved"
-            yield _seen(one, kind, step)
+            if kind == "uncoalesced" and (_in_turn(one) or _shared_out(one, step, walks)):
+                kind, step = "interleaved", _in_turn(one) or step
+            yield _seen(one, kind, _apart(one, step) if kind == "uncoalesced" else step)
 
 
 def _shared_out(one: SiteCounts, step: int, walks: Iterable[tuple[SiteCounts, int, str]]) -> bool:
@@ -60,6 +68,39 @@ def _shared_out(one: SiteCounts, step: int, walks: Iterable[tuple[SiteCounts, in
             place = other.worst.address[first] % abs(step)
             places.add(place if one.array.dtype.names else place // taken)
     return step != 0 and len(places) * taken >= abs(step)
+
+
+def _in_turn(one: SiteCounts) -> int:
+    """Bytes between what lanes load, where the next executions take the rest of them; else 0.
+
+    Lanes in any order: a product's lanes may go down in pairs and then across.
+    """
+    if one.kind != "load" or not one.in_turn:
+        return 0
+    step = _gap(one.in_turn[0])
+    steps = step // one.width
+    if not 2 <= steps <= len(one.in_turn):
+        return 0
+    together = [address for request in one.in_turn[:steps] for address in request]
+    cells = len({address // one.width for address in together})
+    sectors = len({address // SECTOR_BYTES for address in together})
+    return step if sectors * SECTOR_BYTES < FACTOR * cells * one.width else 0
+
+
+def _gap(addresses: Sequence[int]) -> int:
+    """Bytes from one address to the next higher one, as they mostly are; 0 if all are the same."""
+    return _most(np.diff(np.unique(addresses)))[0]
+
+
+def _apart(one: SiteCounts, step: int) -> int:
+    """The step of a walk as it is reported: that of lanes in order of their addresses.
+
+    Lanes that go down in pairs and then across are as far apart as their neighbours in a row.
+    """
+    assert one.worst is not None
+    active = compress(one.worst.address, one.worst.active)
+    gap = _gap(list(active))
+    return gap if one.width < gap < abs(step) else step
 
 
 def _rows_begin_sectors(one: SiteCounts) -> bool:

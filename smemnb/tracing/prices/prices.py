@@ -25,7 +25,8 @@ class Prices(Watcher):
     """Notes which shared arrays a launch declares; the rest is worked out when it is over."""
 
     def __init__(self) -> None:
-        self._declared: dict[Site, KernelArray] = {}
+        self.declared: dict[Site, KernelArray] = {}
+        """Where shared arrays were declared."""
 
     def start(self, launch: Launch) -> None:
         """Remember the launch."""
@@ -39,7 +40,7 @@ class Prices(Watcher):
         """Note the shared arrays that these blocks came by."""
         for site, array in self._batch.shared.items():
             if isinstance(site, Site):
-                self._declared.setdefault(site, array)
+                self.declared.setdefault(site, array)
 
     def observations(
         self, counts: Sequence[SiteCounts], written: Initialisation
@@ -51,12 +52,12 @@ class Prices(Watcher):
         from ...simulator import devices
 
         yield from double_arithmetic(self._launch.types)
-        yield from few_blocks(self._launch, self._declared, limits(devices.cc()))
+        yield from few_blocks(self._launch, self.declared, limits(devices.cc()))
         if not counts:
             return
         yield from inefficient_accesses(counts)
-        yield from unused_arrays(self._declared, counts)
-        for array in self._declared.values():
+        yield from unused_arrays(self.declared, counts)
+        for array in self.declared.values():
             on_it = [one for one in counts if _same(one, array)]
             stored = written.stored(array)
             if on_it and stored is not None:

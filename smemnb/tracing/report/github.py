@@ -16,8 +16,10 @@ _LEVEL = {"error": "error", "warning": "warning", "note": "notice"}
 
 
 def commands(findings: Iterable[PlacedFinding], root: Path) -> Iterator[str]:
-    """One line per finding; findings in files outside `root` carry no place."""
+    """One line per finding that is not waived; in files outside `root` they carry no place."""
     for one in findings:
+        if one.waived:
+            continue
         found = one.finding
         path = from_root(one.file, root) if one.file else None
         place = [f"file={_property(path)}", f"line={found.line}"] if path else []

@@ -21,6 +21,7 @@ from .text import (
     heading,
     line_label,
     shared_cells,
+    waived_line,
 )
 
 if TYPE_CHECKING:
@@ -53,6 +54,9 @@ def html(trace: Trace) -> str:
     parts.append(_said(findings_line(trace)))
     if trace.findings:
         parts.append("<ul>" + "".join(_finding(one, trace) for one in trace.findings) + "</ul>")
+    if trace.waived:
+        items = (f"<li>{escape(waived_line(one, trace))}</li>" for one in trace.waived)
+        parts.append("<ul>" + "".join(items) + "</ul>")
     parts += [_said(f"not examined: {said}") for said in trace.limits]
     return f'<div style="{_PAGE}">' + "\n".join(parts) + "</div>"
 

@@ -16,12 +16,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PlacedFinding:
-    """A finding, the file of each of its lines ("" where there is none), and the launch."""
+    """A finding, the file of each of its lines ("" where there is none), and the launch.
+
+    `waived` is the reason why it may stay, "" where it may not; `in_source` whether a comment of
+    the source gives it.
+    """
 
     finding: Finding
     file: str
     other_file: str
     launch: str
+    waived: str = ""
+    in_source: bool = False
 
     def to_json(self) -> str:
         """As JSON text."""
@@ -41,14 +47,18 @@ class PlacedFinding:
 
 
 def placed_findings(trace: Trace) -> Iterator[PlacedFinding]:
-    """The findings of a trace with their files."""
-    for finding in trace.findings:
+    """The findings of a trace with their files, those that are waived last."""
+    every = [(found, "", False) for found in trace.findings]
+    every += [(one.finding, one.reason, one.in_source) for one in trace.waived]
+    for finding, waived, in_source in every:
         other = finding.other_function
         yield PlacedFinding(
             finding,
             trace.files.get(finding.function, ""),
             trace.files.get(other, "") if other is not None else "",
             str(trace.launch),
+            waived,
+            in_source,
         )
 
 

@@ -1,7 +1,8 @@
 """Findings as SARIF 2.1.0, which code hosts and editors read.
 
 One rule per kind of finding, one result per finding: its line, the other line as a related
-location, and a fingerprint that stays when lines move.
+location, and a fingerprint that stays when lines move. A waived finding is a suppressed result
+with its reason; where a run has one, all its other results say that they are not.
 
 Source: OASIS, Static Analysis Results Interchange Format 2.1.0.
 """
@@ -14,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from ..findings import SEVERITY
+from ..findings import KINDS
 from .places import PlacedFinding, from_root
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -33,11 +34,12 @@ def sarif(findings: Iterable[PlacedFinding], root: Path, version: str = "") -> s
         "semanticVersion": version or _version(),
         "rules": [_rule(kind) for kind in kinds],
     }
+    some = any(one.waived for one in kept)
     run = {
         "tool": {"driver": driver},
         "originalUriBaseIds": {ROOT: {"uri": root.resolve().as_uri().rstrip("/") + "/"}},
         "columnKind": "unicodeCodePoints",
-        "results": [_result(one, kinds, root) for one in kept],
+        "results": [_result(one, kinds, root) | _suppressed(one, some) for one in kept],
     }
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=1) + "\n"
 
@@ -47,7 +49,7 @@ def _rule(kind: str) -> dict[str, Any]:
         "id": f"smemnb/{kind}",
         "name": "".join(word.capitalize() for word in kind.split("_")),
         "shortDescription": {"text": kind.replace("_", " ")},
-        "defaultConfiguration": {"level": SEVERITY[kind]},
+        "defaultConfiguration": {"level": KINDS[kind].severity},
     }
 
 
@@ -67,6 +69,16 @@ def _result(one: PlacedFinding, kinds: Sequence[str], root: Path) -> dict[str, A
         other |= {"id": 1, "message": {"text": "the other line"}}
         result["relatedLocations"] = [other]
     return result
+
+
+def _suppressed(one: PlacedFinding, some: bool) -> dict[str, Any]:
+    """Why a result is suppressed; nothing where no result of the run is."""
+    if not some:
+        return {}
+    if not one.waived:
+        return {"suppressions": []}
+    kind = "inSource" if one.in_source else "external"
+    return {"suppressions": [{"kind": kind, "justification": one.waived}]}
 
 
 def _location(file: str, line: int, source: str, root: Path) -> dict[str, Any]:

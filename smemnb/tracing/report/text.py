@@ -15,17 +15,19 @@ from collections.abc import Iterator
 from itertools import compress, groupby
 from typing import TYPE_CHECKING
 
-from ..findings import Finding
+from ..findings import Finding, kind_of
 from ..model import AccessRow, GlobalTotals, SharedTotals, place
 
 if TYPE_CHECKING:
     from ..trace import Trace
+    from ..waivers import Waived
 
 WIDTH = 100
 _HEAD = ("requests", "wavefronts", "n-way", "extra", "sectors", "each", "extra")
 _GAPS = (2, 3, 2, 2, 3, 2, 2)
 _SHORTEST_ACCESS = 24
 _FINDINGS = 5
+_WAIVED = 10
 
 RETRY = "?: an atomic that is a retry loop has no fixed count of wavefronts; totals leave it out"
 
@@ -43,6 +45,10 @@ def text(trace: Trace) -> str:
         parts += _wrapped(finding_line(found, trace), "  ", "    ")
     left = len(trace.findings) - _FINDINGS
     parts += [f"  and {left} more in .findings"] if left > 0 else []
+    for one in trace.waived[:_WAIVED]:
+        parts += _wrapped(waived_line(one, trace), "  ", "    ")
+    left = len(trace.waived) - _WAIVED
+    parts += [f"  and {left} more in .waived"] if left > 0 else []
     for said in trace.limits:
         parts += _wrapped(f"not examined: {said}", "", "  ")
     return "\n".join(parts)
@@ -87,7 +93,7 @@ def line_label(row: AccessRow, trace: Trace) -> str:
 
 
 def findings_line(trace: Trace) -> str:
-    """How many findings of each severity, or that there are none, or that nobody looked."""
+    """How many findings of each severity, how many are waived, or that nobody looked."""
     if not trace.launch.checked:
         return "findings: not checked"
     seen = [found.severity for found in trace.findings]
@@ -96,7 +102,21 @@ def findings_line(trace: Trace) -> str:
         for severity in ("error", "warning", "note")
         if severity in seen
     ]
-    return f"findings: {', '.join(numbers) or 'none'}"
+    waived = [f"{len(trace.waived):,} waived"] if trace.waived else []
+    return f"findings: {', '.join((numbers or ['none']) + waived)}"
+
+
+def waived_line(one: Waived, trace: Trace) -> str:
+    """A waived finding in one line: severity, kind, line and reason."""
+    found = one.finding
+    where = f"line {found.line}"
+    if found.function != trace.launch.kernel:
+        where += f" of {found.function}"
+    if found.other_line is not None:
+        where += f" and line {found.other_line}"
+        if found.other_function not in (found.function, None):
+            where += f" of {found.other_function}"
+    return f"waived: {found.severity}, {found.kind.replace('_', ' ')}, {where}: {one.reason}"
 
 
 def finding_line(found: Finding, trace: Trace) -> str:
@@ -107,6 +127,8 @@ def finding_line(found: Finding, trace: Trace) -> str:
 def _extent(found: Finding, trace: Trace) -> Iterator[str]:
     block = f"block {place(found.block, trace.launch.grid)}"
     many = f"{found.count:,} {found.unit} in all."
+    if kind_of(found.kind).of_source:
+        return
     if trace.launch.blocks == 1 or found.price:
         yield from [many] * (found.count > 1)
     else:

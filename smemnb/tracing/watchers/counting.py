@@ -8,6 +8,7 @@ the same) is measured once and weighted. Per expression the worst request is kep
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from ...lockstep.batch import Batch, Launch
 
 ROWS_BEFORE_MEASURING = 4096
+IN_TURN = 8  # requests of one warp that are kept, to see whether they share sectors
 UNMODELLED = "atomic_retry"  # a compare-and-swap loop has no fixed number of wavefronts
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -53,6 +55,7 @@ class _Tally:
     sums: dict[str, int] = field(default_factory=dict)
     most: int = -1
     worst: tuple[Array, Array | None, int, int] | None = None
+    in_turn: list[tuple[int, Array]] = field(default_factory=list)
 
     def add(self, name: str, value: Any) -> None:
         self.sums[name] = self.sums.get(name, 0) + int(value)
@@ -89,6 +92,8 @@ class Counting(Watcher):
         rows = _rows_of(event, batch, self._masks)
         if not len(rows.address):
             return
+        if len(tally.in_turn) < IN_TURN and (event.kind, array.space) == ("load", "global"):
+            tally.in_turn.append(_first_request(rows))
         tally.rows.append(rows)
         tally.waiting += len(rows.address)
         if tally.waiting >= ROWS_BEFORE_MEASURING:
@@ -111,6 +116,7 @@ class Counting(Watcher):
             kind=tally.kind,
             width=tally.width,
             worst=self._worst(tally),
+            in_turn=_of_one_warp(tally.in_turn),
             **{"requests": 0, "lanes": 0, **tally.sums},
         )
 
@@ -143,6 +149,18 @@ def _rows_of(event: Access, batch: Batch, masks: _Masks) -> _Rows:
     if kept is None:
         return _Rows(address, mask, weight, batch.first, rows)
     return _Rows(address[kept], mask, weight, batch.first, rows, kept)
+
+
+def _first_request(rows: _Rows) -> tuple[int, Array]:
+    """The addresses of the first row's active lanes, and which row of the event it is."""
+    active = slice(None) if rows.active is None else rows.active[0]
+    return 0 if rows.kept is None else int(rows.kept[0]), rows.address[0][active]
+
+
+def _of_one_warp(requests: list[tuple[int, Array]]) -> tuple[tuple[int, ...], ...]:
+    """The requests up to where another warp's come."""
+    same = takewhile(lambda one: one[0] == requests[0][0], requests)
+    return tuple(tuple(address.tolist()) for _, address in same)
 
 
 class _Masks:

@@ -105,7 +105,7 @@ def check_types(kernel, *args):
     inferred = infer(function, args)
     program = library_of(function, inferred).program(function)
     batch = Batch(Launch(function, (2, 1, 1), (THREADS // 2, 1, 1)), 0, 2)
-    frame = Frame(batch, batch.live, True)
+    frame = Frame(batch, batch.live, kernel=True)
     names = program.signature.named(len(args))
     held = Arguments(names, [np.array(a) if isinstance(a, np.ndarray) else a for a in args])
     frame.values.update(program.signature.bound(held.values, {}))

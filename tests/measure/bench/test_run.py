@@ -18,6 +18,7 @@ from smemnb.measure.bench.libraries import Library
 from smemnb.measure.bench.run import Setting, rows_of
 from smemnb.measure.results import load
 from smemnb.measure.results.model import Clocks, Gpu, Results
+from tests.facts import facts
 from tests.measure.bench.test_timing import Script
 
 HERE = Results(Gpu("a GPU", "9.0", 132, 1 << 30, 1 << 20), "1.2", "13.0", {}, {}, "", "", "")
@@ -102,7 +103,7 @@ def test_product_beside_a_library():
     naive, wide, chosen, library = measured(
         case, libraries=[host_library()], against=("torch", "cublas")
     )
-    assert wide.failed == "matmul_wide needs rows that begin at multiples of 4 elements"
+    assert facts(wide.failed) == facts("matmul_wide 4")
     assert (naive.right, chosen.right, library.right) == (True, True, True)
     assert library.name == naive.beside == "cublas (cupy)"
     assert 0 < naive.error < 1e-6 and 0 < library.error < 1e-6
@@ -175,7 +176,7 @@ class Watched:
 
     kept: list
     shown: list
-    told: list
+    reported: list
 
     def keeping(self):
         return session.Keeping(
@@ -204,8 +205,8 @@ def test_session_grows():
         "at the end",
     ]
     assert [len(rows) for rows in watched.shown] == [2, 2]
-    assert watched.told[0] == (0, 2, "transpose 4 x 4: checking")
-    assert watched.told[-1] == (1, 2, "transpose 4 x 8: round 1")
+    assert watched.reported[0] == (0, 2, "transpose 4 x 4: checking")
+    assert watched.reported[-1] == (1, 2, "transpose 4 x 8: round 1")
 
 
 @pytest.mark.parametrize("place", [0, 1])

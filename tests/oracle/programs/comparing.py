@@ -25,7 +25,7 @@ import numpy as np
 from numba import cuda
 
 from smemnb.lockstep import launch
-from smemnb.lockstep.language.scope import EXPRESSIONS
+from smemnb.lockstep.language.nodes import EXPRESSIONS
 
 from . import vocabulary as words
 from .writing import LENGTH, Program

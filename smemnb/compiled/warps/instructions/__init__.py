@@ -1,17 +1,23 @@
-"""What machine instructions do, by family: each module puts makers of steps into the tables.
+"""What machine instructions do, by family, and the two tables of their builders.
 
-To import this package fills the tables of `semantics` and `control`.
+`STEPS` has the instructions that go on to the next address, `CONTROLS` those that move lanes
+elsewhere or make them wait.
+
+accesses      loads and stores
+atomics       atomics and reductions in memory
+bits          counts, permutations and masks of bits
+control       branches, calls, ends and barriers
+conversions   between integers and floats
+exchange      special registers, votes, shuffles, matches
+floats        arithmetic and comparisons of floats
+integers      arithmetic, comparisons and logic of integers
 """
 
+from ..semantics import builders
 from . import accesses, atomics, bits, control, conversions, exchange, floats, integers
 
-__all__ = [
-    "accesses",
-    "atomics",
-    "bits",
-    "control",
-    "conversions",
-    "exchange",
-    "floats",
-    "integers",
-]
+STEPS, CONTROLS = builders(
+    accesses, atomics, bits, control, conversions, exchange, floats, integers
+)
+
+__all__ = ["CONTROLS", "STEPS"]

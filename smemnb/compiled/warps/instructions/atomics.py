@@ -12,7 +12,7 @@ import numpy as np
 
 from ..memory import space_of
 from ..operands import ZERO, Array, Reader, Unknown
-from ..semantics import Bench, Instruction, Step, means
+from ..semantics import BuildContext, Instruction, Step, implements
 from ..state import Group
 from .accesses import address_reader
 
@@ -37,17 +37,17 @@ _SPACES = {"ATOMS": "shared", "ATOMG": "global", "REDG": "global", "ATOM": "gene
 _SPACES |= {"RED": "generic"}
 
 
-@means("ATOMS", "ATOMG", "ATOM", "REDG", "RED")
-def atomic(one: Instruction, bench: Bench) -> Step:
+@implements("ATOMS", "ATOMG", "ATOM", "REDG", "RED")
+def atomic(one: Instruction, context: BuildContext) -> Step:
     """Reads, changes and writes a cell of each lane."""
     given = one.only({*_TYPES, *_APPLY, *_SCOPES, "CAS", "POPC", "CAST", "SPIN"})
     kind = next((_TYPES[name] for name in one.modifiers if name in _TYPES), U32)
     named = _SPACES[one.name]
     at = next(place for place, part in enumerate(one.operands) if part.kind == "memory")
     results, sources = one.operands[:at], one.operands[at + 1 :]
-    address = address_reader(one.operands[at], bench, named != "shared")
+    address = address_reader(one.operands[at], context, named != "shared")
     long = np.dtype(kind).itemsize == 8
-    read = bench.read.pair if long else bench.read.integer
+    read = context.read.pair if long else context.read.integer
     values = [_typed(read(source), kind) for source in sources]
     out = next((part for part in results if not part.is_predicate), None)
     for flag in results:
@@ -55,10 +55,10 @@ def atomic(one: Instruction, bench: Bench) -> Step:
             raise Unknown("predicate of an atomic")
     write = None
     if out is not None and out.number != ZERO:
-        write = bench.write.pair(out) if long else bench.write.word(out)
-    change, tells = _change(one, given), "CAST" in given  # CAST says whether it has swapped
-    memory, backwards = bench.tools["memory"], bench.tools["backwards"]
-    counted = bench.tools["tally"].site(one.located, _counted_as(one, given), 8 if long else 4)
+        write = context.write.pair(out) if long else context.write.word(out)
+    change, says_swapped = _change(one, given), "CAST" in given
+    memory, backwards = context.tools["memory"], context.tools["backwards"]
+    counted = context.tools["tally"].site(one.located, _counted_as(one, given), 8 if long else 4)
 
     def step(group: Group) -> None:
         where, space = address(group), named
@@ -75,7 +75,7 @@ def atomic(one: Instruction, bench: Bench) -> Step:
         old = in_turn(flat, place[lanes][turn], [value[turn] for value in taken], change)[turn]
         if write is not None:
             whole = np.zeros(lanes.shape, kind)
-            whole[lanes] = old == taken[0] if tells else old
+            whole[lanes] = old == taken[0] if says_swapped else old
             write(group, whole.view(np.uint64 if long else U32))
 
     return step

@@ -5,29 +5,29 @@ from __future__ import annotations
 import numpy as np
 
 from ..operands import Array, Unknown
-from ..semantics import Bench, Instruction, Step, means
+from ..semantics import BuildContext, Instruction, Step, implements
 from ..state import Group
 
 U32 = np.uint32
 
 
-@means("POPC", "UPOPC")
-def count_ones(one: Instruction, bench: Bench) -> Step:
+@implements("POPC", "UPOPC")
+def count_ones(one: Instruction, context: BuildContext) -> Step:
     """How many bits are set."""
     one.only(())
     out, a = one.operands
-    read, write = bench.read.integer(a), bench.write.word(out)
+    read, write = context.read.integer(a), context.write.word(out)
     return lambda group: write(group, np.bitwise_count(read(group)).astype(U32))
 
 
-@means("FLO", "UFLO")
-def find_leading_one(one: Instruction, bench: Bench) -> Step:
+@implements("FLO", "UFLO")
+def find_leading_one(one: Instruction, context: BuildContext) -> Step:
     """The place of the highest bit that is set (.SH: how far it is from bit 31); ~0 for none."""
     given = one.only({"U32", "SH"})
     if "U32" not in given:
         raise Unknown("FLO of signed numbers")
     out, a = one.operands
-    read, write = bench.read.integer(a), bench.write.word(out)
+    read, write = context.read.integer(a), context.write.word(out)
 
     def step(group: Group) -> None:
         value = read(group)
@@ -38,12 +38,12 @@ def find_leading_one(one: Instruction, bench: Bench) -> Step:
     return step
 
 
-@means("BREV", "UBREV")
-def reverse_bits(one: Instruction, bench: Bench) -> Step:
+@implements("BREV", "UBREV")
+def reverse_bits(one: Instruction, context: BuildContext) -> Step:
     """The bits in reversed order."""
     one.only(())
     out, a = one.operands
-    read, write = bench.read.integer(a), bench.write.word(out)
+    read, write = context.read.integer(a), context.write.word(out)
 
     def step(group: Group) -> None:
         value = read(group)
@@ -54,13 +54,13 @@ def reverse_bits(one: Instruction, bench: Bench) -> Step:
     return step
 
 
-@means("PRMT", "UPRMT")
-def permute_bytes(one: Instruction, bench: Bench) -> Step:
+@implements("PRMT", "UPRMT")
+def permute_bytes(one: Instruction, context: BuildContext) -> Step:
     """Each byte of the result is one of the eight of b:a, or copies of its sign bit."""
     one.only(())
     out, a, selector, b = one.operands
-    low, which, high = bench.words((a, selector, b))
-    write = bench.write.word(out)
+    low, which, high = context.words((a, selector, b))
+    write = context.write.word(out)
 
     def step(group: Group) -> None:
         whole = high(group).astype(np.uint64) << np.uint64(32) | low(group)
@@ -77,12 +77,16 @@ def permute_bytes(one: Instruction, bench: Bench) -> Step:
     return step
 
 
-@means("SGXT", "USGXT")
-def extend_sign(one: Instruction, bench: Bench) -> Step:
+@implements("SGXT", "USGXT")
+def extend_sign(one: Instruction, context: BuildContext) -> Step:
     """The lowest b bits of a, extended by their sign or (.U32) by zeros."""
     given = one.only({"U32", "W"})
     out, a, width = one.operands
-    read, amount, write = bench.read.integer(a), bench.read.integer(width), bench.write.word(out)
+    read, amount, write = (
+        context.read.integer(a),
+        context.read.integer(width),
+        context.write.word(out),
+    )
 
     def step(group: Group) -> None:
         by = U32(32) - np.minimum(amount(group), U32(32))
@@ -96,12 +100,16 @@ def extend_sign(one: Instruction, bench: Bench) -> Step:
     return step
 
 
-@means("BMSK", "UBMSK")
-def bit_mask(one: Instruction, bench: Bench) -> Step:
+@implements("BMSK", "UBMSK")
+def bit_mask(one: Instruction, context: BuildContext) -> Step:
     """Ones from bit a on, b of them."""
     given = one.only({"W"})
     out, a, width = one.operands
-    first, count, write = bench.read.integer(a), bench.read.integer(width), bench.write.word(out)
+    first, count, write = (
+        context.read.integer(a),
+        context.read.integer(width),
+        context.write.word(out),
+    )
 
     def step(group: Group) -> None:
         start, length = first(group).astype(np.uint64), count(group).astype(np.uint64)
@@ -113,47 +121,47 @@ def bit_mask(one: Instruction, bench: Bench) -> Step:
     return step
 
 
-@means("P2R")
-def predicates_to_register(one: Instruction, bench: Bench) -> Step:
+@implements("P2R")
+def predicates_to_register(one: Instruction, context: BuildContext) -> Step:
     """The predicates that a mask names, as bits; the other bits come from c."""
     one.only(())
     out, _, c, mask = one.operands
-    other, write, kept = bench.read.integer(c), bench.write.word(out), int(mask.number)
+    other, write, kept = context.read.integer(c), context.write.word(out), int(mask.number)
 
     def step(group: Group) -> None:
         bits = other(group) & U32(~kept & 0xFFFFFFFF)
         for number in range(7):
             if kept >> number & 1:
-                bits = bits | group.of(bench.state.predicates[number]).astype(U32) << U32(number)
+                bits = bits | group.of(context.state.predicates[number]).astype(U32) << U32(number)
         write(group, bits)
 
     return step
 
 
-@means("R2P")
-def register_to_predicates(one: Instruction, bench: Bench) -> Step:
+@implements("R2P")
+def register_to_predicates(one: Instruction, context: BuildContext) -> Step:
     """The predicates that a mask names, from bits."""
     one.only(())
     _, a, mask = one.operands
-    read, kept = bench.read.integer(a), int(mask.number)
+    read, kept = context.read.integer(a), int(mask.number)
 
     def step(group: Group) -> None:
         bits = read(group)
         for number in range(7):
             if kept >> number & 1:
-                group.put(bench.state.predicates[number], (bits >> U32(number) & U32(1)) != 0)
+                group.put(context.state.predicates[number], (bits >> U32(number) & U32(1)) != 0)
 
     return step
 
 
-@means("R2UR")
-def register_to_uniform(one: Instruction, bench: Bench) -> Step:
+@implements("R2UR")
+def register_to_uniform(one: Instruction, context: BuildContext) -> Step:
     """The value of the first active lane as the warp's."""
     one.only(())
     out, a = one.operands[-2:]
     if len(one.operands) > 2 and any(p.number != 7 for p in one.operands[:-2]):
         raise Unknown("R2UR with a predicate")
-    read, write = bench.read.integer(a), bench.write.word(out)
+    read, write = context.read.integer(a), context.write.word(out)
 
     def step(group: Group) -> None:
         value = np.broadcast_to(read(group), group.mask.shape)

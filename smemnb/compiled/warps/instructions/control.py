@@ -7,32 +7,20 @@ hands every lane of the group on to `Flow`.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from ..flow import STEP, Flow
 from ..operands import Array, Operand, Unknown, constantly
-from ..semantics import Bench, Instruction, Step, means
+from ..semantics import BuildContext, Instruction, Step, controls, implements
 from ..state import Group, packed
 
 Control = Callable[[int, Group, Array], None]
-CONTROLS: dict[str, Callable[[Instruction, Bench], Control]] = {}
 U32 = np.uint32
 
 
-def moves(*names: str) -> Callable[[Any], Any]:
-    """Put the maker of a control step into the table under these names."""
-
-    def keep(maker: Any) -> Any:
-        CONTROLS.update(dict.fromkeys(names, maker))
-        return maker
-
-    return keep
-
-
-def _flow(bench: Bench) -> Flow:
-    flow: Flow = bench.tools["flow"]
+def _flow(context: BuildContext) -> Flow:
+    flow: Flow = context.tools["flow"]
     return flow
 
 
@@ -42,15 +30,15 @@ def _target(one: Operand) -> int:
     return int(one.number)
 
 
-@moves("BRA", "CALL", "JMP")
-def branch(one: Instruction, bench: Bench) -> Control:
+@controls("BRA", "CALL", "JMP")
+def branch(one: Instruction, context: BuildContext) -> Control:
     """Go elsewhere; .U only if all lanes do, .DIV only if lanes that are named have parted."""
     given = one.only({"U", "DIV", "REL", "NOINC"})
     *conditions, to = one.operands
-    target, flow = _target(to), _flow(bench)
+    target, flow = _target(to), _flow(context)
     if "DIV" in given:
-        return _if_parted(bench, conditions[0], target)
-    readers = [bench.read.predicate(condition) for condition in conditions]
+        return _if_parted(context, conditions[0], target)
+    readers = [context.read.predicate(condition) for condition in conditions]
 
     def step(address: int, group: Group, lanes: Array) -> None:
         for read in readers:
@@ -66,11 +54,11 @@ def branch(one: Instruction, bench: Bench) -> Control:
     return step
 
 
-def _if_parted(bench: Bench, named: Operand, target: int) -> Control:
-    read, flow = bench.read.integer(named), _flow(bench)
+def _if_parted(context: BuildContext, named: Operand, target: int) -> Control:
+    read, flow = context.read.integer(named), _flow(context)
 
     def step(address: int, group: Group, lanes: Array) -> None:
-        wanted: Array = read(group)[:, 0] & packed(group.of(bench.state.alive))
+        wanted: Array = read(group)[:, 0] & packed(group.of(context.state.alive))
         apart: Array = wanted != group.bits
         parted = lanes & apart[:, None]
         flow.go(target, group, parted)
@@ -79,12 +67,12 @@ def _if_parted(bench: Bench, named: Operand, target: int) -> Control:
     return step
 
 
-@moves("RET")
-def come_back(one: Instruction, bench: Bench) -> Control:
+@controls("RET")
+def come_back(one: Instruction, context: BuildContext) -> Control:
     """Go to the address in a pair of registers, counted from where the kernel begins."""
     one.only({"REL", "NODEC"})
     where, start = one.operands
-    read, origin, flow = bench.read.pair(where), _target(start), _flow(bench)
+    read, origin, flow = context.read.pair(where), _target(start), _flow(context)
 
     def step(address: int, group: Group, lanes: Array) -> None:
         targets = np.broadcast_to(read(group), group.mask.shape).astype(np.int64) + origin
@@ -95,12 +83,12 @@ def come_back(one: Instruction, bench: Bench) -> Control:
     return step
 
 
-@moves("EXIT")
-def end(one: Instruction, bench: Bench) -> Control:
+@controls("EXIT")
+def end(one: Instruction, context: BuildContext) -> Control:
     """The lanes are no more."""
     one.only(())
-    flow = _flow(bench)
-    readers = [bench.read.predicate(condition) for condition in one.operands]
+    flow = _flow(context)
+    readers = [context.read.predicate(condition) for condition in one.operands]
 
     def step(address: int, group: Group, lanes: Array) -> None:
         for read in readers:
@@ -123,11 +111,11 @@ def _barrier_number(one: Operand) -> int:
     return int(one.text[1:])
 
 
-@moves("BSYNC")
-def join(one: Instruction, bench: Bench) -> Control:
+@controls("BSYNC")
+def join(one: Instruction, context: BuildContext) -> Control:
     """Wait for the lanes that met the BSSY of this number."""
     one.only(())
-    number, flow = _barrier_number(one.operands[-1]), _flow(bench)
+    number, flow = _barrier_number(one.operands[-1]), _flow(context)
 
     def step(address: int, group: Group, lanes: Array) -> None:
         flow.go(address + STEP, group, ~lanes)
@@ -136,20 +124,20 @@ def join(one: Instruction, bench: Bench) -> Control:
     return step
 
 
-@means("BSSY")
-def begin_join(one: Instruction, bench: Bench) -> Step:
+@implements("BSSY")
+def begin_join(one: Instruction, context: BuildContext) -> Step:
     """Remember the active lanes; a BSYNC of this number waits for them."""
     one.only(())
-    number, flow = _barrier_number(one.operands[0]), _flow(bench)
+    number, flow = _barrier_number(one.operands[0]), _flow(context)
     return lambda group: flow.begin_join(number, group)
 
 
-@means("BREAK")
-def leave_join(one: Instruction, bench: Bench) -> Step:
+@implements("BREAK")
+def leave_join(one: Instruction, context: BuildContext) -> Step:
     """These lanes will not come to the BSYNC of this number."""
     one.only(())
-    number, flow = _barrier_number(one.operands[-1]), _flow(bench)
-    conditions = [bench.read.predicate(part) for part in one.operands[:-1]]
+    number, flow = _barrier_number(one.operands[-1]), _flow(context)
+    conditions = [context.read.predicate(part) for part in one.operands[:-1]]
 
     def step(group: Group) -> None:
         for read in conditions:
@@ -159,13 +147,13 @@ def leave_join(one: Instruction, bench: Bench) -> Step:
     return step
 
 
-@means("BMOV")
-def move_join(one: Instruction, bench: Bench) -> Step:
+@implements("BMOV")
+def move_join(one: Instruction, context: BuildContext) -> Step:
     """Save the lanes of a BSSY in a register, or bring them back."""
     given = one.only({"32", "CLEAR"})
     to, source = one.operands
     if to.kind == "R":
-        write, held = bench.write.word(to), bench.state.joins[_barrier_number(source)]
+        write, held = context.write.word(to), context.state.joins[_barrier_number(source)]
 
         def save(group: Group) -> None:
             write(group, group.of(held).copy())
@@ -173,17 +161,17 @@ def move_join(one: Instruction, bench: Bench) -> Step:
                 group.put(held, np.zeros((1, 1), U32))
 
         return save
-    read, kept = bench.read.integer(source), bench.state.joins[_barrier_number(to)]
+    read, kept = context.read.integer(source), context.state.joins[_barrier_number(to)]
     return lambda group: group.put(kept, read(group))
 
 
-@moves("WARPSYNC")
-def join_warp(one: Instruction, bench: Bench) -> Control:
+@controls("WARPSYNC")
+def join_warp(one: Instruction, context: BuildContext) -> Control:
     """Wait for the lanes that a mask names, or (.ALL) for the whole warp."""
     given = one.only({"ALL", "COLLECTIVE", "EXCLUSIVE"})
-    flow = _flow(bench)
+    flow = _flow(context)
     every = constantly(np.full((1, 1), 0xFFFFFFFF, U32))
-    read = every if "ALL" in given else bench.read.integer(one.operands[0])
+    read = every if "ALL" in given else context.read.integer(one.operands[0])
 
     def step(address: int, group: Group, lanes: Array) -> None:
         flow.go(address + STEP, group, ~lanes)
@@ -221,15 +209,15 @@ class Votes:
         self._came[rows] = False
 
 
-@moves("BAR")
-def block_barrier(one: Instruction, bench: Bench) -> Control:
+@controls("BAR")
+def block_barrier(one: Instruction, context: BuildContext) -> Control:
     """Wait for the living threads of the block; .RED joins a predicate of all of them."""
     given = one.only({"SYNC", "RED", "DEFER_BLOCKING", "OR", "AND", "POPC"})
-    flow, votes = _flow(bench), bench.tools["votes"]
+    flow, votes = _flow(context), context.tools["votes"]
     first, *rest = one.operands
     if first.kind != "number" or first.number != 0 or ("RED" in given) != bool(rest):
         raise Unknown(f"form of {one.located.text}")
-    read = bench.read.predicate(rest[0]) if rest else None
+    read = context.read.predicate(rest[0]) if rest else None
     name = next((name for name in ("OR", "AND", "POPC") if name in given), "")
 
     def step(address: int, group: Group, lanes: Array) -> None:
@@ -243,14 +231,14 @@ def block_barrier(one: Instruction, bench: Bench) -> Control:
     return step
 
 
-@means("B2R")
-def barrier_result(one: Instruction, bench: Bench) -> Step:
+@implements("B2R")
+def barrier_result(one: Instruction, context: BuildContext) -> Step:
     """What came of the predicates at the block's barrier."""
     one.only({"RESULT"})
-    votes: Votes = bench.tools["votes"]
+    votes: Votes = context.tools["votes"]
     out, *flags = one.operands
-    write = bench.write.word(out)
-    writers = [bench.write.predicate(flag) for flag in flags]
+    write = context.write.word(out)
+    writers = [context.write.predicate(flag) for flag in flags]
 
     def step(group: Group) -> None:
         write(group, group.of(votes.number))
@@ -260,8 +248,8 @@ def barrier_result(one: Instruction, bench: Bench) -> Step:
     return step
 
 
-@means("NOP", "YIELD", "MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL", "DEPBAR", "NANOSLEEP")
-@means("ENDCOLLECTIVE")
-def nothing(one: Instruction, bench: Bench) -> Step:
+@implements("NOP", "YIELD", "MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL", "DEPBAR", "NANOSLEEP")
+@implements("ENDCOLLECTIVE")
+def nothing(one: Instruction, context: BuildContext) -> Step:
     """No effect on registers or on what is counted."""
     return lambda group: None

@@ -8,38 +8,38 @@ from typing import Any
 import numpy as np
 
 from ..operands import Array, Unknown
-from ..semantics import Bench, Instruction, Step, means
+from ..semantics import BuildContext, Instruction, Step, implements
 from ..state import BITS, LANES, Group, packed
 
 U32, U64 = np.uint32, np.uint64
 LANE = np.arange(LANES, dtype=U32)[None]
 
 
-@means("S2R", "S2UR", "CS2R")
-def special_register(one: Instruction, bench: Bench) -> Step:
+@implements("S2R", "S2UR", "CS2R")
+def special_register(one: Instruction, context: BuildContext) -> Step:
     """Where a thread is; the launch says it (`run.special`)."""
     one.only({"32"})
     out, (name,) = one.operands[0], one.located.operands[1:]
     if name == "SRZ":
         twice = one.name == "CS2R" and "32" not in one.modifiers
-        clear = bench.write.pair(out) if twice else bench.write.word(out)
+        clear = context.write.pair(out) if twice else context.write.word(out)
         nothing = np.zeros((1, 1), U64 if twice else U32)
         return lambda group: clear(group, nothing)
-    known: dict[str, Array] = bench.tools["special"]
+    known: dict[str, Array] = context.tools["special"]
     if name not in known:
         raise Unknown(f"special register {name}")
-    held, write = known[name], bench.write.word(out)
+    held, write = known[name], context.write.word(out)
     return lambda group: write(group, group.of(held))
 
 
-@means("VOTE", "VOTEU")
-def vote(one: Instruction, bench: Bench) -> Step:
+@implements("VOTE", "VOTEU")
+def vote(one: Instruction, context: BuildContext) -> Step:
     """Which active lanes say yes, as bits, and whether any or all do."""
     given = one.only({"ANY", "ALL", "EQ"})
     *results, p = one.operands
-    read = bench.read.predicate(p)
-    words = [bench.write.word(out) for out in results if not out.is_predicate]
-    flags = [bench.write.predicate(out) for out in results if out.is_predicate]
+    read = context.read.predicate(p)
+    words = [context.write.word(out) for out in results if not out.is_predicate]
+    flags = [context.write.predicate(out) for out in results if out.is_predicate]
 
     def step(group: Group) -> None:
         says = read(group) & group.mask
@@ -54,13 +54,13 @@ def vote(one: Instruction, bench: Bench) -> Step:
     return step
 
 
-@means("SHFL")
-def shuffle(one: Instruction, bench: Bench) -> Step:
+@implements("SHFL")
+def shuffle(one: Instruction, context: BuildContext) -> Step:
     """A lane reads a register of another; the predicate says whether that one may be read."""
     given = one.only({"IDX", "UP", "DOWN", "BFLY"})
     flag, out, a, b, c = one.operands
-    value, which, limits = bench.words((a, b, c))
-    inside, write = bench.write.predicate(flag), bench.write.word(out)
+    value, which, limits = context.words((a, b, c))
+    inside, write = context.write.predicate(flag), context.write.word(out)
 
     def step(group: Group) -> None:
         shape = group.mask.shape
@@ -92,14 +92,14 @@ def _source(given: set[str], by: Array, segment: Array, last: Array) -> tuple[Ar
     return source & U32(31), source <= last
 
 
-@means("MATCH")
-def match(one: Instruction, bench: Bench) -> Step:
+@implements("MATCH")
+def match(one: Instruction, context: BuildContext) -> Step:
     """Which active lanes hold the same value (.ALL: whether all do)."""
     given = one.only({"ANY", "ALL", "U64", "U32"})
     *results, a = one.operands
-    read = bench.read.pair(a) if "U64" in given else bench.read.integer(a)
-    words = [bench.write.word(out) for out in results if not out.is_predicate]
-    flags = [bench.write.predicate(out) for out in results if out.is_predicate]
+    read = context.read.pair(a) if "U64" in given else context.read.integer(a)
+    words = [context.write.word(out) for out in results if not out.is_predicate]
+    flags = [context.write.predicate(out) for out in results if out.is_predicate]
 
     def step(group: Group) -> None:
         value = np.broadcast_to(read(group), group.mask.shape)
@@ -128,12 +128,12 @@ _REDUCTIONS: dict[str, tuple[Callable[..., Any], Any]] = {
 }
 
 
-@means("REDUX")
-def reduction(one: Instruction, bench: Bench) -> Step:
+@implements("REDUX")
+def reduction(one: Instruction, context: BuildContext) -> Step:
     """One result of the active lanes' values; without a name their AND."""
     given = one.only({*_REDUCTIONS, "S32"})
     out, a = one.operands
-    read, write = bench.read.integer(a), bench.write.word(out)
+    read, write = context.read.integer(a), context.write.word(out)
     name = next((name for name in one.modifiers if name in _REDUCTIONS), "AND")
     reduce, neutral = _REDUCTIONS[name]
     kind = np.int32 if "S32" in given else U32

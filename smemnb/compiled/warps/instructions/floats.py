@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..operands import Array, Operand, Reader, Unknown, constantly, flushed
-from ..semantics import Bench, Instruction, Step, means
+from ..semantics import BuildContext, Instruction, Step, implements
 from ..state import Group
 from .integers import COMBINE, WORD
 
@@ -38,9 +38,9 @@ def rounded(exact: Array, modifiers: set[str]) -> Array:
     return near
 
 
-def _finish(bench: Bench, out: Operand, given: set[str]) -> Callable[[Group, Array], None]:
+def _finish(context: BuildContext, out: Operand, given: set[str]) -> Callable[[Group, Array], None]:
     """A writer that rounds, saturates and flushes."""
-    write = bench.write.float32(out)
+    write = context.write.float32(out)
 
     def store(group: Group, exact: Array) -> None:
         value = rounded(exact, given) if exact.dtype == F64 else exact
@@ -53,13 +53,13 @@ def _finish(bench: Bench, out: Operand, given: set[str]) -> Callable[[Group, Arr
     return store
 
 
-@means("FADD", "FMUL", "FFMA")
-def arithmetic(one: Instruction, bench: Bench) -> Step:
+@implements("FADD", "FMUL", "FFMA")
+def arithmetic(one: Instruction, context: BuildContext) -> Step:
     """a + b, a * b, a * b + c."""
     given = one.only({"FTZ", "SAT", *ROUNDING, *SCALES})
     out, *sources = one.operands
-    readers = [bench.read.float32(source, "FTZ" in given) for source in sources]
-    store = _finish(bench, out, given)
+    readers = [context.read.float32(source, flush="FTZ" in given) for source in sources]
+    store = _finish(context, out, given)
     if one.name == "FFMA":
         return lambda group: store(group, _fused(*(read(group) for read in readers)))
     exact = bool(given & (ROUNDING - {"RN"}))
@@ -81,13 +81,13 @@ def _fused(a: Array, b: Array, c: Array) -> Array:
     return a.astype(F64) * b + c
 
 
-@means("DADD", "DMUL", "DFMA")
-def double_arithmetic(one: Instruction, bench: Bench) -> Step:
+@implements("DADD", "DMUL", "DFMA")
+def double_arithmetic(one: Instruction, context: BuildContext) -> Step:
     """a + b, a * b, a * b + c in float64."""
     given = one.only(ROUNDING)
     out, *sources = one.operands
-    readers = [bench.read.float64(source) for source in sources]
-    write = bench.write.pair(out)
+    readers = [context.read.float64(source) for source in sources]
+    write = context.write.pair(out)
     once, nothing = np.ones((1, 1)), np.full((1, 1), -0.0)
 
     def step(group: Group) -> None:
@@ -154,18 +154,18 @@ def _unordered(a: Array, b: Array) -> Array:
     return np.isnan(a) | np.isnan(b)
 
 
-@means("FSETP", "DSETP")
-def compare(one: Instruction, bench: Bench) -> Step:
+@implements("FSETP", "DSETP")
+def compare(one: Instruction, context: BuildContext) -> Step:
     """p = (a < b) and q; a U says that it holds for NaN too. MIN and MAX say whether a is that."""
     given = one.only({*_ORDERED, *COMBINE, "FTZ", *_EXTREMES})
     first, second, a, b, *last = one.operands
     if one.name == "FSETP":
-        left, right = (bench.read.float32(source, "FTZ" in given) for source in (a, b))
+        left, right = (context.read.float32(source, flush="FTZ" in given) for source in (a, b))
     else:
-        left, right = bench.read.float64(a), bench.read.float64(b)
-    flags = bench.write.predicate(first), bench.write.predicate(second)
+        left, right = context.read.float64(a), context.read.float64(b)
+    flags = context.write.predicate(first), context.write.predicate(second)
     with_other = next(COMBINE[name] for name in one.modifiers if name in COMBINE)
-    other = bench.read.predicate(last[0])
+    other = context.read.predicate(last[0])
     extreme = next((_EXTREMES[name] for name in one.modifiers if name in _EXTREMES), None)
     if extreme is not None:
         return _which_is(extreme, left, right, flags)
@@ -190,15 +190,15 @@ def _which_is(how: Callable[[Any, Any], Any], left: Reader, right: Reader, flags
     return step
 
 
-@means("FSET")
-def compare_to_value(one: Instruction, bench: Bench) -> Step:
+@implements("FSET")
+def compare_to_value(one: Instruction, context: BuildContext) -> Step:
     """d = 1.0 (.BF) or all ones where (a < b) and q, else 0."""
     given = one.only({*_ORDERED, *COMBINE, "FTZ", "BF"})
     out, a, b, *last = one.operands
-    left, right = (bench.read.float32(source, "FTZ" in given) for source in (a, b))
+    left, right = (context.read.float32(source, flush="FTZ" in given) for source in (a, b))
     how = next(_ORDERED[name] for name in one.modifiers if name in _ORDERED)
     with_other = next(COMBINE[name] for name in one.modifiers if name in COMBINE)
-    other, write = bench.read.predicate(last[0]), bench.write.word(out)
+    other, write = context.read.predicate(last[0]), context.write.word(out)
     yes = U32(0x3F800000 if "BF" in given else 0xFFFFFFFF)
 
     def step(group: Group) -> None:
@@ -208,23 +208,23 @@ def compare_to_value(one: Instruction, bench: Bench) -> Step:
     return step
 
 
-@means("FSEL")
-def select(one: Instruction, bench: Bench) -> Step:
+@implements("FSEL")
+def select(one: Instruction, context: BuildContext) -> Step:
     """d = p ? a : b."""
     given = one.only({"FTZ"})
     out, a, b, p = one.operands
-    yes, no = (bench.read.float32(source, "FTZ" in given) for source in (a, b))
-    which, write = bench.read.predicate(p), bench.write.float32(out)
+    yes, no = (context.read.float32(source, flush="FTZ" in given) for source in (a, b))
+    which, write = context.read.predicate(p), context.write.float32(out)
     return lambda group: write(group, np.where(which(group), yes(group), no(group)))
 
 
-@means("FMNMX")
-def smaller_or_larger(one: Instruction, bench: Bench) -> Step:
+@implements("FMNMX")
+def smaller_or_larger(one: Instruction, context: BuildContext) -> Step:
     """The smaller of a and b if p, else the larger; a NaN loses (.NAN: wins)."""
     given = one.only({"FTZ", "NAN"})
     out, a, b, p = one.operands
-    left, right = (bench.read.float32(source, "FTZ" in given) for source in (a, b))
-    which, write = bench.read.predicate(p), bench.write.float32(out)
+    left, right = (context.read.float32(source, flush="FTZ" in given) for source in (a, b))
+    which, write = context.read.predicate(p), context.write.float32(out)
     low, high = (np.minimum, np.maximum) if "NAN" in given else (np.fmin, np.fmax)
 
     def step(group: Group) -> None:
@@ -246,21 +246,21 @@ _FUNCTIONS: dict[str, Callable[[Array], Array]] = {
 }
 
 
-@means("MUFU")
-def function(one: Instruction, bench: Bench) -> Step:
+@implements("MUFU")
+def function(one: Instruction, context: BuildContext) -> Step:
     """A function of one number; RCP64H and RSQ64H of the upper half of a float64."""
     given = one.only({*_FUNCTIONS, "RCP64H", "RSQ64H", "FTZ"})
     out, a = one.operands
     if given & {"RCP64H", "RSQ64H"}:
-        return _upper_half(one, bench, "RCP" if "RCP64H" in given else "RSQ")
-    read, store = bench.read.float32(a, "FTZ" in given), _finish(bench, out, given)
+        return _upper_half(one, context, "RCP" if "RCP64H" in given else "RSQ")
+    read, store = context.read.float32(a, flush="FTZ" in given), _finish(context, out, given)
     apply = _FUNCTIONS[next(name for name in one.modifiers if name in _FUNCTIONS)]
     return lambda group: store(group, apply(read(group).astype(F64)))
 
 
-def _upper_half(one: Instruction, bench: Bench, name: str) -> Step:
+def _upper_half(one: Instruction, context: BuildContext, name: str) -> Step:
     out, a = one.operands
-    read, write, apply = bench.read.word(a), bench.write.word(out), _FUNCTIONS[name]
+    read, write, apply = context.read.word(a), context.write.word(out), _FUNCTIONS[name]
     if a.kind == "float":  # it stands for a float64, whose upper half is meant
         read = constantly((np.array([[a.number]], F64).view(np.uint64) >> WORD).astype(U32))
 
@@ -276,13 +276,13 @@ def _upper_half(one: Instruction, bench: Bench, name: str) -> Step:
     return step
 
 
-@means("FCHK")
-def division_check(one: Instruction, bench: Bench) -> Step:
+@implements("FCHK")
+def division_check(one: Instruction, context: BuildContext) -> Step:
     """p says that a / b cannot be had from the reciprocal alone; both ways give one result."""
     one.only({"DIVIDE"})
     flag, a, b = one.operands
-    left, right = bench.read.float32(a), bench.read.float32(b)
-    write = bench.write.predicate(flag)
+    left, right = context.read.float32(a), context.read.float32(b)
+    write = context.write.predicate(flag)
 
     def step(group: Group) -> None:
         x, y = left(group), right(group)
@@ -297,8 +297,8 @@ def division_check(one: Instruction, bench: Bench) -> Step:
     return step
 
 
-@means("HADD2", "HMUL2", "HFMA2")
-def half_arithmetic(one: Instruction, bench: Bench) -> Step:
+@implements("HADD2", "HMUL2", "HFMA2")
+def half_arithmetic(one: Instruction, context: BuildContext) -> Step:
     """Two float16 at a time; .F32 gives one float32."""
     given = one.only({"F32", "MMA", "FTZ"})
     out, sources = one.operands[0], list(one.operands[1:])
@@ -308,8 +308,8 @@ def half_arithmetic(one: Instruction, bench: Bench) -> Step:
         if first.kind in ("float", "number") and first.text not in ("RZ",):
             readers.append(_immediate_pair(first, sources.pop(0)))
         else:
-            readers.append(_halves(bench, first))
-    write = bench.write.word(out)
+            readers.append(_halves(context, first))
+    write = context.write.word(out)
 
     def step(group: Group) -> None:
         parts = []
@@ -331,12 +331,12 @@ def _immediate_pair(high: Operand, low: Operand) -> tuple[Reader, Reader]:
     return (lambda group: values[0]), (lambda group: values[1])
 
 
-def _halves(bench: Bench, one: Operand) -> tuple[Reader, Reader]:
+def _halves(context: BuildContext, one: Operand) -> tuple[Reader, Reader]:
     """Readers of the lower and the upper half of a register, or of one half twice."""
     places = {"": (0, 16), "H0_H0": (0, 0), "H1_H1": (16, 16)}
     if one.part not in places or one.sign in ("~", "!"):
         raise Unknown(f"operand {one.text}")
-    read = bench.read.word(one)
+    read = context.read.word(one)
 
     def half(shift: int) -> Reader:
         def value(group: Group) -> Array:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..operands import Array, Operand, Reader, Unknown
-from ..semantics import Bench, Instruction, Step, means
+from ..semantics import BuildContext, Instruction, Step, implements
 from ..state import Group
 
 U32, U64 = np.uint32, np.uint64
@@ -48,9 +48,9 @@ def wide(value: Array) -> Array:
     return value.astype(U64)
 
 
-def _summand(bench: Bench, one: Operand) -> Reader:
+def _summand(context: BuildContext, one: Operand) -> Reader:
     """A term of a sum as a number of more than 32 bits; -b counts as 2**32 - b."""
-    read = bench.read.integer(Operand(one.kind, one.number, "", one.absolute, one.part, one.bank,
+    read = context.read.integer(Operand(one.kind, one.number, "", one.absolute, one.part, one.bank,
                                       one.index, one.text))  # fmt: skip
     if one.sign == "-":
         return lambda group: U64(1 << 32) - wide(read(group))
@@ -59,22 +59,24 @@ def _summand(bench: Bench, one: Operand) -> Reader:
     return lambda group: wide(read(group))
 
 
-@means("IADD3", "UIADD3", "VIADD", "UVIADD", "IADD")
-def add(one: Instruction, bench: Bench) -> Step:
+@implements("IADD3", "UIADD3", "VIADD", "UVIADD", "IADD")
+def add(one: Instruction, context: BuildContext) -> Step:
     """d = a + b (+ c) (+ carries)."""
     with_carry = "X" in one.only({"X"})
     out, sources, last = one.split()
     if last and not with_carry:
         raise Unknown("carry into a sum without .X")
-    return _sum(out, [_summand(bench, term) for term in sources], last, bench)
+    return _sum(out, [_summand(context, term) for term in sources], last, context)
 
 
-def _sum(out: list[Operand], terms: list[Reader], carries: list[Operand], bench: Bench) -> Step:
-    write = bench.write.word(out[0])
-    terms = terms + [_carry(bench, one) for one in carries]
+def _sum(
+    out: list[Operand], terms: list[Reader], carries: list[Operand], context: BuildContext
+) -> Step:
+    write = context.write.word(out[0])
+    terms = terms + [_carry(context, one) for one in carries]
     if len(out) == 1:
         return lambda group: write(group, _total(group, terms).astype(U32))
-    flags = [bench.write.predicate(one) for one in out[1:]]
+    flags = [context.write.predicate(one) for one in out[1:]]
 
     def step(group: Group) -> None:
         total = _total(group, terms)
@@ -86,8 +88,8 @@ def _sum(out: list[Operand], terms: list[Reader], carries: list[Operand], bench:
     return step
 
 
-def _carry(bench: Bench, one: Operand) -> Reader:
-    read = bench.read.predicate(one)
+def _carry(context: BuildContext, one: Operand) -> Reader:
+    read = context.read.predicate(one)
     return lambda group: read(group).astype(U64)
 
 
@@ -95,43 +97,36 @@ def _total(group: Group, terms: list[Reader]) -> Array:
     return reduce(np.add, [term(group) for term in terms])
 
 
-@means("IMAD", "UIMAD")
-def multiply_add(one: Instruction, bench: Bench) -> Step:
+@implements("IMAD", "UIMAD")
+def multiply_add(one: Instruction, context: BuildContext) -> Step:
     """d = a * b + c, of 32 bits; .WIDE of 64, .HI the upper half of those."""
     given = one.only({"MOV", "U32", "SHL", "IADD", "X", "WIDE", "HI", "S32"})
     out, (a, b, c), last = one.split()
-    left, right = bench.read.integer(a), bench.read.integer(b)
+    left, right = context.read.integer(a), context.read.integer(b)
     if given & {"WIDE", "HI"}:
-        signed = "U32" not in given
-        return _wide_product(out, left, right, c, last, bench, signed, "HI" in given)
+        return _wide_product(one, context)
     if "X" not in given and last:
         raise Unknown("carry into a product without .X")
     if "X" not in given and len(out) == 1:
-        write, term = bench.write.word(out[0]), bench.read.integer(c)
+        write, term = context.write.word(out[0]), context.read.integer(c)
         if "MOV" in given:
             return lambda group: write(group, term(group))
         if "IADD" in given:
             return lambda group: write(group, left(group) + term(group))
         return lambda group: write(group, left(group) * right(group) + term(group))
     product: Reader = lambda group: wide(left(group) * right(group))  # noqa: E731
-    return _sum(out, [product, _summand(bench, c)], last, bench)
+    return _sum(out, [product, _summand(context, c)], last, context)
 
 
-def _wide_product(
-    out: list[Operand],
-    left: Reader,
-    right: Reader,
-    c: Operand,
-    last: list[Operand],
-    bench: Bench,
-    signed: bool,
-    upper: bool,
-) -> Step:
+def _wide_product(one: Instruction, context: BuildContext) -> Step:
     """d = a * b + c with 64 bits of c, and of d unless only the upper half is kept."""
-    term = bench.read.pair(c)
-    write = bench.write.word(out[0]) if upper else bench.write.pair(out[0])
-    flags = [bench.write.predicate(one) for one in out[1:]]
-    carries = [_carry(bench, one) for one in last]
+    signed, upper = "U32" not in one.modifiers, "HI" in one.modifiers
+    out, (a, b, c), last = one.split()
+    left, right = context.read.integer(a), context.read.integer(b)
+    term = context.read.pair(c)
+    write = context.write.word(out[0]) if upper else context.write.pair(out[0])
+    flags = [context.write.predicate(one) for one in out[1:]]
+    carries = [_carry(context, one) for one in last]
     if flags and signed:
         raise Unknown("carry out of a signed wide product")
 
@@ -152,8 +147,8 @@ def _wide_product(
     return step
 
 
-@means("LEA", "ULEA")
-def scaled_add(one: Instruction, bench: Bench) -> Step:
+@implements("LEA", "ULEA")
+def scaled_add(one: Instruction, context: BuildContext) -> Step:
     """d = (a << s) + b; .HI takes the upper half of a 64-bit shift."""
     given = one.only({"HI", "X", "SX32"})
     out, sources, last = one.split()
@@ -161,28 +156,28 @@ def scaled_add(one: Instruction, bench: Bench) -> Step:
     shift = U64(int(shift_by.number) % 32)
     if shift_by.kind != "number" or (last and "X" not in given):
         raise Unknown("form of LEA")
-    low, base = bench.read.integer(terms[0]), _summand(bench, terms[1])
+    low, base = context.read.integer(terms[0]), _summand(context, terms[1])
     if "HI" not in given:
         first: Reader = lambda group: (wide(low(group)) << shift) & LOW  # noqa: E731
-        return _sum(out, [first, base], last, bench)
+        return _sum(out, [first, base], last, context)
     if "SX32" in given:
         whole: Reader = lambda group: (  # noqa: E731
             low(group).view(np.int32).astype(np.int64).view(U64)
         )
     else:
-        high = bench.read.integer(terms[2])
+        high = context.read.integer(terms[2])
         whole = lambda group: wide(high(group)) << WORD | low(group)  # noqa: E731
     upper: Reader = lambda group: (whole(group) << shift) >> WORD  # noqa: E731
-    return _sum(out, [upper, base], last, bench)
+    return _sum(out, [upper, base], last, context)
 
 
-@means("SHF", "USHF")
-def funnel_shift(one: Instruction, bench: Bench) -> Step:
+@implements("SHF", "USHF")
+def funnel_shift(one: Instruction, context: BuildContext) -> Step:
     """A shift of the 64 bits c:a, of which the lower or (.HI) the upper half is kept."""
     given = one.only({"L", "R", "W", "HI", "U32", "S32", "U64", "S64"})
     out, (a, s, c), _ = one.split()
-    low, amount, high = bench.words((a, s, c))
-    write = bench.write.word(out[0])
+    low, amount, high = context.words((a, s, c))
+    write = context.write.word(out[0])
     most = 64 if given & {"U64", "S64"} else 32
     left, upper, signed = "L" in given, "HI" in given, bool(given & {"S32", "S64"})
 
@@ -190,13 +185,13 @@ def funnel_shift(one: Instruction, bench: Bench) -> Step:
         by = wide(amount(group))
         by = by % U64(most) if "W" in given else np.minimum(by, U64(most))
         whole = wide(high(group)) << WORD | low(group)
-        shifted = _shifted(whole, by, left, signed)
+        shifted = _shifted(whole, by, left=left, signed=signed)
         write(group, ((shifted >> WORD) if upper else shifted).astype(U32))
 
     return step
 
 
-def _shifted(whole: Array, by: Array, left: bool, signed: bool) -> Array:
+def _shifted(whole: Array, by: Array, *, left: bool, signed: bool) -> Array:
     """A shift by 0 to 64, whose result NumPy leaves open at 64."""
     within = np.minimum(by, U64(63))
     if left:
@@ -226,15 +221,15 @@ def looked_up(lut: int, a: Array, b: Array, c: Array, invert: Callable[[Array], 
     return reduce(np.bitwise_or, terms, nothing)
 
 
-@means("LOP3", "ULOP3")
-def logic(one: Instruction, bench: Bench) -> Step:
+@implements("LOP3", "ULOP3")
+def logic(one: Instruction, context: BuildContext) -> Step:
     """Any function of three bits, for each bit; a predicate says whether a bit is set."""
     given = one.only({"LUT", "PAND"})
     rest = list(one.operands)
-    flag = bench.write.predicate(rest.pop(0)) if rest[0].is_predicate else None
+    flag = context.write.predicate(rest.pop(0)) if rest[0].is_predicate else None
     out, sources, table, last = rest[0], rest[1:4], rest[4], rest[5:]
-    readers, write, lut = bench.words(sources), bench.write.word(out), int(table.number)
-    others = [bench.read.predicate(one) for one in last]
+    readers, write, lut = context.words(sources), context.write.word(out), int(table.number)
+    others = [context.read.predicate(one) for one in last]
 
     def step(group: Group) -> None:
         a, b, c = (read(group) for read in readers)
@@ -249,13 +244,13 @@ def logic(one: Instruction, bench: Bench) -> Step:
     return step
 
 
-@means("PLOP3", "UPLOP3")
-def predicate_logic(one: Instruction, bench: Bench) -> Step:
+@implements("PLOP3", "UPLOP3")
+def predicate_logic(one: Instruction, context: BuildContext) -> Step:
     """Any two functions of three predicates."""
     one.only({"LUT"})
     (first, second), tables = one.operands[:2], one.operands[5:]
-    readers = [bench.read.predicate(p) for p in one.operands[2:5]]
-    flags = [bench.write.predicate(first), bench.write.predicate(second)]
+    readers = [context.read.predicate(p) for p in one.operands[2:5]]
+    flags = [context.write.predicate(first), context.write.predicate(second)]
 
     def step(group: Group) -> None:
         a, b, c = (read(group) for read in readers)
@@ -266,17 +261,17 @@ def predicate_logic(one: Instruction, bench: Bench) -> Step:
     return step
 
 
-@means("ISETP", "UISETP")
-def compare(one: Instruction, bench: Bench) -> Step:
+@implements("ISETP", "UISETP")
+def compare(one: Instruction, context: BuildContext) -> Step:
     """p = (a < b) and q; .EX takes the result of the lower words along."""
     given = one.only({*COMPARE, *COMBINE, "U32", "S32", "EX"})
     first, second, a, b, *last = one.operands
-    left, right = bench.read.integer(a), bench.read.integer(b)
-    flags = bench.write.predicate(first), bench.write.predicate(second)
+    left, right = context.read.integer(a), context.read.integer(b)
+    flags = context.write.predicate(first), context.write.predicate(second)
     how = next(COMPARE[name] for name in one.modifiers if name in COMPARE)
     name = next(name for name in one.modifiers if name in COMPARE)
     with_other = next(COMBINE[name] for name in one.modifiers if name in COMBINE)
-    others = [bench.read.predicate(p) for p in last]
+    others = [context.read.predicate(p) for p in last]
     kind = U32 if "U32" in given else np.int32
     strict = {"LE": np.less, "GE": np.greater}.get(name, how)
 
@@ -295,23 +290,27 @@ def compare(one: Instruction, bench: Bench) -> Step:
     return step
 
 
-@means("SEL", "USEL")
-def select(one: Instruction, bench: Bench) -> Step:
+@implements("SEL", "USEL")
+def select(one: Instruction, context: BuildContext) -> Step:
     """d = p ? a : b."""
     one.only(())
     out, a, b, p = one.operands
-    yes, no, which = bench.read.integer(a), bench.read.integer(b), bench.read.predicate(p)
-    write = bench.write.word(out)
+    yes, no, which = context.read.integer(a), context.read.integer(b), context.read.predicate(p)
+    write = context.write.word(out)
     return lambda group: write(group, np.where(which(group), yes(group), no(group)))
 
 
-@means("VIMNMX", "IMNMX", "VIADDMNMX", "UIMNMX")
-def smaller_or_larger(one: Instruction, bench: Bench) -> Step:
+@implements("VIMNMX", "IMNMX", "VIADDMNMX", "UIMNMX")
+def smaller_or_larger(one: Instruction, context: BuildContext) -> Step:
     """d = the smaller of a and b if p, else the larger; VIADDMNMX adds two numbers first."""
     given = one.only({"U32", "S32", "U16x2", "S16x2"})
     kind = next((_KINDS[name] for name in given), np.dtype(np.int32))
     out, sources, (p,) = one.split()
-    readers, which, write = bench.words(sources), bench.read.predicate(p), bench.write.word(out[0])
+    readers, which, write = (
+        context.words(sources),
+        context.read.predicate(p),
+        context.write.word(out[0]),
+    )
 
     def step(group: Group) -> None:
         *terms, last = (read(group)[..., None].view(kind) for read in readers)
@@ -322,19 +321,19 @@ def smaller_or_larger(one: Instruction, bench: Bench) -> Step:
     return step
 
 
-@means("MOV", "UMOV", "IMOV")
-def move(one: Instruction, bench: Bench) -> Step:
+@implements("MOV", "UMOV", "IMOV")
+def move(one: Instruction, context: BuildContext) -> Step:
     """d = a."""
     one.only({"U32"})
     out, a = one.operands[:2]
-    read, write = bench.read.integer(a), bench.write.word(out)
+    read, write = context.read.integer(a), context.write.word(out)
     return lambda group: write(group, read(group))
 
 
-@means("IABS")
-def absolute(one: Instruction, bench: Bench) -> Step:
+@implements("IABS")
+def absolute(one: Instruction, context: BuildContext) -> Step:
     """d = |a|."""
     one.only(())
     out, a = one.operands
-    read, write = bench.read.integer(a), bench.write.word(out)
+    read, write = context.read.integer(a), context.write.word(out)
     return lambda group: write(group, np.abs(read(group).view(np.int32)).view(U32))

@@ -74,7 +74,6 @@ def store_row(i, out, acc, row, col, alpha, beta):
         at = line + (j // 4 * 32 + j % 4)
         value = alpha * acc[i, j]
         if beta != float32(0):
-            # smemnb: allow[uncoalesced] by 16 bytes acc would lie in aligned quads, and FFMAs wait
             value += beta * load1(out, at)  # 16 sectors
         # smemnb: allow[uncoalesced] by 16 bytes acc would lie in aligned quads, and FFMAs wait
         store1(out, at, value)  # 16 sectors

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...lanes import LaneValue, Mask, cast
+from ...tables import union
 from ...watch import Site
 from . import conversions, floats, integers
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 Types = tuple[np.dtype[Any], ...]
 
-FUNCTIONS = {**integers.FUNCTIONS, **floats.FUNCTIONS, **conversions.FUNCTIONS}
+FUNCTIONS = union(integers.FUNCTIONS, floats.FUNCTIONS, conversions.FUNCTIONS)
 
 
 def signature(name: str) -> tuple[Types, Types]:

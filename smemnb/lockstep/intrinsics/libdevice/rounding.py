@@ -142,7 +142,7 @@ def _fused(a: Array, b: Array, c: Array) -> Exact:
 
 
 def _operation(
-    exact: Callable[..., Exact], plain: Callable[..., Array], sums: bool = False
+    exact: Callable[..., Exact], plain: Callable[..., Array], *, sums: bool = False
 ) -> Callable[..., Array]:
     def apply(dtype: np.dtype[Any], direction: str, *operands: Array) -> Array:
         wide = np.broadcast_arrays(*(np.asarray(operand, np.float64) for operand in operands))

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...lanes import NO_LANE, LaneValue, Mask
-from ..scope import EXPRESSIONS, NOTHING, STATEMENTS, Expression, Frame, Scope, Statement
+from ..scope import NOTHING, Expression, Frame, Scope, Statement
 from .binding import Parameters
 
 
@@ -56,7 +56,8 @@ class _Inner:
         return InnerFunction(self, frame, {n: value(frame, mask) for n, value in self.defaults})
 
 
-def _define(scope: Scope, node: ast.FunctionDef) -> Statement:
+def define(scope: Scope, node: ast.FunctionDef) -> Statement:
+    """The closure of a `def` inside the kernel."""
     if node.decorator_list:
         scope.refuse(
             node,
@@ -72,12 +73,9 @@ def _define(scope: Scope, node: ast.FunctionDef) -> Statement:
     return run
 
 
-def _lambda(scope: Scope, node: ast.Lambda) -> Expression:
+def lambda_function(scope: Scope, node: ast.Lambda) -> Expression:
+    """The closure of a lambda."""
     body: list[Any] = [ast.copy_location(ast.Return(node.body), node.body)]
     tree = ast.copy_location(ast.FunctionDef("<lambda>", node.args, body, []), node)
     inner = _Inner(scope, ast.fix_missing_locations(tree))
     return inner.made
-
-
-STATEMENTS[ast.FunctionDef] = _define
-EXPRESSIONS[ast.Lambda] = _lambda

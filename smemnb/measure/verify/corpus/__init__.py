@@ -6,11 +6,12 @@ package    every rung of both ladders, whole and ragged
 vectors    accesses of 8 and 16 bytes, pairs of lanes; shuffles and votes
 shapes     blocks of two and three dimensions, edges, branches
 strides    strides, widths of 1 to 16 bytes, parts of a warp
+local      local arrays, by place, width and part of a warp; registers that are spilled
 """
 
 from __future__ import annotations
 
-from . import atomics, package, shapes, strides, tutorials, vectors
+from . import atomics, local, package, shapes, strides, tutorials, vectors
 
 FAMILIES = {
     "tutorials": tutorials.CASES,
@@ -19,6 +20,7 @@ FAMILIES = {
     "vectors": vectors.CASES,
     "shapes": shapes.CASES,
     "strides": strides.CASES,
+    "local": local.CASES,
 }
 CASES = tuple(case for family in FAMILIES.values() for case in family)
 

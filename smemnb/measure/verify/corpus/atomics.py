@@ -68,7 +68,7 @@ def atomic_cas_shared(out, place, inp):
 
 
 @cache
-def others(unsigned: bool) -> Any:
+def others(*, unsigned: bool) -> Any:
     """A kernel that does seven other atomics in shared memory, one after the other."""
     kind = uint32 if unsigned else int32
 
@@ -163,8 +163,8 @@ CASES = (
     *(_case(atomic_add_value, said) for said in PLACES),
     *(_case(atomic_add_one, said) for said in PLACES),
     *(_case(atomic_cas_shared, said) for said in ("32 banks", "2 addresses", "one bank")),
-    *(_case(others(False), said) for said in ("32 banks", "8 addresses", "one address")),
-    _case(others(True), "2 addresses", "unsigned", dtype=np.uint32),
+    *(_case(others(unsigned=False), said) for said in ("32 banks", "8 addresses", "one address")),
+    _case(others(unsigned=True), "2 addresses", "unsigned", dtype=np.uint32),
     _case(
         atomic_add_float,
         "8 addresses",

@@ -13,7 +13,7 @@ from ....kernels.matmul import ladder as products
 from ....kernels.matmul.variants.sliced import matmul_sliced_of
 from ....kernels.rung import Rung
 from ....kernels.transpose import ladder as transposes
-from ....kernels.transpose import shifted
+from ....kernels.transpose.variants import shifted
 from ..case import Case, empty, numbers
 
 DEPTH = 24

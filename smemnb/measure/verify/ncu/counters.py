@@ -12,6 +12,10 @@ Of atomics on global memory, `l1tex__t_sectors` counts passes: lanes that update
 after the other, and each sector counts as often as the word in it with the most lanes. The sectors
 that they touch stand in the table per instruction (`memory_l2_theoretical_sectors_global`), which
 is compared.
+
+Of local memory, what warps executed is read from the schedulers, requests and sectors from the L1
+cache. The source has no count of its own for it, as the compiler decides what lies there: these
+counts are compared with the machine code alone.
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ from dataclasses import dataclass
 
 _SHARED = {"load": "ld", "store": "st", "atomic": "atom"}
 _GLOBAL = {"load": ("ld",), "store": ("st",), "atomic": ("atom", "red")}
+_LOCAL = {"load": "ld", "store": "st"}
 
 ESSENTIAL = {
     **{
@@ -58,6 +63,15 @@ FURTHER = {
         for name, op in (("atomic", "atom"), ("reduction", "red"))
         for unit in ("requests", "sectors")
     },
+    **{
+        f"local_{kind}_instructions": f"smsp__inst_executed_op_local_{op}.sum"
+        for kind, op in _LOCAL.items()
+    },
+    **{
+        f"local_{kind}_{unit}": f"l1tex__t_{unit}_pipe_lsu_mem_local_op_{op}.sum"
+        for kind, op in _LOCAL.items()
+        for unit in ("requests", "sectors")
+    },
     "shared_load_instructions_patched": "sass__inst_executed_shared_loads",
     "shared_store_instructions_patched": "sass__inst_executed_shared_stores",
     "global_load_instructions_patched": "sass__inst_executed_global_loads",
@@ -65,18 +79,41 @@ FURTHER = {
 }
 """Read where the chip has them."""
 
-METRICS = {**ESSENTIAL, **FURTHER}
+NEWER = {"local_spill_instructions_patched": "sass__inst_executed_register_spilling"}
+"""Read where the profiler has them (Nsight Compute 2025.1 and later)."""
 
-TABLED = {"global_atomic_sectors_touched": "memory_l2_theoretical_sectors_global"}
-"""Read from the table per instruction, summed over the atomics of global memory."""
+METRICS = {**ESSENTIAL, **FURTHER, **NEWER}
+
+TABLED = {
+    "global_atomic_sectors_touched": "memory_l2_theoretical_sectors_global",
+    "local_spill_instructions": "inst_executed",
+}
+"""Read from the table per instruction: summed over the atomics of global memory, and over the
+instructions that the compiler marks as spills."""
 
 COUNTS = (
     *(f"shared_{kind}_{unit}" for kind in _SHARED for unit in ("requests", "wavefronts")),
     *(f"global_{kind}_{unit}" for kind in _GLOBAL for unit in ("requests", "sectors")),
 )
-"""What is compared: the model's counts of a launch, by these names."""
+"""What is compared with both views: the model's counts of a launch, by these names."""
 
-ISSUED = frozenset(count for count in COUNTS if METRICS.get(count, "").startswith("smsp__inst"))
+LOCAL_COUNTS = (
+    *(
+        f"local_{kind}_{unit}"
+        for kind in _LOCAL
+        for unit in ("instructions", "requests", "sectors")
+    ),
+    "local_spill_instructions",
+)
+"""What is compared with the machine code alone."""
+
+COMPARED = (*COUNTS, *LOCAL_COUNTS)
+
+ISSUED = frozenset(
+    count
+    for count in COMPARED
+    if (METRICS | TABLED).get(count, "").startswith(("smsp__inst", "inst_executed"))
+)
 """Counts answered by executed instructions: those of warps with no lane switched on count too."""
 
 
@@ -89,7 +126,7 @@ class Reading:
 
 
 def readings(found: Mapping[str, int], *, warps: int) -> dict[str, Reading]:
-    """The counter that answers each count of `COUNTS`; counts that no counter answers are absent.
+    """The counter that answers each of `COMPARED`; counts that no counter answers are absent.
 
     Args:
         found: values by the names of `METRICS` and `TABLED`, as one launch has them.
@@ -102,7 +139,7 @@ def readings(found: Mapping[str, int], *, warps: int) -> dict[str, Reading]:
     4
     """
     answers: dict[str, tuple[str, ...]] = {}
-    for count in COUNTS:
+    for count in COMPARED:
         answers[count] = (count,)
         if count.endswith("_wavefronts"):
             by = "hardware" if warps == 1 or count == "shared_atomic_wavefronts" else "patched"

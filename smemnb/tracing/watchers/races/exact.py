@@ -42,7 +42,7 @@ def pairs_of(
     phases = len({touch.moment.phase for touch in touches}) > 1
     if not (signals.partial or phases or len(signals.nodes.trail)):
         return None
-    points = trail_of(touches, [touch.cell for touch in touches], lanes, signals.partial)
+    points = trail_of(touches, [touch.cell for touch in touches], lanes, partial=signals.partial)
     inside = points.cell if cell_in_block is None else cell_in_block
     log = signals.log
 
@@ -134,7 +134,7 @@ def _reported(touches: list[Touch], points: Trail, a: Array, b: Array, cell: Arr
         cells, first = np.unique(cell[i], return_index=True)
         one, other = touches[points.source[i[0]]], touches[points.source[j[0]]]
         pair = Pair(
-            _kind(one, other, bool(harmless), far),
+            _kind(one, other, far, harmless=bool(harmless)),
             SCOPES[far],
             one.site,
             other.site,
@@ -153,7 +153,7 @@ def _site_ranks(touches: list[Touch]) -> Array:
     return np.array([ranks.setdefault((id(t.site), t.write), len(ranks)) for t in touches])
 
 
-def _kind(one: Touch, other: Touch, harmless: bool, far: int) -> str:
+def _kind(one: Touch, other: Touch, far: int, *, harmless: bool) -> str:
     if harmless:
         return SAME
     return ATOMIC if one.atomic or other.atomic else SCOPES[far]

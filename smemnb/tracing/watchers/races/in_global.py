@@ -52,7 +52,7 @@ class Region:
         """Units in all."""
         return -(-(self.stop - self.start) // self.unit)
 
-    def touches(self, write: bool) -> Iterator[Touch]:
+    def touches(self, *, write: bool) -> Iterator[Touch]:
         """The writes, or the reads, one after another."""
         for touch in self.early:
             if touch.write == write:
@@ -107,7 +107,7 @@ class GlobalRaces:
         self._in_batch = 0
         for region in _regions(records, []):
             groups: dict[Any, list[Touch]] = {}
-            for touch in chain(region.touches(True), region.touches(False)):
+            for touch in chain(region.touches(write=True), region.touches(write=False)):
                 key = (touch.site, touch.write, touch.array.dtype, id(touch.moment))
                 groups.setdefault(key, []).append(touch)
             for members in groups.values():
@@ -117,13 +117,13 @@ class GlobalRaces:
         self._lanes += self._in_batch
         self._limit = MOST_IN_BATCH + 2 * self._in_batch
 
-    def examine(self, keep: bool = False) -> None:
+    def examine(self, *, keep: bool = False) -> None:
         """Look for races in all that was put aside; `keep` what later accesses may race with."""
         early: list[tuple[Touch, int, int]] = []
         found: list[tuple[Region, list[Touch]]] = []
         for region in _regions(self._records, self._early):
             if any(_writes(region)) and (keep or not _touched_once(region)):
-                for touches in _suspected(region, bool(self._log.fences)):
+                for touches in _suspected(region, whole=bool(self._log.fences)):
                     if self._log.fences:
                         found.append((region, touches))
                     else:
@@ -134,7 +134,7 @@ class GlobalRaces:
         self._records, self._early, self._lanes = [], early, 0
 
     def _folded(self, region: Region) -> list[tuple[Touch, int, int]]:
-        touches = [touch for write in (True, False) for touch in region.touches(write)]
+        touches = [touch for write in (True, False) for touch in region.touches(write=write)]
         merged = folded(_by_site(touches), self._lanes_of_block)
         return [(touch, region.start, region.unit) for touch in merged]
 
@@ -169,12 +169,12 @@ class GlobalRaces:
         return replace(pair, cells=pair.cells[~np.isin(address, known)])
 
 
-def _suspected(region: Region, whole: bool) -> Iterator[list[Touch]]:
+def _suspected(region: Region, *, whole: bool) -> Iterator[list[Touch]]:
     """The touches of cells that several threads touch and one writes, in order of time.
 
     Cell by cell they belong together; all come at once if `whole`, else some cells at a time.
     """
-    marked = suspects(region.touches(True), lambda: region.touches(False), region.size)
+    marked = suspects(region.touches(write=True), lambda: region.touches(write=False), region.size)
     if marked is None:
         return
     step = region.size if whole else MOST_CELLS
@@ -183,7 +183,7 @@ def _suspected(region: Region, whole: bool) -> Iterator[list[Touch]]:
         some[first : first + step] = marked[first : first + step]
         if not some.any():
             continue
-        touches = _only(chain(region.touches(True), region.touches(False)), some)
+        touches = _only(chain(region.touches(write=True), region.touches(write=False)), some)
         if any(touch.atomic for touch in touches):
             touches = _only(touches, plain_beside_atomic(touches, some))
         if touches:
@@ -205,7 +205,7 @@ def _touched_once(region: Region) -> bool:
         return False
     touched, lanes = np.zeros(region.size, bool), 0
     for write in (True, False):
-        for touch in region.touches(write):
+        for touch in region.touches(write=write):
             touched[touch.cell] = True
             lanes += len(touch.cell)
     return int(np.count_nonzero(touched)) == lanes

@@ -50,7 +50,7 @@ class Order:
         self.unknown = False
         wanted = np.union1d(points.thread, nodes.trail.thread)
         partial = points.known is not None
-        self._fences = trail_of_fences(fences, points.lanes, wanted, partial)
+        self._fences = trail_of_fences(fences, points.lanes, wanted, partial=partial)
         self._of_blocks = _fenced_intervals(fences, points.lanes)
         nodes = self._useful(nodes)
         if len(nodes.trail) > MOST_NODES:
@@ -208,7 +208,7 @@ def _rows_of_blocks(block: Array) -> dict[int, Array]:
     return dict(zip(numbers.tolist(), np.split(sort, starts[1:]), strict=True))
 
 
-def neighbours(fences: Trail, points: Trail, after: bool) -> Array:
+def neighbours(fences: Trail, points: Trail, *, after: bool) -> Array:
     """Per point the row of its thread's last fence before it, or the next one after; -1: none."""
     if not len(fences) or not len(points):
         return np.full(len(points), -1)

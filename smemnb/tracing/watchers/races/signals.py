@@ -95,11 +95,11 @@ def signals_of(
     phases = len({touch.moment.phase for touch in touches}) > 1
     if not (log.fences or partial or phases):
         return None
-    return Signals(log, nodes_of(log, touches, address, lanes, partial), partial)
+    return Signals(log, nodes_of(log, touches, address, lanes, partial=partial), partial)
 
 
 def nodes_of(
-    log: SignalLog, touches: list[Touch], address: list[Array], lanes: int, partial: bool
+    log: SignalLog, touches: list[Touch], address: list[Array], lanes: int, *, partial: bool
 ) -> Nodes:
     """The signals among the logged atomics and these touches, whose addresses are given."""
     parts, keys = [], []
@@ -116,7 +116,7 @@ def nodes_of(
             if chosen.any():
                 parts.append(touch.only(chosen))
                 keys.append(where[chosen])
-    trail = trail_of(parts, keys, lanes, partial)
+    trail = trail_of(parts, keys, lanes, partial=partial)
     write = np.array([touch.write for touch in parts], bool)[trail.source]
     atomic = np.array([touch.atomic for touch in parts], bool)[trail.source]
     return Nodes(trail, write, atomic | ~write, ~atomic)
@@ -146,11 +146,13 @@ def _flags(
     return np.intersect1d(stored, loaded)
 
 
-def _beside_a_fence(fences: list[FenceRecord], touch: Touch, lanes: int, after: bool) -> Array:
+def _beside_a_fence(fences: list[FenceRecord], touch: Touch, lanes: int, *, after: bool) -> Array:
     """Whether the thread of each touch has run a fence before it, or runs one after it."""
-    trail = trail_of([touch], [touch.cell], lanes, False)
+    trail = trail_of([touch], [touch.cell], lanes, partial=False)
     wanted = np.unique(trail.thread)
-    return neighbours(trail_of_fences(fences, lanes, wanted, False), trail, after) >= 0
+    return (
+        neighbours(trail_of_fences(fences, lanes, wanted, partial=False), trail, after=after) >= 0
+    )
 
 
 def judged(
@@ -190,7 +192,8 @@ def _decided(loads: list[Touch], atomics: list[Touch], lanes: int) -> bool:
     if not atomics:
         return False
     looks, acts = (
-        trail_of(part, [touch.cell for touch in part], lanes, False) for part in (loads, atomics)
+        trail_of(part, [touch.cell for touch in part], lanes, partial=False)
+        for part in (loads, atomics)
     )
     first = _earliest(looks)
     return any(

@@ -66,7 +66,7 @@ class Trail:
 _COLUMNS = ("source", "cell", "thread", "order", "interval", "phase", "own")
 
 
-def trail_of(touches: list[Touch], cells: list[Array], lanes: int, partial: bool) -> Trail:
+def trail_of(touches: list[Touch], cells: list[Array], lanes: int, *, partial: bool) -> Trail:
     """The touches as a table.
 
     Args:
@@ -78,10 +78,12 @@ def trail_of(touches: list[Touch], cells: list[Array], lanes: int, partial: bool
     parts = [
         (t.moment, t.thread, t.turn, t.time, cell) for t, cell in zip(touches, cells, strict=True)
     ]
-    return _table(parts, lanes, partial)
+    return _table(parts, lanes, partial=partial)
 
 
-def trail_of_fences(fences: list[FenceRecord], lanes: int, wanted: Array, partial: bool) -> Trail:
+def trail_of_fences(
+    fences: list[FenceRecord], lanes: int, wanted: Array, *, partial: bool
+) -> Trail:
     """The fences of some threads (`wanted`, ascending) as a table; cells mean nothing there."""
     parts = []
     for fence in fences:
@@ -92,10 +94,10 @@ def trail_of_fences(fences: list[FenceRecord], lanes: int, wanted: Array, partia
         if turn is not None:
             turn = np.broadcast_to(turn, fence.moment.shape)[keep].reshape(-1)
         parts.append((fence.moment, thread, turn, fence.time, np.zeros(len(thread), np.int64)))
-    return _table(parts, lanes, partial)
+    return _table(parts, lanes, partial=partial)
 
 
-def _table(parts: list[Any], lanes: int, partial: bool) -> Trail:
+def _table(parts: list[Any], lanes: int, *, partial: bool) -> Trail:
     columns: dict[str, list[Array]] = {name: [np.zeros(0, np.int64)] for name in _COLUMNS}
     known: list[Array] = [np.zeros((0, 32), np.int32)]
     for source, (moment, thread, turn, time, cell) in enumerate(parts):

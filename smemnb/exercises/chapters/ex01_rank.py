@@ -1,0 +1,99 @@
+"""The rank of each cell: two barriers in a loop over tiles."""
+
+# mypy: disable-error-code="attr-defined"
+
+from functools import partial
+
+import numpy as np
+from numba import cuda, float32
+
+from ..exercise import Budget, Case, Exercise, Wrong, cover, scattered, sizes
+
+TILE = 128
+DRAWN = sizes(2, seed=3, low=130, high=600)
+
+
+def _inputs(*shape, unit=1):
+    return (scattered(shape, seed=shape[-1]) * np.float32(unit),)
+
+
+def _cases(once, *launches):
+    """Cases of (shape, grid, block); the first is the full one, with its budget."""
+    units = (1, 1, 2.0**64, *[1] * len(launches))  # the third: beyond what narrower tiles hold
+    return tuple(
+        Case(partial(_inputs, *shape, unit=unit), (grid,), (block,), None if number else once)
+        for number, (unit, (shape, grid, block)) in enumerate(zip(units, launches, strict=False))
+    )
+
+
+def _lines(*launches):
+    """Launches on a line of cells, given as (cells, threads per block)."""
+    return [((n,), *cover((n,), (threads,)), threads) for n, threads in launches]
+
+
+@cuda.jit
+def rank(out, inp):
+    """Rank of each cell: how many cells of the whole of inp are smaller."""
+    tile = cuda.shared.array(TILE, float32)
+    tx = cuda.threadIdx.x
+    i = cuda.grid(1)
+    n = inp.shape[0]
+    mine = inp[i] if i < n else float32(0)
+    smaller = 0
+    for start in range(0, n, cuda.blockDim.x):
+        count = min(cuda.blockDim.x, n - start)  # cells of this piece
+        # FILL (about 7 lines)
+        if tx < count:
+            tile[tx] = inp[start + tx]
+        cuda.syncthreads()  # the piece is staged before anyone compares
+        for k in range(count):
+            if tile[k] < mine:
+                smaller += 1
+        cuda.syncthreads()  # everyone is done before the next piece overwrites it
+    if i < n:
+        out[i] = smaller
+
+
+EXERCISE = Exercise(
+    name="ex01_rank",
+    chapter="01_shared_memory",
+    title="Rank of each cell",
+    specification=lambda inp: (inp < inp[:, None]).sum(1).astype(np.int32),
+    solution=rank,
+    wrong=(
+        Wrong(
+            "No barrier at the end of the loop: fast warps overwrite the tile.",
+            {"cuda.syncthreads()  # everyone": ""},
+            ("findings", "race"),
+        ),
+        Wrong(
+            "Threads without a cell leave; the last block stages with holes.",
+            {"n = inp": "n = inp.shape[0]\nif i >= n:\n    return"},
+            ("output", "wrong"),
+        ),
+        Wrong(
+            "Compares with the cells of the own block only.",
+            {"for start": "start = cuda.blockIdx.x * cuda.blockDim.x\nif start < n:"},
+            ("output", "wrong"),
+        ),
+        Wrong(
+            "Right, but every comparison goes to global memory.",
+            {"if tile[k]": "if inp[start + k] < mine:"},
+            ("requests", "8272 requests touch inp; budget 80"),
+        ),
+    ),
+    cases=_cases(
+        Budget(sectors_per_request=4, requests={"inp": 80, "out": 16}, shared_bytes=512),
+        *_lines((512, 128), (129, 128), (127, 128), (1, 128), (DRAWN[0], 128)),
+        *_lines((200, 64), (200, 96)),
+    ),
+    hints=(
+        "One pass of the loop is the first exercise again, for the piece of inp that begins "
+        "at `start`: stage, barrier, compare.",
+        "Only threads below `count` have a cell to stage. All threads compare, and all come "
+        "to both barriers. Why is there a second one?",
+        "Stage the cell `tx` of the piece; barrier; a loop over the `count` cells of the "
+        "tile that compares each with `mine`; barrier, at the end of the pass.",
+    ),
+    budget=Budget(shared_bytes=512),
+)

@@ -1,0 +1,125 @@
+"""Sums by key: a bank for each thread."""
+
+# mypy: disable-error-code="attr-defined"
+
+from functools import partial
+
+import numpy as np
+from numba import cuda, int32
+
+from ..exercise import Budget, Case, Exercise, Wrong, scattered
+
+GROUPS, THREADS = 8, 64
+SHAPE = (GROUPS, THREADS)  # column tx lies in bank tx % 32, whatever the key
+
+
+@cuda.jit
+def group_sums(out, key, value):
+    """Sums by key, 0 to 7, of each row: out[r, g] = sum of value[r, i] where key[r, i] is g."""
+    own = cuda.shared.array(SHAPE, int32)
+    tx, row = cuda.threadIdx.x, cuda.blockIdx.x
+    n = cuda.blockDim.x  # threads of this block: THREADS, or fewer
+    # 1. each thread sets its own 8 sums to 0
+    # FILL (about 2 lines)
+    for g in range(GROUPS):
+        own[g, tx] = 0
+    # 2. each thread adds up its own cells of the row
+    for i in range(tx, key.shape[1], n):
+        g = key[row, i]
+        # FILL (about 1 line)
+        own[g, tx] += value[row, i]
+    cuda.syncthreads()  # every thread has its 8 sums
+    # 3. thread tx adds up group tx over the n threads
+    if tx < GROUPS:
+        total = 0
+        # FILL (about 2 lines)
+        for t in range(n):
+            total += own[tx, (t + tx) % n]  # each lane starts at another bank
+        out[row, tx] = total
+
+
+@cuda.jit
+def _group_sums_atomic(out, key, value):
+    sums = cuda.shared.array(GROUPS, int32)
+    tx, row = cuda.threadIdx.x, cuda.blockIdx.x
+    if tx < GROUPS:
+        sums[tx] = 0
+    cuda.syncthreads()
+    for i in range(tx, key.shape[1], cuda.blockDim.x):
+        cuda.atomic.add(sums, key[row, i], value[row, i])
+    cuda.syncthreads()
+    if tx < GROUPS:
+        out[row, tx] = sums[tx]
+
+
+def _group_sums(key, value):
+    return np.stack([np.where(key == g, value, 0).sum(axis=1) for g in range(GROUPS)], axis=1)
+
+
+def _keyed(rows, cols, most=99):
+    key = scattered((rows, cols), seed=cols, low=0, high=GROUPS - 1, dtype=np.int32)
+    return key, scattered((rows, cols), seed=rows, low=-most, high=most, dtype=np.int32)
+
+
+def _group_cases():
+    """Four full rows with their budget; short rows, one row, one column, other blocks."""
+    once = Budget(sectors_per_request=4, requests={"key": 32, "value": 32}, shared_bytes=2048)
+    yield Case(partial(_keyed, 4, 256), grid=(4,), block=(64,), budget=once)
+    for rows, cols, threads in [(3, 97, 64), (1, 200, 64), (7, 1, 64), (5, 70, 32), (5, 20, 32)]:
+        data = partial(_keyed, rows, cols, 10**8 if cols == 20 else 99)  # sums fill an int32
+        yield Case(data, grid=(rows,), block=(threads,))
+
+
+EXERCISE = Exercise(
+    name="ex02_groups",
+    chapter="02_banks",
+    title="Sums by key",
+    specification=_group_sums,
+    solution=group_sums,
+    wrong=(
+        Wrong(
+            "The 8 sums of a thread side by side: which bank depends on the key.",
+            {
+                "own =": "own = cuda.shared.array((THREADS, GROUPS), int32)",
+                "own[g, tx] = 0": "own[tx, g] = 0",
+                "own[g, tx] +=": "own[tx, g] += value[row, i]",
+                "total +=": "total += own[t, tx]",
+            },
+            ("wavefronts", "8-way, 784 extra"),
+        ),
+        Wrong(
+            "A pad word per group cleans the last loop; in the second, lanes with other "
+            "keys collide.",
+            {
+                "own =": "own = cuda.shared.array((GROUPS, 65), int32)",
+                "total +=": "total += own[tx, t]",
+            },
+            ("wavefronts", "5-way, 146 extra"),
+        ),
+        Wrong(
+            "The last loop goes through the threads in step: 8 lanes, 8 words of one bank.",
+            {"total +=": "total += own[tx, t]"},
+            ("wavefronts", "8-way"),
+        ),
+        Wrong(
+            "Right, but lanes with one key queue at one address.",
+            _group_sums_atomic,
+            ("wavefronts", "10-way, 200 extra"),
+        ),
+        Wrong(
+            "The last loop takes THREADS threads for granted; a block may have fewer.",
+            {"for t": "for t in range(THREADS):"},
+            ("output", "block 32"),
+        ),
+    ),
+    cases=tuple(_group_cases()),
+    hints=(
+        "Each thread has its own 8 sums, which nobody else writes. SHAPE has 8 x 64 cells: "
+        "which of the two must be the row, so that all sums of a thread lie in one bank?",
+        "With rows of 64 cells, cell (g, tx) lies in bank tx % 32 for every g. In the last "
+        "loop 8 lanes at cell t meet in one bank: let lane tx start at cell tx. n can be 32.",
+        "In the last loop t counts up to n, and lane tx does not read cell t, but cell "
+        "t + tx, modulo n. Over the whole loop it still visits each of the n cells once.",
+    ),
+    budget=Budget(shared_bytes=2048),
+)

@@ -1,0 +1,98 @@
+"""Twelve channels of int16 to twelve planes: a pitch counted in words."""
+
+# mypy: disable-error-code="attr-defined"
+
+from functools import partial
+
+import numpy as np
+from numba import cuda, int16
+
+from ..exercise import Budget, Case, Exercise, Wrong, cover, scattered
+
+MOST = 128  # samples of a block
+
+
+@cuda.jit
+def channels(out, inp):
+    """Twelve planes: out = inp.T; inp has a row of 12 int16 per sample.  A sample per thread."""
+    # FILL (about 11 lines)
+    tile = cuda.shared.array((MOST, 14), int16)  # 7 words from sample to sample
+    tx, n = cuda.threadIdx.x, cuda.blockDim.x
+    first = cuda.blockIdx.x * n  # the block's first sample
+    for k in range(tx, 12 * n, n):  # cells in the order of memory
+        sample, channel = k // 12, k % 12
+        if first + sample < inp.shape[0]:
+            tile[sample, channel] = inp[first + sample, channel]
+    cuda.syncthreads()  # all samples are staged
+    if first + tx < inp.shape[0]:
+        for channel in range(12):
+            out[channel, first + tx] = tile[tx, channel]
+
+
+def _samples(count):
+    """Whole numbers over the range of int16."""
+    return (scattered((count, 12), seed=count, low=-(2**15), high=2**15 - 1, dtype=np.int16),)
+
+
+def _cases():
+    """Four full blocks with their budget; one sample, ragged counts, smaller blocks."""
+    clean = Budget(sectors_per_request=2, requests={"inp": 192, "out": 192}, shared_bytes=3584)
+    yield Case(partial(_samples, 512), (4,), (MOST,), budget=clean)
+    for count, threads in [(1, 128), (129, 128), (300, 128), (300, 64), (97, 32)]:
+        yield Case(partial(_samples, count), cover((count,), (threads,)), (threads,))
+
+
+EXERCISE = Exercise(
+    name="ex04b_channels",
+    chapter="04b_checkpoint",
+    title="Twelve channels of int16 in planes",
+    specification=lambda inp: np.ascontiguousarray(inp.T),
+    solution=channels,
+    wrong=(
+        Wrong(
+            "No pad: 6 words from sample to sample, an even number.",
+            {"tile =": "tile = cuda.shared.array((MOST, 12), int16)"},
+            ("wavefronts", "2-way"),
+        ),
+        Wrong(
+            "A pad of one cell, as for float32: half a word, clean in some columns only.",
+            {"tile =": "tile = cuda.shared.array((MOST, 13), int16)"},
+            ("wavefronts", "2-way"),
+        ),
+        Wrong(
+            "Two words of pad: 8 from sample to sample.",
+            {"tile =": "tile = cuda.shared.array((MOST, 16), int16)"},
+            ("wavefronts", "8-way"),
+        ),
+        Wrong(
+            "A tile of int8: small and clean, but a sample of more than 127 does not fit.",
+            {"tile =": "tile = cuda.shared.array((MOST, 12), np.int8)"},
+            ("output", "wrong"),
+        ),
+        Wrong(
+            "128 threads are taken for granted: a smaller block leaves cells out.",
+            {"tx, n =": "tx, n = cuda.threadIdx.x, MOST"},
+            ("output", "block 64"),
+        ),
+        Wrong(
+            "Right, but each lane loads its own sample, 24 bytes from the next.",
+            {"out[channel": "out[channel, first + tx] = inp[first + tx, channel]"},
+            ("sectors", "13 per request; budget 2"),
+        ),
+        Wrong(
+            "Nobody waits until all samples are staged.",
+            {"cuda.syncthreads()": ""},
+            ("findings", "race"),
+        ),
+    ),
+    cases=tuple(_cases()),
+    hints=(
+        "As the pixels of 03_transpose, with 12 cells per sample and 2 bytes per cell. Stage the "
+        "cells in the order of memory; a lane then reads its own sample.",
+        "Two cells share a word, so 12 cells are 6 words, an even pitch. Which is the next odd "
+        "one, and how many cells is that?",
+        "7 words are 14 cells. Loop over k from tx to 12 * n in steps of n; sample and channel "
+        "are k // 12 and k % 12; guard; barrier; a loop over the 12 channels of sample tx.",
+    ),
+    budget=Budget(shared_bytes=3584),
+)

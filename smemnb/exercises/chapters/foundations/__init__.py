@@ -1,1 +1,0 @@
-"""Exercises of the first chapters: threads, shared memory, banks."""

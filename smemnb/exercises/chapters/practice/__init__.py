@@ -1,1 +1,0 @@
-"""Exercises of the chapters on work with tools."""

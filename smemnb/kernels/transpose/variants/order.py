@@ -1,0 +1,35 @@
+"""What all variants share: the order in which blocks walk over the tiles, bytes of an element."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import cuda, uint32
+
+from ...unrolled import device
+
+
+@device
+def tile_turned():
+    """(row, column) of this block's tile: neighbours in number read neighbouring tiles of a column.
+
+    They write neighbouring tiles of a row of the output, so DRAM pages are written whole.
+    """
+    number = uint32(cuda.blockIdx.y * cuda.gridDim.x + cuda.blockIdx.x)
+    high = uint32(cuda.gridDim.y)
+    return uint32(number % high), uint32(number // high)
+
+
+def bytes_of(dtype: Any) -> int:
+    """Bytes of an element of a Numba type that the variants move.
+
+    Raises:
+        ValueError: a type of other than 1, 2, 4 or 8 bytes.
+    """
+    bits = getattr(dtype, "bitwidth", None)
+    if bits not in (8, 16, 32, 64):
+        raise ValueError(
+            f"dtype={dtype}, but elements of 1, 2, 4 or 8 bytes are moved. For others take a Numba"
+            " type of the same size, such as uint64 for float64, and pass views of that type"
+        )
+    return int(bits) // 8

@@ -1,0 +1,91 @@
+"""`transpose_turned` for elements of other sizes, other tiles and blocks.
+
+`..rungs.turned` is the same kernel for float32 with its numbers in it: read that one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache, partial
+from typing import Any
+
+from numba import cuda, uint32
+
+from ....hardware import WARP_LANES
+from ...choices import Problem, no_block, refuse, wrong_number
+from ...ptx import load1, store1
+from ...unrolled import jit, named
+from .order import bytes_of, tile_turned
+
+
+def _pitch(cols: int, itemsize: int) -> int:
+    """Elements from one row of the tile to the next: one pad word, so a column visits 32 banks."""
+    return cols + max(1, 4 // itemsize)
+
+
+def _problem(itemsize: int, values: Mapping[str, Any]) -> Problem | None:
+    found = wrong_number(values, dict.fromkeys(("rows", "cols", "threads_y"), 1))
+    if found is not None:
+        return found
+    threads_y = values["threads_y"]
+    for field in ("rows", "cols"):
+        if values[field] % WARP_LANES:
+            return Problem(
+                field, f"a warp moves {WARP_LANES} at a time: a multiple of it is wanted"
+            )
+        if values[field] % threads_y:
+            return Problem(
+                field,
+                f"{threads_y} warps move one each at a time: a multiple of {threads_y} is wanted",
+            )
+    size = values["rows"] * _pitch(values["cols"], itemsize)
+    return no_block("threads_y", WARP_LANES * threads_y, "rows", size * itemsize)
+
+
+@cache
+def transpose_turned_of(dtype: Any, tile: tuple[int, int] = (64, 64), threads_y: int = 16) -> Any:
+    """`transpose_turned` for elements of a Numba type.
+
+    Args:
+        dtype: of 1, 2, 4 or 8 bytes.
+        tile: rows and columns of a tile.
+        threads_y: a block has 32 x threads_y threads.
+
+    Raises:
+        ValueError: a tile that the block's threads do not move in whole passes, or too large a one.
+    """
+    itemsize = bytes_of(dtype)
+    choices = {"rows": tile[0], "cols": tile[1], "threads_y": threads_y}
+    refuse("transpose_turned", choices, partial(_problem, itemsize))
+    tile_rows, tile_cols = tile
+    pitch = _pitch(tile_cols, itemsize)
+    size = tile_rows * pitch
+
+    @jit(launch_bounds=(32 * threads_y, 1))
+    def transpose_flat(out, inp):
+        tile = cuda.shared.array(size, dtype)
+        tx, ty = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
+        tile_row, tile_col = tile_turned()
+        rows, cols = uint32(inp.shape[0]), uint32(inp.shape[1])
+        row0, col0 = uint32(tile_row * tile_rows), uint32(tile_col * tile_cols)
+
+        # 1. load 32 elements of a tile row per warp       shared: 1 wavefront
+        pitch_in = uint32(inp.strides[0] // itemsize)
+        for y0 in range(0, tile_rows, threads_y):
+            for x0 in range(0, tile_cols, 32):
+                y, x = uint32(ty + y0), uint32(tx + x0)
+                if row0 + y < rows and col0 + x < cols:
+                    at = uint32(uint32(row0 + y) * pitch_in + uint32(col0 + x))
+                    store1(tile, uint32(y * pitch + x), load1(inp, at))
+        cuda.syncthreads()  # the tile is full before anyone reads it
+
+        # 2. store 32 elements of a tile column per warp   shared: 1 wavefront
+        pitch_out = uint32(out.strides[0] // itemsize)
+        for x0 in range(0, tile_cols, threads_y):
+            for y0 in range(0, tile_rows, 32):
+                y, x = uint32(tx + y0), uint32(ty + x0)
+                if col0 + x < cols and row0 + y < rows:
+                    at = uint32(uint32(col0 + x) * pitch_out + uint32(row0 + y))
+                    store1(out, at, load1(tile, uint32(y * pitch + x)))
+
+    return named(transpose_flat, "transpose_turned")

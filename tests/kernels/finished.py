@@ -1,0 +1,139 @@
+"""Every finished kernel, launched on small shapes with all checks: what is waived, and why.
+
+    python -m tests.kernels.finished        the list of waivers
+
+A rung that shows a fault keeps the finding in its trace, as the chapters let the trace name it; why
+it may stay is said here. All other waivers stand in the source, at the access.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+
+from smemnb.kernels.further import FURTHER
+from smemnb.kernels.matmul import ladder as products
+from smemnb.kernels.rung import Rung
+from smemnb.kernels.transpose import ladder as transposes
+from smemnb.tracing import Trace, trace
+
+TAUGHT = {
+    ("uncoalesced", "matmul_scattered"): "the rung that shows lanes on neighbouring rows",
+    ("uncoalesced", "transpose_naive"): "the rung that shows stores along a column",
+    ("uncoalesced", "transpose_gathered"): "the rung that shows loads along a column",
+}
+"""(kind, kernel) of the faults that a rung is there to show, and what it shows."""
+
+ELEMENTS = {1: np.uint8, 2: np.uint16, 4: np.float32, 8: np.uint64, 16: np.complex128}
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A kernel with its launch; `rung` where it is asked for by name, not chosen for a shape."""
+
+    name: str
+    launch: Callable[[], Trace]
+    rung: bool = True
+
+
+@cache
+def finished() -> list[Finished]:
+    """All rungs of both ladders, the kernels of `further`, and what the operations choose."""
+    return [*_transposes(), *_products()]
+
+
+def _transposes() -> Iterator[Finished]:
+    for rung in transposes.LADDER:
+        yield _transposed(rung.name, rung, 128, 192, np.float32)
+    yield _transposed(transposes.COPY.name, transposes.COPY, 128, 192, np.float32, turned=False)
+    for (operation, size), rungs in FURTHER.items():
+        for rung in rungs if operation == "transpose" else ():
+            yield _transposed(f"{rung.name}, {size} bytes", rung, 256, 250, ELEMENTS[size])
+    for size, dtype in ELEMENTS.items():
+        for rows, cols in ((128, 128), (97, 131)):
+            name = f"transpose, {rows}x{cols} of {size} bytes"
+            yield _transposed(name, None, rows, cols, dtype)
+
+
+def _transposed(
+    name: str, rung: Rung | None, rows: int, cols: int, dtype: Any, turned: bool = True
+) -> Finished:
+    @cache
+    def launch() -> Trace:
+        inp = np.random.default_rng(7).integers(0, 99, (rows, cols)).astype(dtype)
+        out = np.zeros((cols, rows) if turned else (rows, cols), dtype)
+        fits = rung or transposes.fastest(out, inp)
+        moved = [one.view(np.uint64) for one in (out, inp)] if inp.itemsize == 16 else [out, inp]
+        report = trace(fits.kernel)[fits.grid(rows, cols), fits.block](*moved)
+        assert np.array_equal(out, inp.T if turned else inp)
+        return report
+
+    return Finished(name, launch, rung is not None)
+
+
+def _products() -> Iterator[Finished]:
+    for rung in products.LADDER:
+        rows = 64 if rung.tile[0] < 128 else 128
+        yield _multiplied(rung.name, (2 * rows, 32, rows), rung=rung)
+    for rung in FURTHER["matmul", 4]:
+        yield _multiplied(rung.name, (64, 64, 64), rung=rung)
+    # few multiprocessors, so that small results are large ones
+    for shape in ((128, 32, 128), (131, 33, 129), (131, 33, 132), (130, 32, 129), (40, 7, 35)):
+        for multiprocessors in (132, 1):
+            yield _multiplied(f"matmul, {shape} on {multiprocessors}", shape, multiprocessors)
+    for shape in ((384, 64, 128), (386, 67, 130)):
+        yield _multiplied(f"matmul, {shape} shared out", shape, 1, beta=0.5)
+
+
+def _multiplied(
+    name: str,
+    shape: tuple[int, int, int],
+    multiprocessors: int = 132,
+    beta: float = 0.5,
+    rung: Rung | None = None,
+) -> Finished:
+    @cache
+    def launch() -> Trace:
+        (m, k, n), rng = shape, np.random.default_rng(8)
+        a, b, out = (
+            rng.integers(-9, 10, size).astype(np.float32) for size in ((m, k), (k, n), (m, n))
+        )
+        before = out.copy()
+        fit = products.fastest(out, a, b, multiprocessors)
+        if rung is not None:
+            fit = products.Fit(rung.kernel, rung.grid(m, n), rung.block)
+        scaled = rung is None or rung.scaled
+        own = (np.zeros(fit.sums, np.float32), np.zeros(fit.flags, np.uint32)) if fit.sums else ()
+        factors = (1.0, beta) if scaled else ()
+        report = trace(fit.kernel)[fit.grid, fit.block](out, a, b, *factors, *own)
+        assert np.array_equal(out, a @ b + (beta * before if scaled else 0))
+        return report
+
+    return Finished(name, launch, rung is not None)
+
+
+def waivers(reports: Iterator[Trace]) -> list[str]:
+    """Each waiver once: where it stands, the kind, whether it is of the source, the reason."""
+    found = set()
+    for report in reports:
+        for one in report.waived:
+            file = PurePath(report.files[one.finding.function])
+            place = f"{file.parent.name}/{file.name}:{one.finding.line}"
+            where = "in the source" if one.in_source else "taught"
+            found.add(f"{place:32}{one.finding.kind:16}{where:16}{one.reason}")
+    return sorted(found)
+
+
+def main() -> None:
+    """Print the list."""
+    for line in waivers(one.launch().waive(TAUGHT) for one in finished()):
+        print(line)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""The two tiers of the tests: what is left to the exhaustive one, and how a sample is drawn.
+
+The first tier is what `pytest` runs: every room, every chapter, every exercise, one seed. A test
+with the mark `exhaustive` is in the second, which `.ci/run` and the nightly workflow run:
+
+    python -m pytest -m exhaustive                       the second tier alone
+    python -m pytest -m "exhaustive or not exhaustive"   both
+
+Where many cases say the same of one thing, `sampled` keeps some of them in the first tier.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any
+
+import pytest
+from _pytest.mark import ParameterSet
+
+SEED = 2026
+exhaustive = pytest.mark.exhaustive
+
+
+def sampled(
+    cases: Iterable[Any],
+    keep: int,
+    *,
+    by: Callable[[Any], Hashable] = lambda case: None,
+    seed: int = SEED,
+) -> list[Any]:
+    """The cases as parameters: of each group, `keep` drawn ones are plain, the others exhaustive.
+
+    A case is a value, a tuple of values or a `pytest.param`. `by` says to which group a case
+    belongs; without it all are one group. What is drawn depends on the seed and on the number of
+    cases in the group alone, so it is the same in every process.
+    """
+    cases = list(cases)
+    groups: dict[Hashable, list[int]] = defaultdict(list)
+    for number, case in enumerate(cases):
+        groups[by(case)].append(number)
+    first = {
+        number
+        for numbers in groups.values()
+        for number in random.Random(seed).sample(numbers, min(keep, len(numbers)))
+    }
+    return [
+        _parameters(case, () if number in first else (exhaustive,))
+        for number, case in enumerate(cases)
+    ]
+
+
+def _parameters(case: Any, marks: tuple[pytest.MarkDecorator, ...]) -> Any:
+    if isinstance(case, ParameterSet):
+        return pytest.param(*case.values, id=case.id, marks=(*case.marks, *marks))
+    return pytest.param(*(case if isinstance(case, tuple) else (case,)), marks=marks)

@@ -21,12 +21,12 @@ B_TILE = DEPTH * COLS  # element (k, n) of b at k * COLS + n
 
 
 @device
-def step(k, a_tile, b_tile, acc, a_frag, b_frag, m0, n0):
+def step(k, a_tile, b_tile, acc, a_frag, b_frag, a_from, b_from):
     """Multiply at one k: 8 + 8 reads for 64 products."""
     for i in range(8):
-        a_frag[i] = load1(a_tile, m0 + (k * PITCH + i))  # 1 wavefront
+        a_frag[i] = load1(a_tile, a_from + (k * PITCH + i))  # 1 wavefront
     for j in range(8):
-        b_frag[j] = load1(b_tile, n0 + (k * COLS + j * 16))  # 1 wavefront
+        b_frag[j] = load1(b_tile, b_from + (k * COLS + j * 16))  # 1 wavefront
     for i in range(8):
         for j in range(8):
             acc[i, j] += a_frag[i] * b_frag[j]

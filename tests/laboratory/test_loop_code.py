@@ -25,10 +25,11 @@ def test_they_are_rungs():
         ("matmul_8x8", 64, 64),
         ("matmul_turned_padded", 64, 64),
         ("matmul_wide", 512, 64),
-        ("matmul_pinned", 512, 64),
+        ("matmul_laid_out", 512, 64),
+        ("matmul_by_quads", 512, 64),
         ("matmul_warped", 512, 64),
         ("matmul_tall", 1024, 128),
-        ("matmul_interleaved", 1024, 128),
+        ("matmul_overlapped", 1024, 128),
         ("matmul_fastest", 1024, 128),
     ],
 )

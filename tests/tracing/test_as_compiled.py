@@ -9,8 +9,8 @@ from numba import complex64, cuda, float32, int32
 
 from smemnb import trace
 from smemnb.errors import SmemnbError
+from smemnb.laboratory.corpus import FAMILIES
 from smemnb.measure import readings
-from smemnb.measure.verify.corpus import FAMILIES
 from smemnb.tracing import Trace
 from tests.compiled.programs import needs_machine_code
 

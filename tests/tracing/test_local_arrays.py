@@ -6,7 +6,7 @@ from numba import cuda, float32
 
 from smemnb import trace
 from smemnb.compiled.lines import built
-from smemnb.measure.verify.corpus import FAMILIES
+from smemnb.laboratory.corpus import FAMILIES
 from smemnb.tracing.model import LocalTotals
 from smemnb.tracing.prices.local_arrays import local_arrays
 from smemnb.tracing.trace import Trace

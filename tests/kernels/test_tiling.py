@@ -12,7 +12,7 @@ from smemnb.kernels.matmul.variants.sliced import matmul_sliced_of
 from smemnb.kernels.matmul.variants.whole import matmul_of
 from smemnb.tracing import trace
 
-SHIPPED = [*ladder.TILINGS.values(), ladder.SHARED, ladder.SMALL]
+SHIPPED = [*ladder.TILINGS.values(), ladder.VARIED, ladder.SHARED, ladder.SMALL]
 RAGGED = [(False, wide_a, wide_b) for wide_a in (True, False) for wide_b in (True, False)]
 
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from .image import spills
 from .listing import Located, Place, listing
 from .toolchain import CC, cubin
 from .usage import Resources, read_resources
@@ -78,7 +79,8 @@ class SassLine:
     """The machine instructions of one source line.
 
     `memory` counts the instructions that touch memory by name and width, such as {"LDS.128": 4};
-    `instructions` is all of them, in order. Line 0 holds what the compiler gave no line.
+    `instructions` is all of them, in order; `spills` how many of them store a spilled register or
+    load it again. Line 0 holds what the compiler gave no line.
     """
 
     file: str
@@ -86,6 +88,7 @@ class SassLine:
     source: str
     memory: dict[str, int]
     instructions: tuple[Located, ...]
+    spills: int = 0
 
     @property
     def count(self) -> int:
@@ -102,9 +105,10 @@ class Sass:
         cc: compute capability.
         lines: one per source line that has instructions, by line.
         registers: of a thread.
-        local_bytes: stack of a thread.
+        local_bytes: local memory of a thread: arrays that did not become registers, and spills.
         shared_bytes: static ones of a block.
-        spills: LDL and STL instructions.
+        spills: instructions that store a spilled register or load it again, as the compiler marks
+            them; other LDL and STL are accesses of local arrays.
         barriers: named barriers in use.
         instructions: all, without the padding at the end.
         ffma_percent: FFMA among them, in percent.
@@ -171,7 +175,7 @@ def sass_of(build: Build, name: str) -> Sass:
     by_place: dict[Place, list[Located]] = {}
     for one in code:
         by_place.setdefault(one.places[-1] if one.places else Place("", 0), []).append(one)
-    needs = build.resources
+    needs, spilled = build.resources, spills(build.elf)
     ffma = sum(one.name.split(".")[0] == "FFMA" for one in code)
     return Sass(
         kernel=name,
@@ -183,13 +187,14 @@ def sass_of(build: Build, name: str) -> Sass:
                 linecache.getline(place.file, place.line).strip() if place.line else "",
                 memory_of(some),
                 tuple(some),
+                sum(one.address in spilled for one in some),
             )
             for place, some in sorted(by_place.items(), key=lambda pair: pair[0].line)
         ),
         registers=needs.registers,
         local_bytes=needs.local_bytes,
         shared_bytes=needs.shared_bytes,
-        spills=sum(one.name.startswith(("LDL", "STL")) for one in code),
+        spills=len(spilled),
         barriers=build.barriers,
         instructions=len(code),
         ffma_percent=round(100 * ffma / max(1, len(code)), 1),
@@ -229,7 +234,8 @@ def table(found: Sass, *, whole: bool = False, width: Callable[[], int] | None =
     head = (
         f"{found.kernel}, compiled for cc {found.cc[0]}.{found.cc[1]}: {found.instructions}"
         f" instructions, {found.registers} registers, {found.shared_bytes:,} bytes of shared"
-        f" memory, {found.spills} spills, barriers: {found.barriers}, {found.ffma_percent:g} % FFMA"
+        f" memory, {_local(found)}{found.spills} spills, barriers: {found.barriers},"
+        f" {found.ffma_percent:g} % FFMA"
     )
     rows = [head]
     if not found.lined:
@@ -238,8 +244,14 @@ def table(found: Sass, *, whole: bool = False, width: Callable[[], int] | None =
         if not (line.memory or whole):
             continue
         said = ", ".join(f"{count} {name}" for name, count in line.memory.items())
+        if line.spills:
+            said += f" (spills: {line.spills})"
         place = f"{line.line:5}" if line.line else "    -"
         rows.append(f"{place}  {line.source[:60]:<60}  {line.count:4}  {said}".rstrip())
         if whole:
             rows += [f"         {one.address:04x}  {one.text}" for one in line.instructions]
     return "\n".join(rows)
+
+
+def _local(found: Sass) -> str:
+    return f"{found.local_bytes:,} bytes of local memory, " if found.local_bytes else ""

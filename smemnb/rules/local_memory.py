@@ -1,4 +1,4 @@
-"""Sectors of a local-memory request: where the bytes of a thread's own memory lie.
+"""Sectors and tag requests of a local-memory request: where a thread's own memory lies.
 
 Every thread has a local memory of its own, and each begins at address 0. The memories of a warp's
 32 threads are interleaved by words of 4 bytes: word 0 of all lanes, then word 1 of all lanes, and
@@ -11,8 +11,12 @@ once. A sector holds one word of 8 neighbouring lanes, so 32 lanes that ask for 
 their memories need 4 sectors; if each asks for another word they need 32. 8 bytes per lane are two
 words: 8 sectors at one place, 64 at most. Elements of 1 or 2 bytes move as much as one of 4.
 
+As the words of a lane lie 128 bytes apart, the L1 cache is asked for them one after the other: a
+request of 8 bytes per lane is two requests to its tags, one of 16 bytes four.
+
 Source: NVIDIA's CUDA C++ Programming Guide, "Local Memory": "consecutive 32-bit words are accessed
-by consecutive thread IDs".
+by consecutive thread IDs". On an H200 (cc 9.0) `l1tex__t_sectors_pipe_lsu_mem_local_op_{ld,st}` and
+`l1tex__t_requests_...` equal these counts in the 25 launches of `measure.verify.corpus.local`.
 
 **Limits**: counts what L1 is asked for, not what hits there.
 """
@@ -26,7 +30,7 @@ from ..hardware import SECTOR_BYTES, WARP_LANES, WORD_BYTES
 from . import request, sector
 from .request import Bools, Ints
 
-__all__ = ["interleaved", "measure", "sectors"]
+__all__ = ["interleaved", "measure", "sectors", "tag_requests"]
 
 _ROW = WARP_LANES * WORD_BYTES
 
@@ -73,6 +77,15 @@ def sectors(address: npt.ArrayLike, *, width: int, active: npt.ArrayLike | None 
     return measure(rows, width=width, active=mask).sectors
 
 
+def tag_requests(width: int) -> int:
+    """Requests to the tags of the L1 cache that a request of `width` bytes per lane makes.
+
+    >>> [tag_requests(width) for width in (1, 4, 8, 16)]
+    [1, 1, 2, 4]
+    """
+    return max(1, width // WORD_BYTES)
+
+
 def measure(address: Ints, *, width: int, active: Bools | None = None) -> sector.Counts:
     """Sectors of each request, and the fewest: those of its lanes at one place; no checks."""
     mask = np.ones(address.shape, np.bool_) if active is None else active
@@ -87,4 +100,4 @@ def _touched(address: Ints, width: int, active: Bools) -> Ints:
     groups = np.sort(word.reshape(*word.shape[:-1], -1, of_sector), axis=-1)
     fresh = np.diff(groups, axis=-1, prepend=-1) > 0
     total: Ints = fresh.sum(axis=(-2, -1))
-    return total * max(1, width // WORD_BYTES)
+    return total * tag_requests(width)

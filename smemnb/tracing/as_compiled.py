@@ -8,7 +8,10 @@ so the totals are those of a GPU's counters for this machine code:
 - `requests` are warp instructions with an active lane, one per instruction and warp;
 - `idle` are those whose predicate was off in all lanes, which move nothing: on an H200
   `smsp__inst_executed_op_shared_...` counts them, `l1tex__t_requests_...` does not;
-- `wavefronts` of shared memory and `sectors` of global memory follow the rules of `smemnb.rules`.
+- `wavefronts` of shared memory, `sectors` of global and of local memory follow the rules of
+  `smemnb.rules`;
+- `spill` marks what the compiler marks itself: instructions that store a register for want of
+  room, and load it again. What else touches local memory are arrays.
 
 `counters` names the totals as the trace does, kind by kind; None stands for what is not determined,
 and `undetermined` says at which line and why. Needs NVIDIA's compiler libraries, no GPU.
@@ -104,6 +107,11 @@ class MachineRow:
     spill: bool = False
 
     @property
+    def generic(self) -> bool:
+        """Whether the instruction finds out by the address which memory it reaches."""
+        return self.instruction.split(".")[0] in ("LD", "ST")
+
+    @property
     def counted_as(self) -> str:
         """The beginning of the names of its totals in `counters`, such as "shared_load"."""
         return f"{self.space}_{KINDS.get(self.kind, 'atomic')}"
@@ -120,7 +128,7 @@ class AsCompiled:
         undetermined: what is not determined, each with its line and cause; empty if all is.
         source: the trace of the same launch, None where only the machine code was run.
         registers: of a thread.
-        local_bytes: stack of a thread, spills among it.
+        local_bytes: local memory of a thread: arrays that did not become registers, and spills.
         shared_bytes: static ones of a block.
         barriers: named barriers that the code uses.
         arrays: the array arguments afterwards, in order; no part of equality.
@@ -156,6 +164,11 @@ class AsCompiled:
                 for name in ("requests", unit):
                     totals[f"{space}_{kind}_{name}"] = self._total(rows, name)
         return totals
+
+    @property
+    def spills(self) -> tuple[MachineRow, ...]:
+        """Rows that store spilled registers or load them again; other local rows are of arrays."""
+        return tuple(row for row in self.lines if row.spill)
 
     def line(self, number: int) -> tuple[MachineRow, ...]:
         """Rows of one source line."""
@@ -328,7 +341,7 @@ def _unknown(
         return "a loop that tries again until it succeeds has no fixed count"
     if alike != (site.counts, site.asked):
         return "it follows from which thread an atomic serves first"
-    if site.located.name.startswith(("LD.", "ST.")):
+    if site.located.name.startswith(("LD.", "ST.")) and space != "local":
         return f"a generic access, which reaches {space} memory, counts under another name"
     return ""
 

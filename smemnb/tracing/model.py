@@ -173,6 +173,59 @@ class AccessRow:
 
 
 @dataclass(frozen=True)
+class LocalAccess:
+    """An access expression to a local array, and how its index is known.
+
+    `index` is "compile time", "run time", "open" (known only if the compiler unrolls a loop), or
+    "whole" where something other than an index decides; `why` says in words what that is, or why an
+    index is not known at compile time. `file` is no part of a report.
+    """
+
+    line: int
+    column: int
+    function: str
+    source: str
+    text: str
+    kind: str
+    index: str
+    why: str = ""
+    file: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True)
+class LocalArray:
+    """A `cuda.local.array` of a kernel, and where it lies.
+
+    `lies` is "registers", "local memory" or "open" (up to the compiler; `as_compiled` tells), `why`
+    the reason and `decided_by` the access that decides it. `bytes` are those of one thread.
+    """
+
+    name: str
+    function: str
+    line: int
+    source: str
+    shape: tuple[int, ...]
+    dtype: str
+    bytes: int
+    lies: str
+    why: str = ""
+    accesses: tuple[LocalAccess, ...] = ()
+    decided_by: LocalAccess | None = None
+    file: str = field(default="", compare=False)
+
+
+@dataclass(frozen=True)
+class LocalTotals:
+    """The local arrays of a kernel, in bytes per thread by where they lie."""
+
+    arrays: int
+    bytes: int
+    registers: int
+    local_memory: int
+    open: int
+
+
+@dataclass(frozen=True)
 class SharedTotals:
     """Shared memory over the whole launch; `ways` is the worst n-way of any request."""
 

@@ -19,7 +19,16 @@ from typing import Any
 from ..errors import SmemnbError
 from .as_compiled import AsCompiled, Relaunch, needs
 from .findings import Finding, in_order
-from .model import AccessRow, GlobalTotals, LaunchInfo, SharedTotals, WorstRequest
+from .model import (
+    AccessRow,
+    GlobalTotals,
+    LaunchInfo,
+    LocalAccess,
+    LocalArray,
+    LocalTotals,
+    SharedTotals,
+    WorstRequest,
+)
 from .report.bank_map import BankMap
 from .report.html import html
 from .report.text import text
@@ -39,7 +48,8 @@ class Trace:
     the functions, for tools that point into them; they are no part of the report and of equality.
     `limits` says what was not examined, because a launch had too much of it; nearly always empty.
     `relaunch` holds the arguments as they were, for `as_compiled`. `barriers` are the `syncthreads`
-    that a block passes, of the block that passes the most.
+    that a block passes, of the block that passes the most. `local_arrays` are those of the kernel's
+    source, each with where it lies.
     """
 
     launch: LaunchInfo
@@ -49,6 +59,7 @@ class Trace:
     limits: tuple[str, ...] = ()
     relaunch: Relaunch | None = field(default=None, compare=False)
     barriers: int = 0
+    local_arrays: tuple[LocalArray, ...] = ()
     waived: tuple[Waived, ...] = ()
 
     def waive(self, allow: Allowed) -> Trace:
@@ -114,6 +125,20 @@ class Trace:
         )
 
     @property
+    def local(self) -> LocalTotals:
+        """The local arrays of the source, in bytes per thread by where they lie."""
+        sums = dict.fromkeys(("registers", "local memory", "open"), 0)
+        for array in self.local_arrays:
+            sums[array.lies] += array.bytes
+        return LocalTotals(
+            arrays=len(self.local_arrays),
+            bytes=sum(sums.values()),
+            registers=sums["registers"],
+            local_memory=sums["local memory"],
+            open=sums["open"],
+        )
+
+    @property
     def all_findings(self) -> tuple[Finding, ...]:
         """The findings, waived or not, worst first."""
         every = [*self.findings, *(one.finding for one in self.waived)]
@@ -176,7 +201,8 @@ class Trace:
         the totals; `lines`, one object per `AccessRow` with its worst request (32 byte addresses,
         active lanes, block, warp); `findings`, one object per `Finding`; `waived`, one per finding
         that may stay (`finding`, `reason`, `line` of the comment or null); `limits`, what was not
-        examined; `barriers` of a block. Byte-identical for equal traces.
+        examined; `barriers` of a block; `local`, the totals of local arrays; `local_arrays`, one
+        object per `LocalArray` with its accesses. Byte-identical for equal traces.
         """
         whole = {
             "schema": SCHEMA,
@@ -189,6 +215,8 @@ class Trace:
             "waived": [asdict(one) for one in self.waived],
             "limits": list(self.limits),
             "barriers": self.barriers,
+            "local": asdict(self.local),
+            "local_arrays": [_without_files(asdict(array)) for array in self.local_arrays],
         }
         return json.dumps(whole, ensure_ascii=False)
 
@@ -210,6 +238,7 @@ class Trace:
                 findings=tuple(Finding(**_frozen(one)) for one in whole["findings"]),
                 limits=tuple(whole.get("limits", ())),
                 barriers=whole.get("barriers", 0),
+                local_arrays=tuple(_local_array(one) for one in whole.get("local_arrays", ())),
                 waived=tuple(_waived(one) for one in whole.get("waived", ())),
             )
         except (ValueError, TypeError, KeyError, AttributeError):
@@ -226,6 +255,25 @@ def _row(stored: dict[str, Any]) -> AccessRow:
     worst = stored["worst"]
     kept = None if worst is None else WorstRequest(**_frozen(worst))
     return AccessRow(**{**_frozen(stored), "worst": kept})
+
+
+def _local_array(stored: dict[str, Any]) -> LocalArray:
+    accesses = tuple(LocalAccess(**one) for one in stored["accesses"])
+    by = stored["decided_by"]
+    kept = {**_frozen(stored), "accesses": accesses}
+    return LocalArray(**{**kept, "decided_by": None if by is None else LocalAccess(**by)})
+
+
+def _without_files(stored: dict[str, Any]) -> dict[str, Any]:
+    """The record as it is kept: paths are no part of a report."""
+    kept = {key: value for key, value in stored.items() if key != "file"}
+    kept["accesses"] = [_without_file(one) for one in kept["accesses"]]
+    by = kept["decided_by"]
+    return {**kept, "decided_by": None if by is None else _without_file(by)}
+
+
+def _without_file(stored: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in stored.items() if key != "file"}
 
 
 def _waived(stored: dict[str, Any]) -> Waived:

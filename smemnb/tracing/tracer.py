@@ -23,7 +23,8 @@ from ..lockstep.fibers.plan import Order, check_order
 from ..lockstep.watch import Site
 from .as_compiled import keep, relaunch
 from .findings import Finding, findings_of, in_order
-from .model import AccessRow, Dim3, LaunchInfo, Observation, SiteCounts
+from .model import AccessRow, Dim3, LaunchInfo, LocalArray, Observation, SiteCounts
+from .prices.local_arrays import local_arrays
 from .sample import Blocks, Others, check_choice, check_watching, segments
 from .trace import Trace
 from .waivers import Waived, Waivers
@@ -177,6 +178,7 @@ class Tracer:
             observations=seen.observations(counts),
             watched_blocks=seen.watched_blocks,
             limits=seen.limits(),
+            local_arrays=local_arrays(self._function),
             sites=seen.sites() if self._watching.waivers else None,
             ended=not stopped,
         )
@@ -218,15 +220,17 @@ def trace_of(
     observations: Sequence[Observation] | None = (),
     watched_blocks: int | None = None,
     limits: tuple[str, ...] = (),
+    local_arrays: tuple[LocalArray, ...] = (),
     sites: Iterable[Site] | None = (),
     ended: bool = True,
 ) -> Trace:
     """The trace that the watchers' records make; None where the watchers were left out.
 
     `shared_bytes` are the static and the dynamic ones of a block; `watched_blocks` is how many
-    blocks the watchers saw, None for all; `limits` is what they did not examine. `sites` are
-    barriers and declarations that the launch came by, beside its accesses; None leaves the source's
-    waivers unread. `ended` is False for a launch that stopped in the middle.
+    blocks the watchers saw, None for all; `limits` is what they did not examine; `local_arrays` are
+    those of the source. `sites` are barriers and declarations that the launch came by, beside its
+    accesses; None leaves the source's waivers unread. `ended` is False for a launch that stopped in
+    the middle.
     """
     labels = _Labels(kernel)
     found = sorted(counts or (), key=lambda one: _order(one, labels))
@@ -260,6 +264,7 @@ def trace_of(
         waived=tuple(waived),
         files=labels.files,
         limits=limits,
+        local_arrays=local_arrays,
     )
 
 

@@ -7,7 +7,8 @@ import pytest
 from numba import cuda, float32
 
 from smemnb.compiled import sass
-from smemnb.compiled.lines import Build, memory_of, sass_of, short_name, table
+from smemnb.compiled.image import spills
+from smemnb.compiled.lines import Build, built, memory_of, sass_of, short_name, table
 from smemnb.compiled.listing import read_listing
 from smemnb.errors import SmemnbError
 from tests.compiled.programs import needs_machine_code
@@ -68,6 +69,39 @@ def test_merged_loads():
     assert found.memory == {"LDG": 2, "LDS": 16, "LDS.128": 4, "STG": 1, "STS": 2}
     assert (found.shared_bytes, found.spills, found.barriers, found.lined) == (2048, 0, 1, True)
     assert found.ffma_percent == round(100 * 16 / found.instructions, 1)
+
+
+@cuda.jit(max_registers=24)
+def crowded(out, inp, n):
+    ring = cuda.local.array(50, float32)
+    i = cuda.grid(1)
+    for k in range(50):
+        ring[k] = inp[k]
+    a, b, c, d = inp[i], inp[i + 1], inp[i + 2], inp[i + 3]
+    e, f, g, h = inp[i + 4], inp[i + 5], inp[i + 6], inp[i + 7]
+    p, q, r, s = inp[i + 8], inp[i + 9], inp[i + 10], inp[i + 11]
+    for k in range(n):
+        w = ring[(k * i) % 50]
+        a, b, c, d = a + w * b, b + w * c, c + w * d, d + w * e
+        e, f, g, h = e + w * f, f + w * g, g + w * h, h + w * p
+        p, q, r, s = p + w * q, q + w * r, r + w * s, s + w * a
+    out[i] = a + b + c + d + e + f + g + h + p + q + r + s
+
+
+@needs_machine_code
+def test_spills_are_no_local_arrays():
+    """What the compiler marks as spills goes to fixed places of the stack behind the array."""
+    build = built(crowded, (A[0], A[0], 3))
+    found, marked = sass_of(build, "crowded"), spills(build.elf)
+    local = [one for one in build.code if one.name.startswith(("LDL", "STL"))]
+    spilled = [one for one in local if one.address in marked]
+    assert found.spills == len(spilled) == len(marked) > 0
+    places = {int(one.text.partition("R1+")[2].partition("]")[0] or "0", 16) for one in spilled}
+    assert min(places) >= 200
+    assert max(places) < found.local_bytes
+    assert len(local) > len(spilled)
+    assert sum(line.spills for line in found.lines) == found.spills
+    assert f"{found.local_bytes} bytes of local memory, {found.spills} spills" in table(found)
 
 
 @needs_machine_code

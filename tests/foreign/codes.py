@@ -67,7 +67,7 @@ def sha256_kernel(digests, messages, lengths):
 
 
 # A message is 64 bytes from lane to lane, read byte by byte.
-@case(40, finds="uncoalesced")
+@case(40, finds="uncoalesced open_local_array")
 def sha256(run, n):
     """Messages of one block of up to 55 bytes; against hashlib."""
     lengths = rng(n).integers(0, 56, n).astype(np.int32)
@@ -165,7 +165,7 @@ def edits(a, b):
     return table[-1, -1]
 
 
-@case(70, 33)
+@case(70, 33, finds="local_array")
 def levenshtein(run, n):
     """A word per thread, one row of the table in a local array, the query an array."""
     lengths = rng(n).integers(0, 9, n).astype(np.int32)

@@ -135,7 +135,7 @@ def median_3x3(out, img):
         out[y, x] = v[4]
 
 
-@case((8, 40), (5, 34))
+@case((8, 40), (5, 34), finds="local_array")
 def median_filter(run, shape):
     """Half a selection sort in a local array."""
     img = rng(5).integers(0, 256, shape).astype(np.uint8)

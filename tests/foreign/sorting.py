@@ -220,7 +220,7 @@ def topk_rows(values, indices, x):
             head += 1
 
 
-@case((3, 100), (2, 40))
+@case((3, 100), (2, 40), finds="open_local_array")
 def top_k(run, shape):
     """The best of each lane in local arrays, then a tournament by shuffles."""
     x = rng(5).permutation(shape[0] * shape[1]).reshape(shape).astype(np.float32)

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numba import complex64, cuda, float32, int32
+from smemnb.measure.verify.corpus import FAMILIES
 
 from smemnb import trace
 from smemnb.errors import SmemnbError
@@ -186,3 +187,42 @@ def test_kept_arguments_are_no_part_of_a_trace():
     args = [(np.zeros(32, int32.name), np.ones(32, int32.name)) for _ in range(2)]
     first, second = (trace(rounds)[1, 32](*some) for some in args)
     assert first == second and first.to_json() == second.to_json()
+
+
+@needs_machine_code
+@pytest.mark.parametrize("name", ["local_ring", "local_at 1 byte, four in a word", "local_sorted",
+                                  "local_points, packed", "local_or_global",
+                                  "local_guarded 75", "spilled_beside_array"])  # fmt: skip
+def test_local_memory_gives_the_results_of_the_source(name):
+    """Machine code with local loads and stores of all widths computes what the engine computes."""
+    case = next(case for case in FAMILIES["local"] if case.name == name)
+    args = case.arguments()
+    found = trace(case.kernel)[case.grid, case.block](*args)
+    view = found.as_compiled()
+    assert view.determined
+    np.testing.assert_allclose(view.arrays[0], args[0], rtol=1e-5)  # FMA round once
+
+
+@needs_machine_code
+def test_local_counts():
+    """32 lanes at one place: 4 sectors a word, 16 for 16 bytes; rows of arrays are no spills."""
+    case = next(case for case in FAMILIES["local"] if case.name == "local_ring")
+    view = trace(case.kernel)[case.grid, case.block](*case.arguments()).as_compiled()
+    local = [row for row in view.lines if row.space == "local"]
+    assert all(row.sectors == row.ideal_sectors == row.requests * row.width for row in local)
+    for kind, requests in (("load", 600), ("store", 300 + 6 * 8)):
+        assert view.counters[f"local_{kind}_requests"] == requests
+    assert view.counters["local_load_sectors"] == 600 * 4
+    assert view.counters["local_store_sectors"] == 300 * 4 + 6 * 8 * 16
+    assert (view.spills, view.local_bytes) == ((), 128)
+
+
+@needs_machine_code
+def test_spills_are_marked():
+    """A kernel without local arrays has local memory for spilled registers alone."""
+    case = next(case for case in FAMILIES["local"] if case.name == "spilled")
+    view = trace(case.kernel)[case.grid, case.block](*case.arguments()).as_compiled()
+    local = [row for row in view.lines if row.space == "local"]
+    assert list(view.spills) == local != []
+    assert all(row.line for row in local)
+    assert "spilled registers" in repr(view)

@@ -15,7 +15,9 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from ...rules.local_memory import tag_requests
 from ...tracing import Trace
+from ...tracing.as_compiled import MachineRow
 from .ncu.counters import COMPARED, ISSUED
 
 Result = TypeVar("Result")
@@ -48,18 +50,33 @@ def totals(trace: Trace, elf: bytes | None = None, cc: tuple[int, int] = (9, 0))
     sums = dict.fromkeys(COMPARED, 0)
     unknown: set[str] = set()
     for row in view.lines:
-        kind = row.kind if row.kind in ("load", "store") else "atomic"
-        requests = f"{row.space}_{kind}_requests"
-        cost = requests.replace("requests", "wavefronts" if row.space == "shared" else "sectors")
-        for name in (requests, requests.replace("requests", "instructions")):
-            if name in sums:
-                sums[name] += row.requests + (row.idle if name in ISSUED else 0)
-        if row.spill:
-            sums["local_spill_instructions"] += row.requests + row.idle
-        sums[cost] += row.wavefronts if row.space == "shared" else row.sectors
+        found = _local_counts(row) if row.space == "local" else _counts(row)
+        for name, value in found.items():
+            sums[name] += value
         if row.unknown:
-            unknown |= {requests, cost, requests.replace("requests", "instructions")}
+            unknown |= set(found)
     return {count: value for count, value in sums.items() if count not in unknown}
+
+
+def _counts(row: MachineRow) -> dict[str, int]:
+    """What an instruction adds to the counts of shared or global memory."""
+    kind = row.kind if row.kind in ("load", "store") else "atomic"
+    requests = f"{row.space}_{kind}_requests"
+    executed = row.requests + (row.idle if requests in ISSUED else 0)
+    if row.space == "shared":
+        return {requests: executed, f"shared_{kind}_wavefronts": row.wavefronts}
+    return {requests: executed, f"global_{kind}_sectors": row.sectors}
+
+
+def _local_counts(row: MachineRow) -> dict[str, int]:
+    """What an instruction adds to the counts of local memory."""
+    executed = 0 if row.generic else row.requests + row.idle
+    return {
+        f"local_{row.kind}_instructions": executed,
+        f"local_{row.kind}_tag_requests": row.requests * tag_requests(row.width),
+        f"local_{row.kind}_sectors": row.sectors,
+        "local_spill_instructions": executed if row.spill else 0,
+    }
 
 
 def processes(launches: int, cores: int | None = None) -> int:

@@ -106,6 +106,8 @@ KINDS = _table(
         Kind("shared_occupancy", "note", "byte", prices.shared_occupancy, price=True),
         Kind("unused_shared", "note", "byte", prices.unused_shared, price=True),
         Kind("unused_barrier", "note", "time", prices.unused_barrier, price=True),
+        Kind("local_array", "warning", "line", prices.local_array, price=True),
+        Kind("open_local_array", "note", "line", prices.open_local_array, price=True),
         # waivers in the source
         Kind(
             "waiver_without_reason",

@@ -130,6 +130,47 @@ def unused_shared(words: Words, seen: Observation) -> tuple[str, str]:
     )
 
 
+def local_array(words: Words, seen: Observation) -> tuple[str, str]:
+    """A local array lies in local memory."""
+    return (
+        f"{_indexed(words, seen)}. {_size(seen)} lies in local memory, where each access is a"
+        " request of its own.",
+        _AT_CONSTANTS,
+    )
+
+
+def open_local_array(words: Words, seen: Observation) -> tuple[str, str]:
+    """A local array may lie in local memory, as the compiler decides."""
+    way = "lies in local memory, or each such access picks one of all its elements by selections"
+    if seen.detail["index"] == "open":
+        way = "lies in registers or in local memory"
+    return (
+        f"{_indexed(words, seen)}. {_size(seen)} {way}.",
+        f"Which one is up to the compiler: as_compiled() tells. {_AT_CONSTANTS}",
+    )
+
+
+def _indexed(words: Words, seen: Observation) -> str:
+    """What is done to a local array, and what a compiler does not know of it."""
+    why, line = str(seen.detail["why"]), words.line(seen.site)
+    if seen.detail["index"] == "whole":
+        return f"{line}: {_name(seen)} {why}"
+    late = "only if the loop is unrolled" if seen.detail["index"] == "open" else "only at run time"
+    return f"{line} touches {seen.site.text}, whose index is known {late}" + (
+        f" ({why})" if why else ""
+    )
+
+
+def _size(seen: Observation) -> str:
+    return f"{_name(seen)}, {int(seen.detail['bytes']):,} bytes per thread,"
+
+
+_AT_CONSTANTS = (
+    "Index it with constants, or with variables of loops over constant ranges that are short enough"
+    " to be unrolled; what has to be indexed at run time may do better in shared memory."
+)
+
+
 def unused_barrier(words: Words, seen: Observation) -> tuple[str, str]:
     """A barrier orders nothing in this launch."""
     return (

@@ -14,6 +14,7 @@ from ..model import Observation, SiteCounts
 from ..watchers.initialisation import Initialisation
 from .arithmetic import double_arithmetic
 from .coalescing import inefficient_accesses
+from .local_arrays import arrays_in_memory
 from .padding import phantom_padding
 from .shared_memory import few_blocks, unused_arrays
 
@@ -52,6 +53,7 @@ class Prices(Watcher):
         from ...simulator import devices
 
         yield from double_arithmetic(self._launch.types)
+        yield from arrays_in_memory(self._launch.function)
         yield from few_blocks(self._launch, self.declared, limits(devices.cc()))
         if not counts:
             return

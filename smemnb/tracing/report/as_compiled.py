@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ..as_compiled import AsCompiled, MachineRow
 
-UNITS = {"shared": "wavefronts", "global": "sectors", "local": "requests"}
+UNITS = {"shared": "wavefronts", "global": "sectors", "local": "sectors"}
 
 
 def text(view: AsCompiled) -> str:
@@ -16,13 +16,13 @@ def text(view: AsCompiled) -> str:
     rows = [
         f"{view.launch} as compiled for cc {view.cc[0]}.{view.cc[1]} (model):"
         f" {view.registers} registers, {view.shared_bytes:,} bytes of shared memory,"
-        f" {view.local_bytes} of stack"
+        f" {view.local_bytes:,} of local memory per thread"
     ]
-    groups: dict[tuple[int, str], list[MachineRow]] = {}
+    groups: dict[tuple[int, str, bool], list[MachineRow]] = {}
     for row in view.lines:
-        groups.setdefault((row.line, row.counted_as), []).append(row)
+        groups.setdefault((row.line, row.counted_as, row.spill), []).append(row)
     last = -1
-    for (line, _), some in groups.items():
+    for (line, *_), some in groups.items():
         if line != last:
             rows.append(f"{line:5}  {some[0].source}" if line else "    -  line not determined")
         last = line
@@ -40,6 +40,8 @@ def _became(view: AsCompiled, rows: list[MachineRow]) -> str:
     first = rows[0]
     names = Counter(short_name(row.instruction) for row in rows)
     became = _listed([f"{count} {name}" for name, count in names.items()])
+    if first.spill:
+        became += ", spilled registers"
     asked, unit = _asked(view, first), UNITS[first.space]
     spent = sum(getattr(row, unit) for row in rows)
     times = {row.requests for row in rows}

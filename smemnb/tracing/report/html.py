@@ -20,6 +20,7 @@ from .text import (
     global_cells,
     heading,
     line_label,
+    local_line,
     shared_cells,
     waived_line,
 )
@@ -51,6 +52,7 @@ def html(trace: Trace) -> str:
         totals = (*shared_cells(shared), f"{shared.multicast:,}")
         parts.append(_memory(trace, "shared", _SHARED, totals))
         parts.append(_memory(trace, "global", _GLOBAL, global_cells(global_)))
+    parts += [_said(local_line(array, trace)) for array in trace.local_arrays]
     parts.append(_said(findings_line(trace)))
     if trace.findings:
         parts.append("<ul>" + "".join(_finding(one, trace) for one in trace.findings) + "</ul>")

@@ -16,7 +16,7 @@ from itertools import compress, groupby
 from typing import TYPE_CHECKING
 
 from ..findings import Finding, kind_of
-from ..model import AccessRow, GlobalTotals, SharedTotals, place
+from ..model import AccessRow, GlobalTotals, LocalArray, SharedTotals, place
 
 if TYPE_CHECKING:
     from ..trace import Trace
@@ -40,6 +40,8 @@ def text(trace: Trace) -> str:
     parts = _wrapped(heading(trace), "", "  ")
     if trace.launch.counted:
         parts += _table(trace)
+    for array in trace.local_arrays:
+        parts += _wrapped(local_line(array, trace), "", "  ")
     parts.append(findings_line(trace))
     for found in trace.findings[:_FINDINGS]:
         parts += _wrapped(finding_line(found, trace), "  ", "    ")
@@ -117,6 +119,20 @@ def waived_line(one: Waived, trace: Trace) -> str:
         if found.other_function not in (found.function, None):
             where += f" of {found.other_function}"
     return f"waived: {found.severity}, {found.kind.replace('_', ' ')}, {where}: {one.reason}"
+
+
+LIES = {"open": "in registers or in local memory, as the compiler decides"}
+
+
+def local_line(array: LocalArray, trace: Trace) -> str:
+    """A local array in one line: its shape and type, bytes per thread, where it lies."""
+    own = array.function == trace.launch.kernel
+    where = f"line {array.line}" if own else f"{array.function}:{array.line}"
+    lies = LIES.get(array.lies, f"in {array.lies}")
+    return (
+        f"local array {array.name} {array.shape} {array.dtype}, {where}:"
+        f" {array.bytes:,} bytes per thread, {lies} (by the source)"
+    )
 
 
 def finding_line(found: Finding, trace: Trace) -> str:

@@ -13,9 +13,11 @@ after the other, and each sector counts as often as the word in it with the most
 that they touch stand in the table per instruction (`memory_l2_theoretical_sectors_global`), which
 is compared.
 
-Of local memory, what warps executed is read from the schedulers, requests and sectors from the L1
-cache. The source has no count of its own for it, as the compiler decides what lies there: these
-counts are compared with the machine code alone.
+Of local memory, what warps executed is read from the schedulers, sectors from the L1 cache, and
+requests to its tags, of which an access of 8 or 16 bytes per lane makes two or four. A generic
+access that reaches local memory is counted by the cache alone. The source has no count of its own
+for local memory, as the compiler decides what lies there: these counts are compared with the
+machine code alone.
 """
 
 from __future__ import annotations
@@ -68,9 +70,9 @@ FURTHER = {
         for kind, op in _LOCAL.items()
     },
     **{
-        f"local_{kind}_{unit}": f"l1tex__t_{unit}_pipe_lsu_mem_local_op_{op}.sum"
+        f"local_{kind}_{count}": f"l1tex__t_{unit}_pipe_lsu_mem_local_op_{op}.sum"
         for kind, op in _LOCAL.items()
-        for unit in ("requests", "sectors")
+        for count, unit in (("tag_requests", "requests"), ("sectors", "sectors"))
     },
     "shared_load_instructions_patched": "sass__inst_executed_shared_loads",
     "shared_store_instructions_patched": "sass__inst_executed_shared_stores",
@@ -101,7 +103,7 @@ LOCAL_COUNTS = (
     *(
         f"local_{kind}_{unit}"
         for kind in _LOCAL
-        for unit in ("instructions", "requests", "sectors")
+        for unit in ("instructions", "tag_requests", "sectors")
     ),
     "local_spill_instructions",
 )

@@ -46,6 +46,7 @@ def serious(found):
     """Kinds of findings, without prices and the notes that a launch this small may have."""
     return {one.kind for one in found.findings} - {
         "uncoalesced",
+        "interleaved",
         "misaligned",
         "unused_shared",
         "unused_barrier",

@@ -28,6 +28,7 @@ SIGNED = {
     "matmul_turned_padded",
     "matmul_unguarded",
     "matmul_two_blocks",
+    "matmul_laid_out",
 }
 LADDERS = (*transposes.LADDER, transposes.COPY, *products.LADDER)
 

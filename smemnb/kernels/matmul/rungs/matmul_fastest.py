@@ -72,8 +72,8 @@ def read_fragments(k, a_tile, b_tile, a_frag, b_frag, a_from, b_from):
 def multiply(k, acc, a_frag, b_frag):
     """Add the outer product of step k, back and forth along the columns."""
     for i in range(16):
-        for at in range(8):
-            j = at if i % 2 == 0 else 7 - at
+        for across in range(8):
+            j = across if i % 2 == 0 else 7 - across
             acc[i, j] += a_frag[k % 2 * 16 + i] * b_frag[k % 2 * 8 + j]
 
 

@@ -62,8 +62,8 @@ def step(k, a_tile, b_tile, acc, a_frag, b_frag, a_from, b_from):
         at = b_from + (k * COLS + quad * 32)
         put4(b_frag, quad * 4, load16(b_tile, at))  # 4 wavefronts
     for i in range(16):
-        for at in range(8):
-            j = at if i % 2 == 0 else 7 - at
+        for across in range(8):
+            j = across if i % 2 == 0 else 7 - across
             acc[i, j] += a_frag[i] * b_frag[j]
 
 

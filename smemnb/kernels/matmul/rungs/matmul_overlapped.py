@@ -69,10 +69,11 @@ def read_fragments(k, a_tile, b_tile, a_frag, b_frag, a_from, b_from):
 @device
 def multiply(k, acc, a_frag, b_frag):
     """Add the outer product of step k, back and forth along the columns."""
-    for i in range(16):
-        for across in range(8):
-            j = across if i % 2 == 0 else 7 - across
+    for i in range(0, 16, 2):
+        for j in range(8):
             acc[i, j] += a_frag[k % 2 * 16 + i] * b_frag[k % 2 * 8 + j]
+        for j in range(8):
+            acc[i + 1, 7 - j] += a_frag[k % 2 * 16 + i + 1] * b_frag[k % 2 * 8 + 7 - j]
 
 
 @device
@@ -91,8 +92,7 @@ def store_row(i, out, acc, row, col, alpha, beta):
         value = alpha * acc[i, j]
         if beta != float32(0):
             value += beta * load1(out, at)  # 16 sectors
-        # smemnb: allow[uncoalesced] once per result; stores of 16 bytes would hold acc in aligned
-        # quads of registers, and the multiply-adds of the main loop would wait for their banks
+        # smemnb: allow[uncoalesced] by 16 bytes acc would lie in aligned quads, and FFMAs wait
         store1(out, at, value)  # 16 sectors
 
 

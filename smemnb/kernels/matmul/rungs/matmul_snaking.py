@@ -61,10 +61,11 @@ def step(k, a_tile, b_tile, acc, a_frag, b_frag, a_from, b_from):
     for quad in range(2):
         at = b_from + (k * COLS + quad * 32)
         put4(b_frag, quad * 4, load16(b_tile, at))  # 4 wavefronts
-    for i in range(16):
-        for across in range(8):
-            j = across if i % 2 == 0 else 7 - across
+    for i in range(0, 16, 2):
+        for j in range(8):
             acc[i, j] += a_frag[i] * b_frag[j]
+        for j in range(8):
+            acc[i + 1, 7 - j] += a_frag[i + 1] * b_frag[7 - j]
 
 
 @device
@@ -76,8 +77,7 @@ def store_row(i, out, acc, row, col, alpha, beta):
         value = alpha * acc[i, j]
         if beta != float32(0):
             value += beta * load1(out, at)  # 16 sectors
-        # smemnb: allow[uncoalesced] once per result; stores of 16 bytes would hold acc in aligned
-        # quads of registers, and the multiply-adds of the main loop would wait for their banks
+        # smemnb: allow[uncoalesced] by 16 bytes acc would lie in aligned quads, and FFMAs wait
         store1(out, at, value)  # 16 sectors
 
 

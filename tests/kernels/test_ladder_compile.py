@@ -6,7 +6,7 @@ from smemnb.compiled.machine import nvdisasm, one_bank_reads
 from smemnb.kernels.matmul import ladder as products
 from smemnb.kernels.transpose import ladder as transposes
 from smemnb.simulator.seam import OUT_OF_TREE
-from tests.kernels.machines import CCS, FLAGS, KERNELS, TILINGS, from_factory, variant
+from tests.kernels.machines import CCS, FLAGS, KERNELS, TILINGS, from_factory, machines_of, variant
 
 pytestmark = [
     pytest.mark.toolchain,
@@ -122,12 +122,14 @@ def test_accesses_of_wide_transposes(machines, name, wide, cc):
 @read
 @by_cc
 @pytest.mark.parametrize("name", ["transpose_turned", "transpose_fastest"])
-def test_variant_of_a_rung(machines, name, cc):
+def test_variant_of_a_rung(name, cc):
     """What the factory makes for float32 is the rung: registers and instructions by name."""
-    made = [machines(one, cc) for one in (name, f"{name}-float32")]
-    names = {one.name for machine in made for one in machine.code if one.name != "NOP"}
-    assert made[0].used.registers == made[1].used.registers
-    assert made[0].counts(*names) == made[1].counts(*names)
+    variant_name = f"{name}-float32"
+    found = machines_of({name: [cc], variant_name: [cc]})
+    flat, made = found[name, cc], found[variant_name, cc]
+    names = {one.name for machine in (flat, made) for one in machine.code if one.name != "NOP"}
+    assert flat.used.registers == made.used.registers
+    assert flat.counts(*names) == made.counts(*names)
 
 
 FLOORS = {  # per cent of the main loop that are FFMA

@@ -75,7 +75,7 @@ def test_values_of_whole_tiles(rung):
 
 @pytest.mark.parametrize("wide", [(False, False), (True, False), (False, True), (True, True)])
 @pytest.mark.parametrize(
-    "depth", [12, *(pytest.param(depth, marks=pytest.mark.slow) for depth in (0, 4, 16))]
+    "depth", [12, *(pytest.param(depth, marks=pytest.mark.exhaustive) for depth in (0, 4, 16))]
 )
 def test_values_beyond_whole_tiles(wide, depth):
     """A tile moved back inside, a first tile of what is left of the depth; by 16 bytes or not."""

@@ -170,7 +170,7 @@ def usage(outcome: Outcome) -> Iterator[str]:
         yield f"tiling = Tiling({said})"
         yield "kernel = matmul_of(tiling)  # whole tiles; exact=False for any other shape"
         yield "# kernel[grid, tiling.threads](out, a, b, 1.0, 0.0), a block per tile of the result"
-        yield "# for every call of smemnb.matmul: FASTEST in smemnb/kernels/matmul/ladder.py"
+        yield "# for every call of smemnb.matmul: VARIED in smemnb/kernels/matmul/ladder.py"
         return
     best = outcome.best
     yield "from smemnb.kernels.transpose.ladder import TYPES"

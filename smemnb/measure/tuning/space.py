@@ -77,7 +77,7 @@ def start(operation: str, itemsize: int = 4) -> Choices:
         SmemnbError: elements of a size that the kernels do not move by chunks.
     """
     if operation == "matmul":
-        return products.FASTEST
+        return products.VARIED
     if itemsize not in wide.TILES:
         raise SmemnbError(f"--itemsize {itemsize}: transposes of 1, 2, 4 or 8 bytes are tuned")
     rows, cols = wide.TILES[itemsize]

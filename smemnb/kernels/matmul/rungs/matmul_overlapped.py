@@ -69,10 +69,11 @@ def read_fragments(k, a_tile, b_tile, a_frag, b_frag, a_from, b_from):
 @device
 def multiply(k, acc, a_frag, b_frag):
     """Add the outer product of step k, back and forth along the columns."""
-    for i in range(16):
-        for across in range(8):
-            j = across if i % 2 == 0 else 7 - across
+    for i in range(0, 16, 2):
+        for j in range(8):
             acc[i, j] += a_frag[k % 2 * 16 + i] * b_frag[k % 2 * 8 + j]
+        for j in range(8):
+            acc[i + 1, 7 - j] += a_frag[k % 2 * 16 + i + 1] * b_frag[k % 2 * 8 + 7 - j]
 
 
 @device

@@ -61,10 +61,11 @@ def step(k, a_tile, b_tile, acc, a_frag, b_frag, a_from, b_from):
     for quad in range(2):
         at = b_from + (k * COLS + quad * 32)
         put4(b_frag, quad * 4, load16(b_tile, at))  # 4 wavefronts
-    for i in range(16):
-        for across in range(8):
-            j = across if i % 2 == 0 else 7 - across
+    for i in range(0, 16, 2):
+        for j in range(8):
             acc[i, j] += a_frag[i] * b_frag[j]
+        for j in range(8):
+            acc[i + 1, 7 - j] += a_frag[i + 1] * b_frag[7 - j]
 
 
 @device

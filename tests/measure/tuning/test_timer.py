@@ -6,7 +6,7 @@ import pytest
 
 from smemnb.compiled import available
 from smemnb.hardware import chip
-from smemnb.kernels.matmul.ladder import VARIED, SMALL
+from smemnb.kernels.matmul.ladder import SMALL, VARIED
 from smemnb.measure.bench.run import Setting
 from smemnb.measure.tuning import model
 from smemnb.measure.tuning.space import Chunks, steps_named

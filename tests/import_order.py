@@ -11,8 +11,11 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 
 _CHILD = """
-import importlib, json, sys
-order, table = json.loads(sys.argv[1])
+import importlib, importlib.util, json, sys, types
+package, order, table = json.loads(sys.argv[1])
+bare = types.ModuleType(package)  # its own __init__ would import the modules in its own order
+bare.__path__ = importlib.util.find_spec(package).submodule_search_locations
+sys.modules[package] = bare
 for name in order:
     importlib.import_module(name)
 from import_order import contents
@@ -57,10 +60,10 @@ def orders(package):
     return {"reversed": names[::-1], "shuffled": shuffled}
 
 
-def contents_after(order, table):
-    """The contents of a table in a process that has imported modules in this order."""
+def contents_after(package, order, table):
+    """The contents of a table in a process that imported modules of a package in this order."""
     done = subprocess.run(
-        [sys.executable, "-c", _CHILD, json.dumps([order, table])],
+        [sys.executable, "-c", _CHILD, json.dumps([package, order, table])],
         capture_output=True,
         text=True,
         check=True,

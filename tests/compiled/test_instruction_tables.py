@@ -2,13 +2,10 @@
 
 from types import ModuleType
 
-import import_order
 import pytest
 
 from smemnb.compiled.warps.instructions import CONTROLS, STEPS
 from smemnb.compiled.warps.semantics import builders, controls, implements
-
-INSTRUCTIONS = "smemnb.compiled.warps.instructions"
 
 
 def module(**functions):
@@ -50,11 +47,3 @@ def test_one_builder_marked_twice_with_a_name_is_refused():
 
 def test_there_is_one_builder_for_each_instruction():
     assert (len(STEPS), len(CONTROLS), len(STEPS.keys() & CONTROLS.keys())) == (101, 8, 0)
-
-
-@pytest.mark.parametrize("order", ["reversed", "shuffled"])
-@pytest.mark.parametrize("table", ["STEPS", "CONTROLS"])
-def test_no_import_order_changes_a_table(table, order):
-    name = f"{INSTRUCTIONS}:{table}"
-    names = import_order.orders("smemnb.compiled")[order]
-    assert import_order.contents_after(names, name) == import_order.contents(name)

@@ -125,6 +125,7 @@ BAD = [
     ({"warp_rows": 24, "warp_cols": 96, "lanes_down": 8}, "warp_rows", "warp_rows=32 and"),
     ({"warp_cols": 96}, "warp_cols", "warp_cols=128"),
     ({"rows": 96}, "cols", "rows=64 or rows=128"),
+    ({"rows": 64, "warp_rows": 64, "warp_cols": 64, "lanes_down": 4}, "cols", "rows=128"),
     ({"depth": 12}, "depth", "depth=8 or depth=16"),
     ({"depth": 6}, "depth", "depth=8"),
     ({"depth": 128}, "depth", "depth=32"),

@@ -22,7 +22,8 @@ TABLES = {
 def test_no_import_order_changes_a_table(table, order):
     here = import_order.contents(table)
     assert len(here) == (TABLES[table] or len(here))
-    assert import_order.contents_after(import_order.orders("smemnb.lockstep")[order], table) == here
+    names = import_order.orders("smemnb.lockstep.language")[order]
+    assert import_order.contents_after("smemnb.lockstep", names, table) == here
 
 
 def test_a_name_in_two_tables_is_refused():

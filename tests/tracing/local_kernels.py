@@ -193,6 +193,21 @@ def long_work(out, inp, idx, n):
     out[n] = a[3] + a[5]
 
 
+@lies("open", bytes_=512)
+@cuda.jit
+def to_and_fro(out, inp, idx, n):
+    """Back and forth along the rows, by a choice between two indices of the loops."""
+    acc = cuda.local.array((16, 8), float32)
+    for i in range(16):
+        for step in range(8):
+            j = step if i % 2 == 0 else 7 - step
+            acc[i, j] = math.sin(inp[i * 8 + j]) * math.cos(inp[i])
+    for i in range(16):
+        for step in range(8):
+            j = step if i % 2 == 0 else 7 - step
+            out[i] += acc[i, j]
+
+
 @lies("local memory", bytes_=128)
 @cuda.jit
 def histogram(out, inp, idx, n):

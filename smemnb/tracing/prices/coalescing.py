@@ -75,7 +75,7 @@ def _in_turn(one: SiteCounts) -> int:
 
     Lanes in any order: a product's lanes may go down in pairs and then across.
     """
-    if one.kind != "load" or not one.in_turn:
+    if not one.in_turn:
         return 0
     step = _gap(one.in_turn[0])
     steps = step // one.width

@@ -497,7 +497,11 @@ class _Run:
             if isinstance(side, View) and side.declared.through is None:
                 side.declared.through = (node, "is chosen among arrays at run time")
         views = [side for side in sides if isinstance(side, View)]
-        return views[0] if views else Unknown(RUN_TIME, f"chosen at run time in line {node.lineno}")
+        if views:
+            return views[0]
+        if isinstance(test, Unknown) and test.degree == OPEN:
+            return _worst(test, *sides)  # known once the loop is unrolled, if both sides are
+        return Unknown(RUN_TIME, f"chosen at run time in line {node.lineno}")
 
     # --- arrays -----------------------------------------------------------------------------
 

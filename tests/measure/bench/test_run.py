@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from numba import cuda
 
+from smemnb.compiled import available
 from smemnb.hardware import chip
 from smemnb.kernels.rung import Rung
 from smemnb.kernels.transpose import ladder as transposes
@@ -81,7 +82,7 @@ def test_transpose_from_end_to_end():
     assert {row.beside for row in rows} == {"copy_wide"}
     assert [row.ratio for row in rows] == [36 / 40, 36 / 32, 36 / 34, 1.0, 36 / 38]
     assert rows[0].rate == 2 * 12 * 20 * 4 / 40e-3 / 1e9
-    assert rows[0].registers is None
+    assert (rows[0].registers is None) is not available()  # the compiler counts them
 
 
 @pytest.mark.parametrize("itemsize", [2, 16])

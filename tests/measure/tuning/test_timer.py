@@ -6,13 +6,14 @@ import pytest
 
 from smemnb.compiled import available
 from smemnb.hardware import chip
-from smemnb.kernels.matmul.ladder import SMALL, VARIED
+from smemnb.kernels.matmul.ladder import SMALL
 from smemnb.measure.bench.run import Setting
 from smemnb.measure.tuning import model
 from smemnb.measure.tuning.space import Chunks, steps_named
 from smemnb.measure.tuning.timer import GpuTimer, case_of
 from smemnb.simulator.seam import OUT_OF_TREE
 from tests.measure.bench.test_run import Steps, host_library
+from tests.measure.tuning.test_search import BEGIN
 
 H200 = chip("H200")
 
@@ -45,16 +46,16 @@ def test_transposes_are_checked_and_timed():
 
 def test_names_of_candidates():
     """The best, and what each of the others changes."""
-    case = case_of("matmul", (128, 128, 8), 4, [VARIED, replace(VARIED, band=8, turn=0)])
+    case = case_of("matmul", (128, 128, 8), 4, [BEGIN, replace(BEGIN, band=8, turn=0)])
     assert case.rungs == ("as it is", "turn=0, band=8")
     assert [rung.block for _, rung in case.tries] == [(128, 1), (128, 1)]
 
 
 def test_estimate_of_a_product():
     """A warp's 6 reads of 16 bytes at each step take 2 wavefronts each, of b 4 in plain rows."""
-    found = model.estimate(VARIED, H200, compiled=False)
+    found = model.estimate(BEGIN, H200, compiled=False)
     assert (found.threads, found.shared_bytes, found.registers) == (128, 16640, None)
-    plain = model.estimate(replace(VARIED, interleaved=False), H200, compiled=False)
+    plain = model.estimate(replace(BEGIN, interleaved=False), H200, compiled=False)
     assert (found.wavefronts, plain.wavefronts) == (12, 16)
 
 
@@ -69,7 +70,7 @@ def test_estimate_of_a_transpose():
 @pytest.mark.skipif(not (available() and OUT_OF_TREE), reason="no compiler's wheels")
 def test_estimate_from_machine_code():
     """Registers, and the blocks that they leave room for."""
-    found = model.estimate(VARIED, H200)
+    found = model.estimate(BEGIN, H200)
     assert found.resident == 2
     assert 168 < found.registers <= 255
     assert (found.ffma_percent, found.bank_waits) == (91, 0)

@@ -146,8 +146,8 @@ def result_store(tiling: Tiling, exact: bool) -> Any:
                     value = scale * acc[i, j]
                     if keep != float32(0):
                         value += keep * load1(out, line + across)
-                    # smemnb: allow[uncoalesced] once per result; by 16 bytes acc would lie in
-                    # aligned quads, and the FFMAs of the main loop wait for register banks
+                    # smemnb: allow[uncoalesced] once per result; stores of 16 bytes would hold acc
+                    # in aligned quads, and the multiply-adds would wait for register banks
                     store1(out, line + across, value)
 
     store_rows = unroll(tall, store_row)

@@ -44,13 +44,8 @@ def rung_traced(rung, m, k, n, beta=BETA):
 
 def serious(found):
     """Kinds of findings, without prices and the notes that a launch this small may have."""
-    return {one.kind for one in found.findings} - {
-        "uncoalesced",
-        "interleaved",
-        "misaligned",
-        "unused_shared",
-        "unused_barrier",
-    }
+    small = {"misaligned", "unused_shared", "unused_barrier"}
+    return {one.kind for one in found.findings if not one.price} - small
 
 
 @pytest.mark.parametrize("shape", [(40, 33, 35), (1, 70, 33), (33, 1, 1), (5, 0, 6), (65, 17, 129)])
@@ -153,7 +148,7 @@ def test_refused_shapes(rung):
     """Whole tiles only: a row, a column, a k too many or too few, or none, is refused."""
     high, wide = rung.tile
     assert rung.whole(2 * high, wide, 3 * rung.depth)
-    for shape in ((high + 1, wide, 8), (high, wide - 1, 8), (high, wide, 12), (high, wide, 0)):
+    for shape in ((high + 4, wide, 8), (high, wide - 4, 8), (high, wide, 12), (high, wide, 0)):
         assert not rung.whole(*shape)
         m, n, k = shape
         a, b = np.zeros((m, k), np.float32), np.zeros((k, n), np.float32)

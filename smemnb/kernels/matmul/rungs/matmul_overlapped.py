@@ -92,7 +92,8 @@ def store_row(i, out, acc, row, col, alpha, beta):
         value = alpha * acc[i, j]
         if beta != float32(0):
             value += beta * load1(out, at)  # 16 sectors
-        # smemnb: allow[uncoalesced] by 16 bytes acc would lie in aligned quads, and FFMAs wait
+        # smemnb: allow[uncoalesced] once per result; stores of 16 bytes would hold acc in aligned
+        # quads of registers, and the multiply-adds of the main loop would wait for their banks
         store1(out, at, value)  # 16 sectors
 
 

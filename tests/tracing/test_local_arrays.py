@@ -133,7 +133,7 @@ def test_in_reports():
 
 def test_extents_of_a_factory():
     """Names of the factory around a kernel are known; each kernel has its own answer."""
-    answers = [local_arrays(_rounds(rounds).py_func)[0].lies for rounds in (4, 100, 200, 300)]
+    answers = [local_arrays(_rounds(rounds).py_func)[0].lies for rounds in (4, 100, 150, 300)]
     assert answers == ["registers", "registers", "open", "local memory"]
 
 

@@ -33,8 +33,8 @@ def sampled(
     """The cases as parameters: of each group, `keep` drawn ones are plain, the others exhaustive.
 
     A case is a value, a tuple of values or a `pytest.param`. `by` says to which group a case
-    belongs; without it all are one group. What is drawn depends on the seed and on the number of
-    cases in the group alone, so it is the same in every process.
+    belongs; without it all are one group. What is drawn depends on the seed, the place of the group
+    and the number of its cases alone, so it is the same in every process.
     """
     cases = list(cases)
     groups: dict[Hashable, list[int]] = defaultdict(list)
@@ -42,8 +42,9 @@ def sampled(
         groups[by(case)].append(number)
     first = {
         number
-        for numbers in groups.values()
-        for number in random.Random(seed).sample(numbers, min(keep, len(numbers)))
+        for place, numbers in enumerate(groups.values())
+        # of one generator's seed for all, groups of similar size would give the same case
+        for number in random.Random(f"{seed} {place}").sample(numbers, min(keep, len(numbers)))
     }
     return [
         _parameters(case, () if number in first else (exhaustive,))

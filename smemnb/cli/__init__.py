@@ -62,6 +62,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_trace(commands)
     _add_sass(commands)
     _add_bench(commands)
+    _add_tune(commands)
     _add_tools(commands)
     return parser
 
@@ -171,6 +172,15 @@ def _add_bench(commands: Commands) -> None:
     parser.set_defaults(run=_bench, passes_on=True)
 
 
+def _add_tune(commands: Commands) -> None:
+    parser = commands.add_parser(
+        "tune",
+        help="which choices of a kernel are best on this GPU; without one, the candidates",
+        add_help=False,
+    )
+    parser.set_defaults(run=_tune, passes_on=True)
+
+
 def _add_tools(commands: Commands) -> None:
     for name, said in (
         ("verify", "the model's counts beside those of Nsight Compute"),
@@ -248,6 +258,12 @@ def _bench(options: argparse.Namespace, rest: list[str]) -> int:
     from .bench import main as bench
 
     return bench(rest)
+
+
+def _tune(options: argparse.Namespace, rest: list[str]) -> int:
+    from .tune import main as tune
+
+    return tune(rest)
 
 
 def _tools(options: argparse.Namespace, rest: list[str]) -> int:

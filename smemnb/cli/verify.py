@@ -155,15 +155,16 @@ def _verify_one(options: argparse.Namespace, argv: Sequence[str]) -> int:
 
 def _verify_set(out: Path | None) -> int:
     """The set, on this GPU, or as recorded on another."""
-    from ..measure.verify.recording import build, load, record
+    from ..laboratory.agreement import build, record
+    from ..measure.verify.recording import load
 
     if _has_gpu():
         try:
             if out is None:
-                from ..measure.verify.corpus import CASES
+                from ..laboratory.corpus import CASES, case_named
                 from ..measure.verify.recording import live
 
-                return _reported(live(CASES, say=_say))
+                return _reported(live(CASES, named=case_named, say=_say))
             return _reported(build([record(out, say=_say)], out, say=_say))
         except SmemnbError as error:
             print(f"{error}\n\nby time instead:", file=sys.stderr)
@@ -176,8 +177,8 @@ def _verify_set(out: Path | None) -> int:
 
 
 def _reported(found: Recording) -> int:
+    from ..laboratory.corpus import CASES
     from ..measure.verify.compare import compare_all
-    from ..measure.verify.corpus import CASES
     from ..measure.verify.report import origin, whole
 
     compared = compare_all(CASES, found.cases)

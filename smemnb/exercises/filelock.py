@@ -1,4 +1,4 @@
-"""A lock between processes, held as long as the file is open; it dies with its process."""
+"""A lock between processes, held while the file is open; it ends with its process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PATIENCE_SECONDS = 5.0
 
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
-    """Only one process at a time is inside.
+    """Let one process at a time in.
 
     Raises:
         TimeoutError: someone else held it for PATIENCE_SECONDS.

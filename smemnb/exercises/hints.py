@@ -13,7 +13,7 @@ from .variants import shown_solution
 
 @dataclass(frozen=True, repr=False)
 class Hint:
-    """One hint; `level` is 0 where there was none to give."""
+    """One hint; `level` is 0 if there is none."""
 
     level: int
     text: str
@@ -23,7 +23,7 @@ class Hint:
 
 
 def hint(name: str, level: int = 1) -> Hint:
-    """Hint 1, 2 or 3 of an exercise, from the idea to almost the code.
+    """Give hint 1, 2 or 3 of an exercise, from the idea to almost the code.
 
     >>> hint("ex00_scale", 4)
     ex00_scale has hints 1, 2 and 3: there is no hint 4.
@@ -44,7 +44,7 @@ def hint(name: str, level: int = 1) -> Hint:
 
 
 def solution(name: Any) -> Source:
-    """The source of an exercise's solution; its `kernel` can be launched and traced."""
+    """Show the source of an exercise's solution; its `kernel` can be launched and traced."""
     exercise = find(name)
     if exercise is None:
         return Source(f"No solution: {unknown(name)}")

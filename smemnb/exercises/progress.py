@@ -32,7 +32,7 @@ State = dict[str, dict[str, Any]]
 
 
 class Unusable(Exception):
-    """Why the file is not used, in words without its path."""
+    """The file is not used; the message says why, without its path."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,7 +48,7 @@ class Progress:
 
 
 def progress() -> Progress:
-    """The table of chapters and exercises, with what is done."""
+    """List the chapters with their exercises, and which of these are done."""
     state, note = _looked_up()
     done = tuple(e.name for e in exercises() if state.get(e.name, {}).get("done"))
     rows = [f"{len(done)} of {len(exercises())} exercises done"]
@@ -66,7 +66,7 @@ def progress() -> Progress:
 
 
 def remember(name: str, *, done: bool = False, checks: int = 0, hints: int = 0) -> str:
-    """Add news of one exercise to the file; "" or, in words, why it was not recorded."""
+    """Record news of one exercise; return why that failed, "" if it did not."""
     if off():
         return ""
     try:
@@ -126,7 +126,7 @@ def _count(entry: dict[str, Any], key: str) -> int:
 
 @contextmanager
 def _changed() -> Iterator[tuple[State, str]]:
-    """The state, to be changed inside, and the name a damaged file was given ("" if none)."""
+    """Hand out the state to be changed, and the new name of a damaged file ("" if none)."""
     folder().mkdir(parents=True, exist_ok=True)
     with locked(folder() / "progress.lock"):
         state, aside = _read_or_begun()
@@ -142,7 +142,7 @@ def _read_or_begun() -> tuple[State, str]:
 
 
 class _DamagedFile(Unusable):
-    """The file is no JSON of ours."""
+    """The file is not one that smemnb wrote."""
 
 
 def _read() -> State:

@@ -88,8 +88,8 @@ def show_change(before: Any, after: Any) -> Source:
     hunks = []
     for tag, old_first, old_last, new_first, new_last in alike.get_opcodes():
         if tag != "equal":
-            gone = [f"- {line.text}" for line in old[old_first:old_last]]
-            came = [f"+ {line.text}" for line in new[new_first:new_last]]
+            gone = [f"- {line.text}" for line in _from_decorator(old, old_first, old_last)]
+            came = [f"+ {line.text}" for line in _from_decorator(new, new_first, new_last)]
             hunks.append("\n".join([*gone, *came]))
     shown = "\n\n".join(hunks) or "(the same lines)"
     return Source(f"{names[0]} -> {names[1]}\n{shown}", after)
@@ -215,6 +215,20 @@ def _compared(kernel: Any) -> list[_Line]:
             if line.strip() and number not in piece.docstring:
                 found.append(_Line(line, line.replace(f"def {name}(", "def (")))
     return found
+
+
+def _from_decorator(lines: list[_Line], first: int, last: int) -> list[_Line]:
+    """Lines that went or came; whole functions from their decorator on.
+
+    Where a function was put before another one, the difference may as well begin below its
+    decorator and end with the next one's: both are alike.
+    """
+    shift = 0
+    while first - shift > 0 and lines[first - shift - 1].alike == lines[last - shift - 1].alike:
+        shift += 1
+        if lines[first - shift].text.startswith("@"):
+            return lines[first - shift : last - shift]
+    return lines[first:last]
 
 
 def _docstring(node: ast.stmt) -> range:

@@ -13,6 +13,7 @@ import re
 import textwrap
 from collections.abc import Iterator, Mapping
 from typing import Any
+from zlib import crc32
 
 from .source import function_of, source_of
 
@@ -48,7 +49,7 @@ def stub_of(solution: Any) -> str:
                 raise ValueError(
                     f"{lines[at - 1].strip()}: no statements of that many lines follow"
                 )
-            if not _has_statements([*kept, *lines[end:]], len(kept) - 1):
+            if not _parses([*kept, *lines[end:]]):  # nothing else is in the block
                 kept.append(f"{_indent(lines[at - 1])}pass")
             at = end
     if kept == lines:
@@ -96,7 +97,7 @@ def kernel_of(text: str, solution: Any) -> Any:
     function = function_of(solution)
     assert function is not None
     text = "\n" * (function.__code__.co_firstlineno - 1) + text + "\n"
-    file = f"<{function.__name__} {hash(text):x}>"
+    file = f"<{function.__name__} {crc32(text.encode()):x}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     names = dict(function.__globals__)
     exec(compile(text, file, "exec"), names)
@@ -128,8 +129,7 @@ def _end_of_hole(lines: list[str], first: int, size: int) -> int | None:
     return None if size or inside else at
 
 
-def _has_statements(lines: list[str], mark: int) -> bool:
-    """Whether the block of a mark has a statement."""
+def _parses(lines: list[str]) -> bool:
     try:
         ast.parse("\n".join(lines))
     except SyntaxError:

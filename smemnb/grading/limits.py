@@ -85,7 +85,7 @@ def _said(*command: str) -> str:
 
 
 def _mapped_bytes() -> int:
-    """Address space of this process; 0 where the system does not tell."""
+    """Address space of this process; 0 where the system does not report it."""
     return _statm(os.getpid(), 0) if sys.platform.startswith("linux") else 0
 
 

@@ -6,8 +6,8 @@ A kernel is read as an abstract syntax tree, turned once into nested Python clos
 arrays that broadcast to (blocks, warps, 32). A value that is the same for all blocks, warps or
 lanes keeps length 1 on that axis, so the work that a whole batch shares is done once.
 
-Start reading at `launch.py`, then `lanes.py`, `memory/`, `language/program.py`. What a watcher is
-told is in `watch.py`; how an intrinsic of one's own joins in, in `protocol.py`.
+Start reading at `launch.py`, then `lanes.py`, `memory/`, `language/program.py`. What a watcher
+is called with is in `watch.py`; how an intrinsic of one's own is added, in `protocol.py`.
 
 Limits: lockstep order is one legal order among many. Races are therefore found by the watchers in
 `smemnb.tracing`, never by looking at results.

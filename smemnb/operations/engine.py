@@ -35,7 +35,6 @@ RATES = {
     "matmul_wide": (2100e-6, 1.0e-9),
     "matmul_prefetched": (2100e-6, 1.0e-9),
     "matmul_warped": (2500e-6, 1.0e-9),
-    "matmul_interleaved": (2700e-6, 1.0e-9),
     "transpose_naive": (0.7e-3, 1e-9),
     "transpose_gathered": (0.7e-3, 1e-9),
     "transpose_tiled": (0.8e-3, 6e-9),

@@ -17,6 +17,8 @@ A waiver that gives no reason, or cannot be read, waives nothing and is a findin
 no finding needs is a note, where its statement made an access or passed a barrier and everything
 was watched.
 
+Graded answers (`smemnb.exercises`) are traced with `waivers=False`.
+
 Whoever traces can say the same of code that cannot be changed: `Trace.waive({kind: reason})`.
 
 **Limits**: comments of a source that cannot be read (`exec`) waive nothing.

@@ -3,8 +3,8 @@
 import pytest
 
 from smemnb.errors import SmemnbError
+from smemnb.laboratory.twins import recording as twins
 from smemnb.measure.verify import recording
-from smemnb.measure.verify.twins import recording as twins
 
 
 def _or_none(load):

@@ -3,8 +3,8 @@
 import pytest
 
 from smemnb.errors import SmemnbError
-from smemnb.measure.verify.ncu import here
-from smemnb.measure.verify.twins.beside import beside, seen
+from smemnb.laboratory import here
+from smemnb.laboratory.twins.beside import beside, seen
 from smemnb.simulator import devices
 from tests.agreement.shipped import needs_verdicts
 

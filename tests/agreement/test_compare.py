@@ -4,8 +4,8 @@ import dataclasses
 
 import pytest
 
+from smemnb.laboratory.corpus import CASES
 from smemnb.measure.verify.compare import Patched, causes, compared
-from smemnb.measure.verify.corpus import CASES
 from smemnb.measure.verify.ncu.counters import COMPARED, COUNTS, METRICS, TABLED
 from smemnb.measure.verify.ncu.pages import Instruction, listings
 from smemnb.measure.verify.recording import Measured, Recorded, Recording, read_text, summed, text

@@ -3,7 +3,7 @@
 import pytest
 
 from smemnb.compiled.lines import built
-from smemnb.measure.verify.corpus import CASES
+from smemnb.laboratory.corpus import CASES
 from smemnb.measure.verify.machine_code import totals
 from smemnb.measure.verify.ncu.counters import LOCAL_COUNTS
 from smemnb.measure.verify.predicted import counts, traced

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from smemnb.errors import SmemnbError
+from smemnb.laboratory.corpus import CASES
 from smemnb.measure.verify import recording
-from smemnb.measure.verify.corpus import CASES
 from smemnb.measure.verify.ncu import launching, profiling
 from tests.agreement import samples
 
@@ -128,5 +128,5 @@ def test_shipped_file_is_named():
     if file.is_file():
         assert recording.load().cases
     else:
-        with pytest.raises(SmemnbError, match="smemnb.measure.verify record"):
+        with pytest.raises(SmemnbError, match="smemnb.laboratory record"):
             recording.load()

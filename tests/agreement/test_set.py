@@ -8,8 +8,8 @@ import pytest
 
 from smemnb.kernels.matmul import ladder as products
 from smemnb.kernels.transpose import ladder as transposes
+from smemnb.laboratory.corpus import CASES, FAMILIES
 from smemnb.measure.verify.compare import compared
-from smemnb.measure.verify.corpus import CASES, FAMILIES
 from smemnb.measure.verify.ncu.counters import COUNTS
 from smemnb.measure.verify.predicted import calling_lines, counts, lines, traced
 from tests.agreement.shipped import RECORDING, needs_recording

@@ -5,13 +5,13 @@ from functools import cache
 
 import pytest
 
+from smemnb.laboratory.corpus import CASES, FAMILIES
+from smemnb.laboratory.twins import recording
+from smemnb.laboratory.twins.source import barriers, twins
+from smemnb.laboratory.twins.verdicts import TWIN, pair_of, races, reason, verdict
 from smemnb.measure.hazards import reports
 from smemnb.measure.verify.case import Case
-from smemnb.measure.verify.corpus import CASES, FAMILIES
 from smemnb.measure.verify.predicted import traced
-from smemnb.measure.verify.twins import recording
-from smemnb.measure.verify.twins.source import barriers, twins
-from smemnb.measure.verify.twins.verdicts import TWIN, pair_of, races, reason, verdict
 from tests.agreement import samples
 from tests.agreement.shipped import VERDICTS, needs_verdicts
 

@@ -13,7 +13,8 @@ from smemnb.compiled.machine import (
     one_bank_reads,
     read_listing,
 )
-from smemnb.kernels.transpose.rungs import transpose_rows8, transpose_unsigned
+from smemnb.kernels.transpose.rungs.transpose_rows8 import transpose_rows8
+from smemnb.kernels.transpose.rungs.transpose_unsigned import transpose_unsigned
 from smemnb.simulator.seam import OUT_OF_TREE
 
 LISTING = """

@@ -10,6 +10,7 @@ import functools
 import pytest
 
 from smemnb import trace
+from smemnb.tracing.findings import KINDS
 from tests.corpus import local_arrays, memory, order, prices, races_global, races_shared  # noqa: F401
 from tests.corpus.pairs import PAIRS, Pair
 
@@ -56,6 +57,13 @@ def test_pair(pair):
     ]
     assert caught(pair), f"expected {pair.kind} {pair.lines} {pair.count}, found {seen}"
     assert false_alarms(pair) == []
+
+
+def test_every_kind():
+    """Each kind of finding about a launch has a pair."""
+    assert {pair.kind for pair in PAIRS} == {
+        kind.name for kind in KINDS.values() if not kind.of_source
+    }
 
 
 def test_table(capsys):

@@ -12,7 +12,7 @@ from tests.tracing.records import LOAD, TILE, on_shared, site, turned
 @cuda.jit
 def every_thread_does_all(out, inp):
     for i in range(out.shape[0]):
-        out[i] = 2 * inp[i]
+        out[i] = inp[i] + 1
 
 
 @cuda.jit
@@ -64,7 +64,6 @@ def same_bank(out, inp):
 @pytest.mark.parametrize(
     ("kernel", "words"),
     [
-        (every_thread_does_all, "cells of its own"),
         (first_thread_does_all, "one lane"),
         (first_thread_of_each_block, "one lane"),
         (loaded_twice, "stored 2 times"),
@@ -78,6 +77,14 @@ def test_hint(kernel, words):
     verdict = check("ex00_scale", kernel)
     assert not verdict
     assert words in verdict.hint
+
+
+def test_hint_of_repeated_work():
+    """256 threads that store each cell are told how often each is stored."""
+    verdict = check("ex00_rounds", every_thread_does_all)
+    assert verdict.reason == "requests"
+    assert "stored 256 times" in verdict.hint
+    assert "cells of its own" in verdict.hint
 
 
 @cuda.jit

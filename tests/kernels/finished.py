@@ -34,11 +34,11 @@ ELEMENTS = {1: np.uint8, 2: np.uint16, 4: np.float32, 8: np.uint64, 16: np.compl
 
 @dataclass(frozen=True)
 class Finished:
-    """A kernel with its launch; `rung` where it is asked for by name, not chosen for a shape."""
+    """A kernel with its launch; `quick` where it belongs into the first tier of the tests."""
 
     name: str
     launch: Callable[[], Trace]
-    rung: bool = True
+    quick: bool
 
 
 @cache
@@ -73,7 +73,7 @@ def _transposed(
         assert np.array_equal(out, inp.T if turned else inp)
         return report
 
-    return Finished(name, launch, rung is not None)
+    return Finished(name, launch, quick=rung in (*transposes.LADDER, transposes.COPY))
 
 
 def _products() -> Iterator[Finished]:
@@ -114,7 +114,8 @@ def _multiplied(
         assert np.array_equal(out, a @ b + (beta * before if scaled else 0))
         return report
 
-    return Finished(name, launch, rung is not None)
+    small = rung is not None and rung.tile[0] < 128
+    return Finished(name, launch, quick=small or name in ("matmul_wide", "matmul_fastest"))
 
 
 def waivers(reports: Iterator[Trace]) -> list[str]:

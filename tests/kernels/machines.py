@@ -70,8 +70,19 @@ def variant(what: str, exact: bool, wide_a: bool, wide_b: bool) -> str:
     return f"{what}-{'exact' if exact else 'ragged'}-{aligned or 'none'}"
 
 
+def from_factory(name: str) -> str:
+    """The kernel that `variants` makes for the tiling of a rung."""
+    return f"{name}-factory"
+
+
+def resident(kernel: Any) -> int:
+    """Blocks on a multiprocessor that a kernel asks the compiler for."""
+    bounds = kernel.targetoptions.get("launch_bounds")
+    return int(bounds[1]) if bounds else 1
+
+
 FLAGS = [(True, True, True), *((False, a, b) for a in (True, False) for b in (True, False))]
-CHOICES = {"fastest": products.FASTEST, "small": products.SMALL}
+CHOICES = {"fastest": products.VARIED, "small": products.SMALL}
 TILINGS = CHOICES | {"shared": products.SHARED}
 
 
@@ -95,11 +106,14 @@ def _all() -> dict[str, Built]:
     found["transpose_pairs"] = Built(transpose_pairs, matrices(2, uint64), 512)
     for rung in products.LADDER:
         signature = matrices(3, more=", float32, float32" * rung.scaled)
-        resident = 2 if rung.aligned > 1 else 1
-        found[rung.name] = Built(rung.kernel, signature, rung.block[0], resident)
+        found[rung.name] = Built(rung.kernel, signature, rung.block[0], resident(rung.kernel))
+    for name, tiling in products.TILINGS.items():
+        signature = matrices(3, more=", float32, float32")
+        made = Built(matmul_of(tiling), signature, tiling.threads, tiling.resident)
+        found[from_factory(name)] = made
     for what, tiling in CHOICES.items():
-        for flags in FLAGS[tiling == products.FASTEST :]:  # the first of FASTEST is a rung
-            kernel = matmul_of(tiling, *flags, "matmul_fastest")
+        for flags in FLAGS[tiling == products.VARIED :]:  # for whole tiles it is a rung
+            kernel = products.kernel_of(tiling, *flags)
             signature = matrices(3, more=", float32, float32")
             built = Built(kernel, signature, tiling.threads, tiling.resident)
             found[variant(what, *flags)] = built

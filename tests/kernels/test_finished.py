@@ -9,7 +9,7 @@ from smemnb.tracing.waivers import waivers_of
 from tests.kernels.finished import TAUGHT, finished
 from tests.tiers import exhaustive
 
-ALL = [pytest.param(one, id=one.name, marks=() if one.rung else exhaustive) for one in finished()]
+ALL = [pytest.param(one, id=one.name, marks=() if one.quick else exhaustive) for one in finished()]
 
 
 @pytest.mark.parametrize("one", ALL)

@@ -6,14 +6,18 @@ import numpy as np
 import pytest
 from numba import cuda
 
+from smemnb.errors import LaunchRefused
 from smemnb.kernels.matmul import ladder
 from smemnb.kernels.matmul.tiling import Tiling
 from smemnb.kernels.matmul.variants.sliced import matmul_sliced_of
 from smemnb.kernels.matmul.variants.streamed import matmul_streamed_of
 from smemnb.kernels.matmul.variants.whole import matmul_of
+from smemnb.operations.multiplying import matmul
 from smemnb.tracing import trace
 
-NARROW, WIDE = ladder.LADDER[:9], ladder.LADDER[9:]
+ANY = [rung for rung in ladder.LADDER if not rung.depth]
+WHOLE = [rung for rung in ladder.LADDER if rung.depth]
+LAST = ladder.LADDER[-1].name
 ALPHA, BETA = 2.0, 0.5
 
 
@@ -49,8 +53,8 @@ def serious(found):
 
 
 @pytest.mark.parametrize("shape", [(40, 33, 35), (1, 70, 33), (33, 1, 1), (5, 0, 6), (65, 17, 129)])
-@pytest.mark.parametrize("rung", NARROW, ids=lambda rung: rung.name)
-def test_values_of_narrow_rungs(rung, shape):
+@pytest.mark.parametrize("rung", ANY, ids=lambda rung: rung.name)
+def test_values_of_any_shape(rung, shape):
     """Any shapes, a depth of 0 and 1 included; clean of races."""
     assert serious(rung_traced(rung, *shape)) == set()
 
@@ -58,11 +62,11 @@ def test_values_of_narrow_rungs(rung, shape):
 @pytest.mark.parametrize(
     "rung",
     [
-        pytest.param(rung, marks=() if rung is WIDE[-1] else pytest.mark.slow, id=rung.name)
-        for rung in WIDE
+        pytest.param(rung, marks=() if rung.name == LAST else pytest.mark.slow, id=rung.name)
+        for rung in WHOLE
     ],
 )
-def test_values_of_wide_rungs(rung):
+def test_values_of_whole_tiles(rung):
     """Whole tiles, with alpha and beta, over three depths; `out` is not read where beta is 0."""
     assert serious(rung_traced(rung, 128, 24, 256)) == set()
     rung_traced(rung, 128, 8, 128, beta=0)
@@ -74,7 +78,7 @@ def test_values_of_wide_rungs(rung):
 )
 def test_values_beyond_whole_tiles(wide, depth):
     """A tile moved back inside, a first tile of what is left of the depth; by 16 bytes or not."""
-    tiling, m, n = ladder.FASTEST, 132, 260
+    tiling, m, n = ladder.VARIED, 132, 260
     kernel = matmul_of(tiling, False, *wide)
     found = traced(kernel, (3, 2), tiling.threads, m, depth, n)
     assert serious(found) == set()
@@ -111,11 +115,15 @@ def staged(found, text):
 
 def test_turned_tiles():
     """Reads of [row][k] are 2-way; turned they are free, but the store 8-way; 4 pads mend it."""
-    found = {rung.name: rung_traced(rung, 128, 16, 128) for rung in NARROW[6:9]}
-    straight, turned, padded = found.values()
-    assert staged(straight, "tile[m, k]") == (64 + 1024, 64 + 2 * 1024)
-    assert staged(turned, "tile[k, m]") == (64 + 1024, 8 * 64 + 1024)
-    assert staged(padded, "tile[k, m]") == (64 + 1024, 64 + 1024)
+    names = ("matmul_8x8", "matmul_turned", "matmul_turned_padded")
+    straight, turned, padded = (
+        rung_traced(ladder.rung_named(name), 128, 16, 128) for name in names
+    )
+    assert staged(straight, "a_tile[m, k]") == (64, 64)
+    assert staged(straight, "a_tile[m0 + i, k]") == (1024, 2 * 1024)
+    for found, wavefronts in ((turned, 8), (padded, 1)):
+        assert staged(found, "a_tile[k, m]") == (64, wavefronts * 64)
+        assert staged(found, "a_tile[k, m0 + i]") == (1024, 1024)
 
 
 @pytest.mark.parametrize(
@@ -139,6 +147,19 @@ def test_fragment_reads(tiling, a_reads, b_reads):
         assert staged(found, text) == (reads, reads * wavefronts)
 
 
+@pytest.mark.parametrize("rung", WHOLE, ids=lambda rung: rung.name)
+def test_refused_shapes(rung):
+    """Whole tiles only: a row, a column, a k too many or too few, or none, is refused."""
+    high, wide = rung.tile
+    assert rung.whole(2 * high, wide, 3 * rung.depth)
+    for shape in ((high + 1, wide, 8), (high, wide - 1, 8), (high, wide, 12), (high, wide, 0)):
+        assert not rung.whole(*shape)
+        m, n, k = shape
+        a, b = np.zeros((m, k), np.float32), np.zeros((k, n), np.float32)
+        with pytest.raises(LaunchRefused, match=f"rung {rung.name} makes whole tiles"):
+            matmul(a, b, rung=rung.name)
+
+
 def chosen(m, k, n, multiprocessors):
     """The choice for contiguous matrices, of which only the shapes count."""
     a, b, out = (np.zeros(extents, np.float32) for extents in ((m, k), (k, n), (m, n)))
@@ -148,7 +169,7 @@ def chosen(m, k, n, multiprocessors):
 def test_choice():
     """Whole tiles and aligned rows get the kernel without guards; small results smaller tiles."""
     whole = chosen(256, 64, 256, 3)
-    assert whole.kernel is matmul_of(ladder.FASTEST, True, True, True, "matmul_fastest")
+    assert whole.kernel is ladder.rung_named("matmul_fastest").kernel
     assert (whole.grid, whole.block, whole.sums) == ((2, 2), (128, 1), 0)
     small = chosen(256, 40, 256, 4)
     assert small.kernel is matmul_of(ladder.SMALL, True, True, True, "matmul_fastest")

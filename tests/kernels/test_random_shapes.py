@@ -89,10 +89,10 @@ def test_choices_of_transpose(itemsize, to):
         transposed(None, rng, ELEMENTS[itemsize], to, watched=True)
 
 
-def multiplied(fit, rng, shape, scaled=True, watched=False):
+def multiplied(fit, rng, shape, scaled=True, watched=False, apart=(0, 1, 4)):
     """A product of this shape by `fit(out, a, b)`, with random rows apart, alpha and beta."""
     m, k, n = shape
-    spares = [int(spare) for spare in rng.choice([0, 1, 4], 3)]
+    spares = [int(spare) for spare in rng.choice(apart, 3)]
     a = Framed(rng.integers(-9, 10, (m, k)).astype(np.float32), spares[0])
     b = Framed(rng.integers(-9, 10, (k, n)).astype(np.float32), spares[1])
     alpha, beta = (float(one) for one in rng.choice([0.0, 1.0, -0.5, 2.0], 2))
@@ -122,20 +122,41 @@ def depth_of(rng):
 
 
 @FEW_OR_MANY
-@pytest.mark.parametrize("rung", products.LADDER[:9], ids=lambda rung: rung.name)
-def test_narrow_products(rung, shapes, watched):
-    """9 rungs, 21 shapes each, a depth of 0 and 1 often."""
+@pytest.mark.parametrize(
+    "rung", [one for one in products.LADDER if not one.depth], ids=lambda rung: rung.name
+)
+def test_products_of_any_shape(rung, shapes, watched):
+    """Rungs that take any shape, 21 shapes each, a depth of 0 and 1 often."""
     rng = np.random.default_rng([3, shapes, products.LADDER.index(rung)])
     for _ in range(shapes):
         shape = sized(rng, 90), depth_of(rng), sized(rng, 90)
         multiplied(as_fit(rung), rng, shape, rung.scaled, watched)
 
 
+def whole_multiplied(rung, rng, watched):
+    """A product of whole tiles, rows as far apart as the rung allows."""
+    rows, cols = (int(tiles) * 128 for tiles in rng.integers(1, 3, 2))
+    shape = rows, int(rng.integers(1, 4)) * rung.depth, cols
+    spares = [4] if rung.aligned > 1 else [0, 1, 4]
+    multiplied(as_fit(rung), rng, shape, True, watched, spares)
+
+
+@FEW_OR_MANY
+@pytest.mark.parametrize(
+    "rung", [one for one in products.LADDER if one.depth], ids=lambda rung: rung.name
+)
+def test_products_of_whole_tiles(rung, shapes, watched):
+    """Rungs that take whole tiles: 1 to 2 x 1 to 2 of them, a depth of 8 to 24."""
+    rng = np.random.default_rng([6, shapes, products.LADDER.index(rung)])
+    for _ in range(min(shapes, 4)):
+        whole_multiplied(rung, rng, watched)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sampled(products.TILINGS, 1))
-def test_wide_products(name):
-    """Each tiling on 2 shapes that hold a tile, with any rows; watched."""
-    tiling, _ = products.TILINGS[name]
+def test_tilings(name):
+    """Each tiling of a rung on 2 shapes that hold a tile, with any rows; watched."""
+    tiling = products.TILINGS[name]
     rng = np.random.default_rng([4, len(name)])
     for _ in range(2):
         rows, cols = (int(extent) for extent in rng.integers(128, 200, 2))

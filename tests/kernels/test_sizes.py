@@ -17,7 +17,17 @@ SIGNED = {
     "transpose_swizzled",
     "transpose_rows8",
     "transpose_rows4",
-    *(rung.name for rung in products.LADDER[:9]),
+    "matmul_scattered",
+    "matmul_naive",
+    "matmul_tiled",
+    "matmul_tiled_32",
+    "matmul_column",
+    "matmul_square",
+    "matmul_8x8",
+    "matmul_turned",
+    "matmul_turned_padded",
+    "matmul_unguarded",
+    "matmul_two_blocks",
 }
 LADDERS = (*transposes.LADDER, transposes.COPY, *products.LADDER)
 

@@ -5,14 +5,14 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
-from smemnb.kernels.matmul.sliced import matmul_sliced_of
-from smemnb.kernels.matmul.wide import matmul_of
 
 from smemnb.kernels.matmul import ladder
 from smemnb.kernels.matmul.tiling import Tiling
+from smemnb.kernels.matmul.variants.sliced import matmul_sliced_of
+from smemnb.kernels.matmul.variants.whole import matmul_of
 from smemnb.tracing import trace
 
-SHIPPED = [tiling for tiling, _ in ladder.TILINGS.values()] + [ladder.SHARED, ladder.SMALL]
+SHIPPED = [*ladder.TILINGS.values(), ladder.VARIED, ladder.SHARED, ladder.SMALL]
 RAGGED = [(False, wide_a, wide_b) for wide_a in (True, False) for wide_b in (True, False)]
 
 

@@ -7,7 +7,10 @@ import numpy as np
 import pytest
 from numba import cuda, float32
 
-from smemnb.kernels.transpose import ladder, rungs
+from smemnb.kernels.transpose import ladder
+from smemnb.kernels.transpose.rungs.transpose_fastest import transpose_fastest
+from smemnb.kernels.transpose.rungs.transpose_gathered import transpose_gathered
+from smemnb.kernels.transpose.rungs.transpose_turned import transpose_turned
 from smemnb.kernels.transpose.variants import turned, wide
 from smemnb.tracing import trace
 
@@ -81,7 +84,7 @@ def test_counts_of_other_elements(itemsize):
 
 def test_gathered_counts():
     """The load down a column touches 32 sectors, the store 4."""
-    (rung,) = [one for one in ladder.LADDER if one.kernel is rungs.transpose_gathered]
+    (rung,) = [one for one in ladder.LADDER if one.kernel is transpose_gathered]
     found = counts(rung, 64, 96)
     assert found == {("global", "load"): {(0, 32)}, ("global", "store"): {(0, 4)}}
 
@@ -146,8 +149,8 @@ def test_elements_of_16_bytes(shape):
 def test_choice():
     """16 bytes at a time where the rows of both matrices allow it."""
     good, odd = np.zeros((64, 96), np.float32), np.zeros((64, 97), np.float32)
-    assert ladder.fastest(good.T.copy(), good).kernel is rungs.transpose_fastest
-    assert ladder.fastest(odd.T.copy(), odd).kernel is rungs.transpose_turned
+    assert ladder.fastest(good.T.copy(), good).kernel is transpose_fastest
+    assert ladder.fastest(odd.T.copy(), odd).kernel is transpose_turned
     assert ladder.fastest(good.T.copy(), good).grid(65, 129) == (3, 2)
 
 

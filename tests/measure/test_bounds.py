@@ -200,7 +200,7 @@ def test_transposes_scale(rung):
     [
         pytest.param(rung, id=rung.name, marks=pytest.mark.exhaustive if rung.scaled else ())
         for rung in products.LADDER
-        if not rung.depth or rung.name in ("matmul_wide", "matmul_fastest")
+        if not rung.depth or rung.name in ("matmul_unguarded", "matmul_wide", "matmul_fastest")
     ],
 )
 def test_products_scale(rung):

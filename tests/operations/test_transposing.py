@@ -6,7 +6,7 @@ from numba import cuda
 from numpy.lib.stride_tricks import as_strided
 
 from smemnb.kernels.rung import Rung
-from smemnb.kernels.transpose import ladder, staged
+from smemnb.kernels.transpose import ladder, transpose_padded
 from smemnb.operations import transpose
 from smemnb.operations.choice import new_layout, transpose_plan
 from smemnb.tracing import trace
@@ -161,7 +161,7 @@ def test_rungs_of_other_sizes():
 
 def test_own_rung():
     """A rung of one's own runs: here the padded kernel in place of the fastest."""
-    own = Rung(staged.transpose_padded, "mine", (32, 32), (32, 32))
+    own = Rung(transpose_padded, "mine", (32, 32), (32, 32))
     x = scattered(np.random.default_rng(27), 33, 65, np.float32)
     assert_turned(transpose(x, rung=own), x)
 

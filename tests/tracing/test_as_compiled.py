@@ -6,11 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numba import complex64, cuda, float32, int32
+from smemnb.measure.verify.corpus import FAMILIES
 
 from smemnb import trace
 from smemnb.errors import SmemnbError
 from smemnb.measure import readings
-from smemnb.measure.verify.corpus import FAMILIES
 from smemnb.tracing import Trace
 from tests.compiled.programs import needs_machine_code
 

@@ -13,7 +13,7 @@ from .operands import Array, Operand, Reader, Unknown, constantly
 
 LANES = 32
 LAUNCH_CONSTANTS = (range(0x18), range(0x20, 0x30), range(0x118, 0x120), range(0x208, 0x210))
-"""Bytes of constant bank 0, before the parameters, whose meaning is known: extents of block and
+"""Bytes of constant bank 0, before the parameters, whose contents are known: extents of block and
 grid, window of local memory, stack, dynamic shared bytes, descriptor of global memory."""
 
 BITS = (np.uint32(1) << np.arange(LANES, dtype=np.uint32)).astype(np.uint32)

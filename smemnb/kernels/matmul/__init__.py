@@ -14,19 +14,17 @@ one thing:
     matmul_turned_padded   4 pad words per row of it: 1 wavefront
     matmul_unguarded       whole tiles only; 8 loads begin one after the other
     matmul_two_blocks      two blocks on a multiprocessor
-    matmul_unsigned        flat offsets of 32 bits without a sign
     matmul_laid_out        the 8 steps along the depth stand one after the other
+    matmul_unsigned        flat offsets of 32 bits without a sign
     matmul_by_quads        16 bytes per read of the tiles
     matmul_primed          the first tiles before the loop, the next ones at its end
     matmul_wide            16 bytes per load
     matmul_prefetched      two buffers: the next tiles load during the product
-    matmul_warped          64x32 per warp, lanes in pairs: prepares matmul_tall
+    matmul_warped          64x32 per warp in place of 16x128: prepares matmul_tall
     matmul_tall            16x8 per thread, 128 threads: 24 reads for 128 products
-    matmul_pinned          the loads stay at the top of the loop
     matmul_snaking         the outer product turns back: a register is read again
     matmul_overlapped      fragments of step k + 1 are read during step k
-    matmul_banded          tiles in bands of 4 rows, for the L2 cache
-    matmul_fastest         the next tiles are stored before the last three steps
+    matmul_fastest         the loads of the next tiles stay at the top of the loop
 
 `matmul_warped` is a preparation: no faster by itself, it brings the shape that the next rung needs.
 

@@ -7,14 +7,12 @@ from typing import Any
 
 from ..rung import UNSIGNED, Rung, described
 from .rungs.matmul_8x8 import matmul_8x8
-from .rungs.matmul_banded import matmul_banded
 from .rungs.matmul_by_quads import matmul_by_quads
 from .rungs.matmul_column import matmul_column
 from .rungs.matmul_fastest import matmul_fastest
 from .rungs.matmul_laid_out import matmul_laid_out
 from .rungs.matmul_naive import matmul_naive
 from .rungs.matmul_overlapped import matmul_overlapped
-from .rungs.matmul_pinned import matmul_pinned
 from .rungs.matmul_prefetched import matmul_prefetched
 from .rungs.matmul_primed import matmul_primed
 from .rungs.matmul_scattered import matmul_scattered
@@ -37,30 +35,30 @@ from .variants.whole import matmul_of
 
 WIDE = Tiling()
 PREFETCHED = replace(WIDE, buffers=2)
-WARPED = replace(PREFETCHED, warp_rows=64, warp_cols=32, lanes_down=8, interleaved=True)
+WARPED = replace(PREFETCHED, warp_rows=64, warp_cols=32, lanes_down=8)
 TALL = replace(WARPED, warp_cols=64, lanes_down=4)
-PINNED = replace(TALL, pinned=True)
-SNAKING = replace(PINNED, turn=1)
+SNAKING = replace(TALL, turn=1)
 OVERLAPPED = replace(SNAKING, fragments=2)
-BANDED = replace(OVERLAPPED, band=4)
-FASTEST = replace(BANDED, stage_at=5)
+FASTEST = replace(OVERLAPPED, pinned=True)
 TILINGS = {
     "matmul_wide": WIDE,
     "matmul_prefetched": PREFETCHED,
     "matmul_warped": WARPED,
     "matmul_tall": TALL,
-    "matmul_pinned": PINNED,
     "matmul_snaking": SNAKING,
     "matmul_overlapped": OVERLAPPED,
-    "matmul_banded": BANDED,
     "matmul_fastest": FASTEST,
 }
 """The rungs whose choices a `Tiling` holds; `variants` makes the same kernels of it, and others."""
 
-SHARED = replace(FASTEST, stage_at=6, band=16)
+VARIED = replace(FASTEST, interleaved=True, band=4, stage_at=5)
+"""For shapes that are not of whole tiles, and for rows that begin anywhere. Lanes in pairs, bands
+of tiles and an early store gain in kernels from factories; in the flat text they do not."""
+
+SHARED = replace(VARIED, stage_at=6, band=16)
 """Of blocks that stay and share the tiles of one round (`streamed`), tuned anew for that."""
 
-SMALL = replace(FASTEST, stage_at=6, rows=64, cols=64, warp_cols=32, lanes_down=8)
+SMALL = replace(VARIED, stage_at=6, rows=64, cols=64, warp_cols=32, lanes_down=8)
 """For results too small to give every multiprocessor a tile of 128x128."""
 
 SLICED = replace(SMALL, slices=4)
@@ -92,26 +90,24 @@ _RUNGS = (
     _scaled(matmul_turned_padded, "4 pad words per row of it", 256, 128),
     _scaled(matmul_unguarded, "whole tiles only: no guards", 256, 128, **_WHOLE),
     _scaled(matmul_two_blocks, "two blocks on a multiprocessor", 256, 128, **_WHOLE),
+    _scaled(matmul_laid_out, "8 steps one after the other, no loop", 256, 128, **_WHOLE),
     _scaled(matmul_unsigned, "flat offsets without a sign", 256, 128, **_FLAT),
-    _scaled(matmul_laid_out, "8 steps one after the other, no loop", 256, 128, **_FLAT),
     _scaled(matmul_by_quads, "16 bytes per read of the tiles", 256, 128, **_FLAT),
     _scaled(matmul_primed, "the first tiles before the loop", 256, 128, **_FLAT),
     _scaled(matmul_wide, "16 bytes per load", 256, 128, **_WIDE),
     _scaled(matmul_prefetched, "two buffers: loads during the product", 256, 128, **_WIDE),
     _scaled(
         matmul_warped,
-        "64x32 per warp in pairs of lanes: fewer wavefronts",
+        "64x32 per warp in place of 16x128: fewer words read",
         256,
         128,
         prepares="matmul_tall",
         **_WIDE,
     ),
     _scaled(matmul_tall, "16x8 per thread: 24 reads for 128 products", 128, 128, **_WIDE),
-    _scaled(matmul_pinned, "the loads stay at the top of the loop", 128, 128, **_WIDE),
     _scaled(matmul_snaking, "the outer product turns back", 128, 128, **_WIDE),
     _scaled(matmul_overlapped, "step k + 1 is read during step k", 128, 128, **_WIDE),
-    _scaled(matmul_banded, "tiles in bands of 4 rows, for L2", 128, 128, **_WIDE),
-    _scaled(matmul_fastest, "tiles stored before the last three steps", 128, 128, **_WIDE),
+    _scaled(matmul_fastest, "loads stay at the top of the loop", 128, 128, **_WIDE),
 )
 LADDER = tuple(described(rung, "out = alpha * a @ b + beta * out.") for rung in _RUNGS)
 """The rungs in their order: each kernel is the flat text of its file."""
@@ -132,9 +128,9 @@ def _of(tiling: Tiling) -> Rung:
     return Rung(None, "", (tiling.threads, 1), tile, QUAD, True, UNSIGNED)
 
 
-def _kernel(tiling: Tiling, exact: bool, wide_a: bool, wide_b: bool) -> Any:
-    """The rung `matmul_fastest` for whole tiles of FASTEST in aligned rows; else a variant."""
-    if tiling == FASTEST and exact and wide_a and wide_b:
+def kernel_of(tiling: Tiling, exact: bool, wide_a: bool, wide_b: bool) -> Any:
+    """The rung `matmul_fastest` where it fits, in place of the variant for any shapes and rows."""
+    if tiling == VARIED and exact and wide_a and wide_b:
         return matmul_fastest
     return matmul_of(tiling, exact, wide_a, wide_b, "matmul_fastest")
 
@@ -168,7 +164,7 @@ def fastest(out: Any, a: Any, b: Any, multiprocessors: int = 132) -> Fit:
     """
     rows, cols = out.shape
     large = -(-rows // FASTEST.rows) * -(-cols // FASTEST.cols) > multiprocessors
-    tiling = FASTEST if large else SMALL
+    tiling = VARIED if large else SMALL
     if rows < tiling.rows or cols < tiling.cols:
         rung = rung_named("matmul_square")
         return Fit(rung.kernel, rung.grid(rows, cols), rung.block, rung)
@@ -188,8 +184,8 @@ def _large(out: Any, a: Any, fitting: tuple[bool, bool, bool], at_once: int) -> 
     grid = rung.grid(*out.shape)
     shared = sharing_pays(grid[0] * grid[1], at_once, steps)
     if not at_once or steps < SHARED.depth or (fitting[0] and not shared):
-        kernel = _kernel(FASTEST, *fitting)
-        return Fit(kernel, grid, (FASTEST.threads, 1), _of(FASTEST))
+        kernel = kernel_of(VARIED, *fitting)
+        return Fit(kernel, grid, (VARIED.threads, 1), _of(VARIED))
     kernel = matmul_streamed_of(SHARED, *fitting, "matmul_shared")
     size = at_once * SHARED.rows * SHARED.cols
     return Fit(kernel, (at_once, 1), (SHARED.threads, 1), rung, size, at_once + 1)
@@ -212,7 +208,7 @@ def sharing_pays(tiles: int, at_once: int, steps: int) -> bool:
 def fit_of(tiling: Tiling, out: Any, a: Any, b: Any) -> Fit:
     """The kernel of a tiling for these arrays, of which `out` holds at least one tile."""
     rung = _of(tiling)
-    kernel = _kernel(tiling, *_fitting(tiling, rung, out, a, b))
+    kernel = kernel_of(tiling, *_fitting(tiling, rung, out, a, b))
     return Fit(kernel, rung.grid(*out.shape), rung.block, rung)
 
 

@@ -7,7 +7,19 @@ from typing import Any
 from numba import float32, uint8, uint16, uint64
 
 from ..rung import UNSIGNED, Rung, described
-from . import rungs, staged
+from .rungs.copy_wide import copy_wide
+from .rungs.transpose_fastest import transpose_fastest
+from .rungs.transpose_gathered import transpose_gathered
+from .rungs.transpose_naive import transpose_naive
+from .rungs.transpose_padded import transpose_padded
+from .rungs.transpose_rows4 import transpose_rows4
+from .rungs.transpose_rows8 import transpose_rows8
+from .rungs.transpose_swizzled import transpose_swizzled
+from .rungs.transpose_tiled import transpose_tiled
+from .rungs.transpose_tiled_64 import transpose_tiled_64
+from .rungs.transpose_turned import transpose_turned
+from .rungs.transpose_unsigned import transpose_unsigned
+from .rungs.transpose_wide import transpose_wide
 from .variants import pairs, shifted, turned, wide
 
 TYPES = {1: uint8, 2: uint16, 4: float32, 8: uint64}
@@ -24,25 +36,25 @@ def _unsigned(
 
 
 _RUNGS = (
-    Rung(staged.transpose_naive, "reads along rows", (32, 32), _EDGE),
-    Rung(rungs.transpose_gathered, "writes along rows", (32, 32), _EDGE),
-    Rung(staged.transpose_tiled, "through a 32x32 tile", (32, 32), _EDGE),
-    Rung(staged.transpose_padded, "one pad word per tile row", (32, 32), _EDGE),
-    Rung(staged.transpose_swizzled, "column ^ row, no pad", (32, 32), _EDGE),
-    Rung(rungs.transpose_rows8, "padded, blocks of 32x8: 4 elements per thread", (32, 8), _EDGE),
-    Rung(rungs.transpose_rows4, "blocks of 32x4: 8 elements per thread", (32, 4), _EDGE),
-    _unsigned(rungs.transpose_unsigned, "blocks of 32x8, unsigned flat offsets", (32, 8), 32),
-    _unsigned(rungs.transpose_tiled_64, "tiles of 64x64, 512 threads", (32, 16), 64),
-    _unsigned(rungs.transpose_turned, "tiles along the output's rows", (32, 16), 64),
-    _unsigned(rungs.transpose_wide, "tiles of 64x64, 16 bytes per access", (512, 1), 64, 4),
-    _unsigned(rungs.transpose_fastest, "and tiles along the output's rows", (512, 1), 64, 4),
+    Rung(transpose_naive, "reads along rows", (32, 32), _EDGE),
+    Rung(transpose_gathered, "writes along rows", (32, 32), _EDGE),
+    Rung(transpose_tiled, "through a 32x32 tile", (32, 32), _EDGE),
+    Rung(transpose_padded, "one pad word per tile row", (32, 32), _EDGE),
+    Rung(transpose_swizzled, "column ^ row, no pad", (32, 32), _EDGE),
+    Rung(transpose_rows8, "padded, blocks of 32x8: 4 elements per thread", (32, 8), _EDGE),
+    Rung(transpose_rows4, "blocks of 32x4: 8 elements per thread", (32, 4), _EDGE),
+    _unsigned(transpose_unsigned, "blocks of 32x8, unsigned flat offsets", (32, 8), 32),
+    _unsigned(transpose_tiled_64, "tiles of 64x64, 512 threads", (32, 16), 64),
+    _unsigned(transpose_turned, "tiles along the output's rows", (32, 16), 64),
+    _unsigned(transpose_wide, "tiles of 64x64, 16 bytes per access", (512, 1), 64, 4),
+    _unsigned(transpose_fastest, "and tiles along the output's rows", (512, 1), 64, 4),
 )
 LADDER = tuple(described(rung, "out = inp.T.") for rung in _RUNGS)
 SHIFTED_BYTES = {1: 1 << 25, 2: 1 << 25, 4: 1 << 25, 8: 1 << 30}
 """Bytes of an element -> of a matrix, above which the kernel for rows that begin anywhere is faster
 than element by element (smaller ones have more tiles at edges than inside, and fit into L2)."""
 
-COPY = Rung(rungs.copy_wide, "the limit: a copy by 16 bytes", (64, 4), (4, 256), 4, span=UNSIGNED)
+COPY = Rung(copy_wide, "the limit: a copy by 16 bytes", (64, 4), (4, 256), 4, span=UNSIGNED)
 
 
 BEFORE = {
@@ -66,7 +78,7 @@ def fastest(out: Any, inp: Any) -> Rung:
     if size == 16:
         return _unsigned(pairs.transpose_pairs, "", (pairs.TILE, pairs.ROWS), pairs.TILE)
     per_chunk = wide.CHUNK_BYTES // size
-    chunks = rungs.transpose_fastest if size == 4 else wide.transpose_fastest_of(TYPES[size])
+    chunks = transpose_fastest if size == 4 else wide.transpose_fastest_of(TYPES[size])
     rung = Rung(chunks, "", (wide.THREADS, 1), wide.TILES[size], per_chunk, span=UNSIGNED)
     if rung.fits(out, inp):
         return rung
@@ -76,5 +88,5 @@ def fastest(out: Any, inp: Any) -> Rung:
     large = SHIFTED_BYTES[size] <= inp.shape[0] * inp.shape[1] * size
     if rung.fits(out, inp) and large and inp.shape[0] <= rung.largest[0]:
         return rung
-    turns = rungs.transpose_turned if size == 4 else turned.transpose_turned_of(TYPES[size])
+    turns = transpose_turned if size == 4 else turned.transpose_turned_of(TYPES[size])
     return _unsigned(turns, "", (32, 16), 64)

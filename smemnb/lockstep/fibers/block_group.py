@@ -62,7 +62,7 @@ class BlockGroup:
         return list(self.arrivals)
 
     def release(self, scope: str) -> Sequence[Fiber]:
-        """Let those go on who wait at a barrier; the watchers learn who arrived."""
+        """Make the fibers ready that wait at a barrier, and report who arrived."""
         arrivals, self.arrivals = self.arrivals, {}
         shape = self.batch.shape
         live = joined([(fiber, fiber.batch.live) for fiber in self.fibers], self.fibers, shape)

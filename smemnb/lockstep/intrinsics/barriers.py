@@ -1,4 +1,4 @@
-"""Barriers of a block and of a warp: lockstep order has their effect, the watchers learn of them.
+"""Barriers of a block and of a warp: lockstep order has their effect, watchers are notified.
 
 Each implementation follows the protocol of `protocol.py`: `(batch, mask, site, *arguments)`.
 """
@@ -73,7 +73,7 @@ def syncwarp(batch: Batch, mask: Mask, site: Site, members: LaneValue = None) ->
 
 
 def _fence(scope: str, batch: Batch, mask: Mask, site: Site) -> None:
-    """cuda.threadfence() and its kind: lockstep order has its effect, the watchers learn of it."""
+    """cuda.threadfence() and its kind: lockstep order has its effect, watchers are notified."""
     if batch.watched:
         batch.report_fence(Fence(site, scope, mask))
 

@@ -91,16 +91,16 @@ def subscript(scope: Scope, node: ast.Subscript) -> Expression:
         index_of(scope, node),
         scope.site(node, "load"),
     )
-    tell = _Refusals(scope, node, site)
+    refusals = _Refusals(scope, node, site)
 
     def run(frame: Frame, mask: Mask) -> LaneValue:
         target, at = owner(frame, mask), index(frame, mask)
         if isinstance(target, KernelArray) and not target.special and len(at) <= len(target.shape):
             return target.load(frame.batch, at, mask, site)
-        return _read(target, at, frame, mask, site, tell)
+        return _read(target, at, frame, mask, site, refusals)
 
     def run_views(frame: Frame, mask: Mask) -> LaneValue:
-        return _read(owner(frame, mask), index(frame, mask), frame, mask, site, tell)
+        return _read(owner(frame, mask), index(frame, mask), frame, mask, site, refusals)
 
     return run_views if views else run
 
@@ -157,12 +157,12 @@ class _Refusals:
 
 
 def _read(
-    target: Any, at: tuple[Any, ...], frame: Frame, mask: Mask, site: Site, tell: _Refusals
+    target: Any, at: tuple[Any, ...], frame: Frame, mask: Mask, site: Site, refusals: _Refusals
 ) -> LaneValue:
     """What a subscript reads: a view, a field, an item of a tuple, an element."""
     batch = frame.batch
     if isinstance(target, Mixed):
-        target = number(tell.scope, tell.node, frame, mask, target)
+        target = number(refusals.scope, refusals.node, frame, mask, target)
         mask = frame.rest(mask)
     if isinstance(target, KernelArray):
         if target.is_record and at:
@@ -171,17 +171,19 @@ def _read(
             if not target.shape:
                 return field(target, _name_of(at[0]), batch, mask, site)
         if _counted(at) > len(target.shape):
-            tell.too_many()
+            refusals.too_many()
         if is_view(at):
             return indexed(target, batch, at, mask, site)
         return target.load(batch, at, mask, site)
     if isinstance(target, tuple):
-        return tell.tuple_item(target, at[0], frame, mask)
+        return refusals.tuple_item(target, at[0], frame, mask)
     if isinstance(target, Flat):
         return target.load(batch, at[0], mask, site)
     if hasattr(target, "options"):  # lanes differ in what they index
-        return target.each(lambda option, lanes: _read(option, at, frame, mask & lanes, site, tell))
-    return tell.no_array()
+        return target.each(
+            lambda option, lanes: _read(option, at, frame, mask & lanes, site, refusals)
+        )
+    return refusals.no_array()
 
 
 def _name_of(at: Any) -> str | int:
@@ -199,7 +201,7 @@ def assign_element(scope: Scope, node: ast.Subscript) -> Setter:
         index_of(scope, node),
         scope.site(node, "store"),
     )
-    tell = _Refusals(scope, node, site)
+    refusals = _Refusals(scope, node, site)
 
     def put(frame: Frame, mask: Mask, value: LaneValue) -> None:
         target, at = array(frame, mask), index(frame, mask)
@@ -211,7 +213,7 @@ def assign_element(scope: Scope, node: ast.Subscript) -> Setter:
         ):
             target.save(frame.batch, at, mask, site, for_cell(value, target.dtype))
         else:
-            _store(target, at, frame, mask, site, value, tell)
+            _store(target, at, frame, mask, site, value, refusals)
 
     return put
 
@@ -223,7 +225,7 @@ def _store(
     mask: Mask,
     site: Site,
     value: LaneValue,
-    tell: _Refusals,
+    refusals: _Refusals,
 ) -> None:
     batch = frame.batch
     if isinstance(target, Flat):
@@ -233,17 +235,17 @@ def _store(
         for number, option in enumerate(target.options):
             lanes = mask & target.lanes_of(number)
             if lanes.any():
-                _store(option, at, frame, lanes, site, value, tell)
+                _store(option, at, frame, lanes, site, value, refusals)
         return
     if not isinstance(target, KernelArray):
-        tell.no_array()
+        refusals.no_array()
     if target.space == "const":
-        tell.read_only(target.name)
+        refusals.read_only(target.name)
     if target.is_record and not target.shape and at:
         put_field(target, _name_of(at[0]), frame, mask, site, value)
         return
     if _counted(at) > len(target.shape):
-        tell.too_many()
+        refusals.too_many()
     if len(at) == len(target.shape) and not is_view(at):
         target.save(batch, at, mask, site, for_cell(value, target.dtype))
         return
@@ -265,7 +267,7 @@ def put_field(
 def assign_field(scope: Scope, node: ast.Attribute) -> Setter:
     """The closure of `record.field = value`."""
     owner, name, site = scope.expression(node.value), node.attr, scope.site(node, "store")
-    tell = _Refusals(scope, node, site)
+    refusals = _Refusals(scope, node, site)
 
     def put(frame: Frame, mask: Mask, value: LaneValue) -> None:
         record = owner(frame, mask)
@@ -274,7 +276,7 @@ def assign_field(scope: Scope, node: ast.Attribute) -> Setter:
                 node, f"{site.text} is no field of a record", "Assign to a name or an element."
             )
         if record.space == "const":
-            tell.read_only(record.name)
+            refusals.read_only(record.name)
         put_field(record, name, frame, mask, site, value)
 
     return put
@@ -300,7 +302,7 @@ def augmented_element(scope: Scope, node: ast.AugAssign, target: ast.Subscript) 
     combine, value = operation(scope, node, node.op), scope.expression(node.value)
     array, (index, views) = scope.expression(target.value), index_of(scope, target)
     load, store = scope.site(target, "load"), scope.site(target, "store")
-    tell = _Refusals(scope, target, load)
+    refusals = _Refusals(scope, target, load)
 
     def run(frame: Frame, mask: Mask) -> Mask:
         owner, at = array(frame, mask), index(frame, mask)
@@ -316,13 +318,13 @@ def augmented_element(scope: Scope, node: ast.AugAssign, target: ast.Subscript) 
             if mask is not NO_LANE:
                 owner.save(frame.batch, at, mask, store, result)
             return mask
-        old = _read(owner, at, frame, mask, load, tell)
+        old = _read(owner, at, frame, mask, load, refusals)
         if isinstance(old, KernelArray):
-            tell.whole_update()
+            refusals.whole_update()
         result = combine(frame, mask, old, value(frame, mask))
         mask = frame.rest(mask)
         if mask is not NO_LANE:
-            _store(owner, at, frame, mask, store, result, tell)
+            _store(owner, at, frame, mask, store, result, refusals)
         return mask
 
     return run

@@ -188,7 +188,7 @@ def _where(scope: Scope, node: ast.expr) -> str:
 def _look(
     rounds: _Rounds, count: int, before: Any, *, reads: bool
 ) -> tuple[int, dict[str, LaneValue]]:
-    """What the loop's last round left behind; the batch learns whether anything changed."""
+    """Notify the batch whether the last rounds changed anything; return what to compare with."""
     frame = rounds.frame
     batch = frame.batch
     now = (batch.writes, dict(frame.values))

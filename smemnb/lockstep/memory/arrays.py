@@ -2,7 +2,7 @@
 
 `KernelArray` turns an index into offsets, checks every axis, notifies the watchers, and reads or
 writes its store. Views (`views.py`) are `KernelArray`s over the store of their root; the watchers
-are always told of the root and its addresses.
+are always called with the root and its addresses.
 
 As on the device, a negative signed index counts from the end, and an index beyond the axis is an
 error; the engine drops such an access (a load gives 0) and reports it.

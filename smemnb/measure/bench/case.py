@@ -39,6 +39,7 @@ class Case:
         itemsize: bytes per element; 4 for a product.
         spare: elements between the end of a row and the next row.
         rungs: names of the ladder, and `CHOICE`.
+        tries: further rungs, under names of their own that `rungs` may name.
     """
 
     operation: str
@@ -46,6 +47,7 @@ class Case:
     itemsize: int = 4
     spare: int = 0
     rungs: tuple[str, ...] = (CHOICE,)
+    tries: tuple[tuple[str, Rung], ...] = ()
 
     @property
     def key(self) -> tuple[str, tuple[int, ...], int, int]:

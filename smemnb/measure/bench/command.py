@@ -28,7 +28,7 @@ from .run import Setting
 from .session import Keeping, measured
 from .timing import GpuClock
 
-__all__ = ["Wish", "bar", "bound_lines", "measure"]
+__all__ = ["Wish", "bar", "bound_lines", "measure", "no_small_grids"]
 
 BAR = 24
 
@@ -83,7 +83,7 @@ def measure(wish: Wish, *, out: Path | None, force: bool) -> Results:
         setting = replace(setting, least=5, most=5)
     room = int(cuda.current_context().get_memory_info()[0] >> 31)
     ahead = Ahead(cases, wish.processes, _chip(), room)
-    with ahead as kernels, _progress() as progress, _no_small_grids():
+    with ahead as kernels, _progress() as progress, no_small_grids():
         keeping = Keeping(
             keep=(lambda results: None) if out is None else partial(save, path=out),
             show=_show,
@@ -159,7 +159,7 @@ def _epilogue(results: Results, out: Path | None) -> None:
 
 
 @contextmanager
-def _no_small_grids() -> Iterator[None]:
+def no_small_grids() -> Iterator[None]:
     """No word of Numba's about grids too small for the GPU: some are meant to be small."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="(?i).*grid size")

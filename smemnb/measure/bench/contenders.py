@@ -119,7 +119,9 @@ def _transpose(case: Case, name: str, arrays: tuple[Any, ...]) -> TimedLaunch:
 
 
 def _named(name: str, case: Case, ladder: tuple[Rung, ...]) -> Rung:
-    """A rung of the ladder or one of `FURTHER`, or FILE.py:NAME of a file of rungs."""
+    """A rung of the case's own, of the ladder or `FURTHER`, or FILE.py:NAME of a file of rungs."""
+    if name in dict(case.tries):
+        return dict(case.tries)[name]
     path, _, own = name.rpartition(":")
     further = FURTHER.get((case.operation, case.itemsize), [])
     known = tried(path)[case.operation, case.itemsize] if path else (*ladder, *further)

@@ -176,7 +176,7 @@ def _choice(
     fit = products.fastest(out, a, b, chip.sms)
     shared = fit.sums > 0
     if shared:  # the same products, shared out: those of the kernel whose tiles are whole
-        fit = products.fit_of(products.FASTEST, out, a, b)
+        fit = products.fit_of(products.VARIED, out, a, b)
     tile = fit.rung.tile if fit.rung else (0, 0)
     return Rung(fit.kernel, "", fit.block, tile, scaled=True), shape, itemsize, arrays, shared
 

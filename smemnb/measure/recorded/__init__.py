@@ -11,19 +11,25 @@ FILE.json` writes them; `smemnb.measure.results.shipped` reads it.
 read with Nsight Compute on an H200. With one warp there is no arbitration, so the counter is the
 hardware's own count; `rules.bank` must equal it.
 
-`h200_agreement.json`: counters of the launches of `smemnb.measure.verify.corpus` on an H200, per
-launch and per line, with what the machine code that ran predicts; `verify.recording` reads it.
+`h200_agreement.json`: counters of the launches of `smemnb.laboratory.corpus` on an H200, per launch
+and per line, with what the machine code that ran predicts; `laboratory.agreement` makes it,
+`measure.verify.recording` reads it.
 
 `h200_twins.json`: racecheck's verdicts there on kernels with one barrier removed or moved, by pairs
-of lines; `verify.twins.recording` reads it.
+of lines; `laboratory.twins.recording` makes and reads it.
 
-`h200_strides.json`: a loop of shared loads at seven strides, by time; `strides` reads it.
+`h200_strides.json`: a loop of shared loads at seven strides, by time; `laboratory.strides` reads
+it.
 
 `h200_conflict_counter.json`: the counter of bank conflicts on a kernel that has none;
-`conflict_counter` makes and reads it.
+`laboratory.conflict_counter` makes and reads it.
 
 `loop_order.json`: in which order the compiler put the loads, stores and products of some loops;
-`loop_order` makes and reads it.
+`laboratory.loop_order` makes and reads it.
+
+`machine_code.json`: registers and instructions of the main loops of some rungs, and
+`compiled_views.json`: machine code per source line; `laboratory.loop_code` and
+`laboratory.compiled_views` make and read them.
 
 **Limits**: one chip (cc 9.0). The atomics were read with all lanes active. `atomic_add_f32` is a
 compare-and-swap loop: its retries depend on timing, so no rule is compared with it.

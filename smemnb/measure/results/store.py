@@ -20,6 +20,7 @@ from ...errors import SmemnbError
 from .model import ROLES, Results
 
 __all__ = ["FORMAT", "VERSION", "decode", "encode", "load", "reserve", "save", "shipped"]
+__all__ += ["read_fields", "read_object", "read_text", "save_text"]
 
 FORMAT: Final = "smemnb bench"
 VERSION: Final = 1
@@ -42,25 +43,42 @@ def decode(text: str, name: str) -> Results:
         SmemnbError: not a file of results, of a newer version, or a field that is not as it was
             written. `name` is how the message calls the file.
     """
-    try:
-        found = json.loads(text)
-    except ValueError as error:
-        raise SmemnbError(f"{name} is not JSON ({error}); {MAKE} makes such a file") from None
-    if not isinstance(found, dict) or found.pop("format", None) != FORMAT:
-        raise SmemnbError(
-            f'{name} is JSON, but not a file of results: it has no "format": "{FORMAT}";'
-            f" {MAKE} makes such a file"
-        )
-    version = found.pop("version", None)
-    if version != VERSION:
-        raise SmemnbError(
-            f"{name} has version {version!r}; this smemnb reads version {VERSION}."
-            " Use the smemnb that wrote it, or measure again"
-        )
-    results = _read(Results, found, name)
+    found = read_object(text, name, FORMAT, VERSION, MAKE)
+    results = read_fields(Results, found, name)
     for number, row in enumerate(results.rows):
         _sound(row, f"{name}: rows[{number}]")
     return results
+
+
+def read_object(text: str, name: str, form: str, version: int, make: str) -> dict[str, Any]:
+    """The fields of a file whose head names its format and version.
+
+    Args:
+        text: of the file.
+        name: how messages call it.
+        form: the name of the format that its head has to give.
+        version: the version that it has to give.
+        make: the command that makes such a file, for messages.
+
+    Raises:
+        SmemnbError: not JSON, another format, or another version.
+    """
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise SmemnbError(f"{name} is not JSON ({error}); {make} makes such a file") from None
+    if not isinstance(found, dict) or found.pop("format", None) != form:
+        raise SmemnbError(
+            f'{name} is JSON, but not a file of results: it has no "format": "{form}";'
+            f" {make} makes such a file"
+        )
+    said = found.pop("version", None)
+    if said != version:
+        raise SmemnbError(
+            f"{name} has version {said!r}; this smemnb reads version {version}."
+            " Use the smemnb that wrote it, or measure again"
+        )
+    return found
 
 
 def load(path: str | Path) -> Results:
@@ -69,12 +87,20 @@ def load(path: str | Path) -> Results:
     Raises:
         SmemnbError: there is no such file, or it is not one of results (the message says why).
     """
+    return decode(read_text(path), str(path))
+
+
+def read_text(path: str | Path) -> str:
+    """The text of a file.
+
+    Raises:
+        SmemnbError: it cannot be read (the message says why).
+    """
     try:
-        text = Path(path).read_text(encoding="utf-8")
+        return Path(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or "it is not text"
         raise SmemnbError(f"{path} cannot be read: {reason}") from None
-    return decode(text, str(path))
 
 
 def shipped() -> Results:
@@ -110,10 +136,15 @@ def reserve(path: Path, *, force: bool) -> None:
 
 def save(results: Results, path: Path) -> None:
     """Write the file at once: until it is whole, what was there stays."""
+    save_text(encode(results), path)
+
+
+def save_text(text: str, path: Path) -> None:
+    """Write a text at once: until the file is whole, what was there stays."""
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(encode(results))
+            file.write(text)
         if path.exists():
             Path(name).chmod(path.stat().st_mode & 0o777)
         Path(name).replace(path)
@@ -137,7 +168,7 @@ def _sound(row: Any, where: str) -> None:
         raise SmemnbError(f"{where} has a time without its quartiles (low_ms, high_ms), or 0 ms")
 
 
-def _read(kind: type[T], found: Any, where: str) -> T:
+def read_fields(kind: type[T], found: Any, where: str) -> T:
     """A dataclass from a JSON object; `where` is its place in the file."""
     if not isinstance(found, dict):
         raise SmemnbError(f"{where} is {_called(found)}, not an object")
@@ -159,7 +190,7 @@ def _value(hint: Any, found: Any, where: str) -> Any:
     """A JSON value as a type asks for it."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if is_dataclass(hint):
-        return _read(typing.cast(type, hint), found, where)
+        return read_fields(typing.cast(type, hint), found, where)
     if origin is tuple:
         if not isinstance(found, list):
             raise SmemnbError(f"{where} is {_called(found)}, not a list")

@@ -3,8 +3,8 @@
 Two views stand beside every counter. The source view is the plain trace: equal to the counter where
 the machine code has one instruction per access of the source. The as-compiled view is the machine
 code itself, run by `smemnb.compiled`: equal to the counter for every kernel. Nothing is rounded and
-nothing tolerated. Where the source view differs, the lines and what became of their accesses are
-told.
+nothing tolerated. Where the source view differs, `Compared` names the lines and what
+became of their accesses.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Compared:
 def compare_all(
     cases: Sequence[Case], found: Mapping[str, Recorded], *, with_causes: bool = True
 ) -> list[Compared]:
-    """Every case that was read beside the model's counts of today; `told` adds the causes."""
+    """Every case that was read beside the model's counts of today, with causes if wanted."""
     made = []
     for case in cases:
         if case.name in found:

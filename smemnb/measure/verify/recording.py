@@ -1,8 +1,9 @@
 """The recorded file: counters of every case on one GPU, with where and when they were read.
 
-    record(FILE)        on a GPU: profile the set, keep what ncu printed in FILE's zip
-    build(ZIP, FILE)    the file out of what was kept, on any machine
-    load()              the file that is shipped, `recorded/h200_agreement.json`
+    live(cases)    on a GPU: read counters now, and keep nothing
+    load()         the file that is shipped, `recorded/h200_agreement.json`
+
+`smemnb.laboratory.agreement` makes that file.
 
 Of the machine code only what touches shared, global or local memory is kept, summed by source line
 and instruction: what warps executed, wavefronts, requests, sectors.
@@ -15,10 +16,9 @@ import json
 import shutil
 import subprocess
 import tempfile
-import zipfile
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path, PurePath
 from typing import Any
@@ -34,12 +34,12 @@ from .case import Case
 from .machine_code import each, totals
 from .ncu.counters import METRICS, TABLED
 from .ncu.pages import Instruction
-from .ncu.profiling import Read, collected, command, only, profile
+from .ncu.profiling import Read, collected, command, profile
 from .predicted import traced
 
 SCHEMA = "smemnb.agreement/1"
 SHIPPED = "h200_agreement.json"
-COMMAND = "python -m smemnb.measure.verify record --out FILE"
+COMMAND = "python -m smemnb.laboratory record --out FILE"
 TOUCHED, SPILLED = TABLED
 _ATOMICS = ("ATOMG", "RED", "REDG", "ATOM")
 _MEMORY = (
@@ -97,48 +97,17 @@ class Recording:
     missing: dict[str, str]
 
 
-def record(
-    out: Path,
-    *,
-    seconds: float = 600,
-    numbers: Sequence[int] = (),
-    say: Callable[[str], None] = lambda line: None,
-) -> Path:
-    """Profile the set on this machine's GPU; the zip beside `out` that `build` makes the file of.
-
-    The zip is written after each batch, so that what was read is not lost. `numbers` are those of
-    the set, all of it if there are none.
-
-    Raises:
-        SmemnbError: ncu is missing or may not read counters.
-    """
-    from .corpus import CASES
-
-    raw = Path(out).with_suffix(".zip")
-    wanted = numbers or range(len(CASES))
-    with tempfile.TemporaryDirectory() as folder:
-        work = Path(folder)
-        some = f" --cases {numbers[0]}:{numbers[-1] + 1}" if numbers else ""
-        origin = {**machine(), "command": COMMAND + some}
-        (work / "origin.json").write_text(json.dumps(origin), encoding="utf-8")
-
-        def keep(line: str) -> None:
-            _zip(work, raw)
-            say(line)
-
-        cases = [CASES[number] for number in wanted]
-        profile(cases, work, seconds=seconds, say=keep, launcher=only(wanted))
-        _zip(work, raw)
-    return raw
-
-
 def live(
     cases: Sequence[Case],
     launcher: Callable[[int, int, Path], list[str]] = command,
     *,
+    named: Callable[[str], Case] | None = None,
     say: Callable[[str], None] = lambda line: None,
 ) -> Recording:
     """Profile these cases on this machine's GPU, and keep nothing.
+
+    `named` finds a case by its name, also in another process; with it, processes share the work
+    of running the machine code. A kernel of the user's means nothing to another process.
 
     `launcher` names the process that launches the cases from one number up to another, and writes
     journal and machine code into a folder, as `launching.launch_all` does.
@@ -150,97 +119,17 @@ def live(
         profile(cases, Path(folder), say=say, launcher=launcher)
         read, missing = collected(Path(folder))
         known = {case.name: case for case in cases}
-        if all(known[name] is of_set(name) for name in read):
-            every = each(recorded_of_set, list(read), list(read.values()), say)
-        else:  # kernels of the user's, whose names mean nothing to another process
+        if named is not None:
+            every = each(partial(recorded_by_name, named), list(read), list(read.values()), say)
+        else:
             every = [recorded(known[name], found) for name, found in read.items()]
         made = dict(zip(read, every, strict=True))
     return Recording({**machine(), "command": "smemnb verify"}, made, missing)
 
 
-def build(
-    raw: Sequence[Path],
-    out: Path,
-    *,
-    onto: Path | None = None,
-    say: Callable[[str], None] = lambda line: None,
-) -> Recording:
-    """Read what was kept in these zips and write the file; of a case read twice the last counts.
-
-    Args:
-        raw: zips that `record` left.
-        out: the file to write.
-        onto: an older file, such as the shipped one: its cases stay unless the zips have them.
-        say: is told how far it is.
-    """
-    from .corpus import CASES
-
-    with tempfile.TemporaryDirectory() as folder:
-        origin, read, missing = _unpacked(raw, Path(folder))
-        names = [case.name for case in CASES if case.name in read]
-        every = each(recorded_of_set, names, [read[name] for name in names], say)
-        made = dict(zip(names, every, strict=True))
-    found = Recording(origin, made, missing)
-    if onto is not None:
-        found = _added(read_text(onto.read_text(encoding="utf-8")), found)
-    out.write_text(text(found), encoding="utf-8")
-    ran = sum(one.compiled is not None for one in made.values())
-    say(f"{len(made)} cases recorded, {ran} with the machine code that ran, {len(missing)} missing")
-    return found
-
-
-def _added(before: Recording, after: Recording) -> Recording:
-    """Both recordings in one, the cases in the order of the set; the later one counts."""
-    order = {case.name: number for number, case in enumerate(_set())}
-    both = before.cases | after.cases
-    cases = {name: both[name] for name in sorted(both, key=lambda name: order.get(name, -1))}
-    runs = [*before.origin.get("runs", ()), *after.origin["runs"]]
-    missing = before.missing | after.missing
-    kept = {name: why for name, why in missing.items() if name not in both}
-    return Recording({**after.origin, "runs": runs}, cases, kept)
-
-
-def _set() -> Sequence[Case]:
-    from .corpus import CASES
-
-    return CASES
-
-
-def _unpacked(
-    raw: Sequence[Path], folder: Path
-) -> tuple[dict[str, Any], dict[str, Read], dict[str, str]]:
-    """Where and when, what was read and what was not, of several zips, unpacked into a folder."""
-    read: dict[str, Read] = {}
-    missing: dict[str, str] = {}
-    runs = []
-    for number, file in enumerate(raw):
-        into = folder / str(number)
-        with zipfile.ZipFile(file) as kept:
-            kept.extractall(into)
-        origin = json.loads((into / "origin.json").read_text(encoding="utf-8"))
-        more, lacking = collected(into)
-        read |= more
-        missing |= lacking
-        runs.append({"date": origin["date"], "command": origin["command"], "cases": len(more)})
-    return (
-        {**origin, "runs": runs},
-        read,
-        {name: why for name, why in missing.items() if name not in read},
-    )
-
-
-def of_set(name: str) -> Case | None:
-    """The case of that name in the set, None if there is none."""
-    from .corpus import CASES
-
-    return next((case for case in CASES if case.name == name), None)
-
-
-def recorded_of_set(name: str, read: Read) -> Recorded:
-    """One case of the set as it is kept."""
-    case = of_set(name)
-    assert case is not None, name
-    return recorded(case, read)
+def recorded_by_name(named: Callable[[str], Case], name: str, read: Read) -> Recorded:
+    """The case that `named` finds, as it is kept."""
+    return recorded(named(name), read)
 
 
 def recorded(case: Case, read: Read) -> Recorded:
@@ -385,10 +274,3 @@ def _ncu_version() -> str:
     said = subprocess.run([tool, "--version"], capture_output=True, text=True, check=False)
     words = [line for line in said.stdout.splitlines() if line.startswith("Version")]
     return words[0].removeprefix("Version ").strip() if words else "unknown"
-
-
-def _zip(folder: Path, file: Path) -> None:
-    with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as kept:
-        for path in sorted(folder.rglob("*")):
-            if path.is_file() and path.suffix != ".ncu-rep":
-                kept.write(path, path.relative_to(folder))

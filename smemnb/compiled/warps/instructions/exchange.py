@@ -1,4 +1,4 @@
-"""What lanes are and tell each other: special registers, votes, shuffles, matches, reductions."""
+"""What lanes are and exchange: special registers, votes, shuffles, matches, reductions."""
 
 from __future__ import annotations
 

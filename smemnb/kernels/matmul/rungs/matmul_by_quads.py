@@ -30,13 +30,13 @@ def put4(registers, first, quad):
 
 
 @device
-def step(k, a_tile, b_tile, acc, a_frag, b_frag, m0, n0):
+def step(k, a_tile, b_tile, acc, a_frag, b_frag, a_from, b_from):
     """Multiply at one k: 8 + 8 reads for 64 products."""
     for quad in range(2):
-        at = m0 + (k * PITCH + quad * 8)
+        at = a_from + (k * PITCH + quad * 8)
         put4(a_frag, quad * 4, load16(a_tile, at))  # 2 wavefronts
     for quad in range(2):
-        at = n0 + (k * COLS + quad * 64)
+        at = b_from + (k * COLS + quad * 64)
         put4(b_frag, quad * 4, load16(b_tile, at))  # 4 wavefronts
     for i in range(8):
         for j in range(8):
@@ -58,7 +58,7 @@ def store_row(i, out, acc, row, col, alpha, beta):
 
 @jit(launch_bounds=(256, 2))
 def matmul_by_quads(out, a, b, alpha, beta):
-    """out = alpha * a @ b + beta * out.  As matmul_laid_out, reading 16 bytes at a time."""
+    """out = alpha * a @ b + beta * out.  As matmul_unsigned, reading 16 bytes at a time."""
     a_tile = cuda.shared.array(A_TILE, float32, alignment=16)
     b_tile = cuda.shared.array(B_TILE, float32, alignment=16)
     acc = cuda.local.array((8, 8), float32)

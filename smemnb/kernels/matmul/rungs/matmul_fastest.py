@@ -1,10 +1,12 @@
-"""matmul_fastest: the next tiles are stored before the last three steps.
+"""matmul_fastest: the loads of the next tiles stay at the top of the loop.
 
-What is stored just before the barrier makes everyone wait there for the stores. Stored three steps
-earlier, they are done when the barrier comes; the loads have had five steps to arrive.
+ptxas moves them down, close to where their values are stored, so that registers are busy for less
+long; then the stores wait for them. No load moves down past a barrier of the warp, which costs one
+instruction.
 
-A block of 128 threads makes 128x128 of out, 8 columns of a and 8 rows of b at a time. Its 4 warps
-make 64x64 each, a thread 16x8, which it keeps in registers.
+The whole kernel: a block of 128 threads makes 128x128 of out, 8 columns of a and 8 rows of b at a
+time. Its 4 warps make 64x64 each, a thread 16x8, which it keeps in registers. While it multiplies
+the tiles at hand, the next ones come into registers, and from there into the other buffer.
 """
 
 from __future__ import annotations
@@ -22,7 +24,6 @@ A_TILE = DEPTH * PITCH  # element (m, k) of a at k * PITCH + m
 B_TILE = DEPTH * COLS  # element (k, n) of b at k * COLS + n
 A_BOTH = 2 * A_TILE
 B_BOTH = 2 * B_TILE
-BAND = 4  # rows of tiles that are walked together
 
 
 @device
@@ -64,15 +65,15 @@ def read_fragments(k, a_tile, b_tile, a_frag, b_frag, a_from, b_from):
         put4(a_frag, k % 2 * 16 + quad * 4, load16(a_tile, at))  # 2 wavefronts
     for quad in range(2):
         at = b_from + (k * COLS + quad * 32)
-        put4(b_frag, k % 2 * 8 + quad * 4, load16(b_tile, at))  # 2 wavefronts
+        put4(b_frag, k % 2 * 8 + quad * 4, load16(b_tile, at))  # 4 wavefronts
 
 
 @device
 def multiply(k, acc, a_frag, b_frag):
     """Add the outer product of step k, back and forth along the columns."""
     for i in range(16):
-        for step in range(8):
-            j = step if i % 2 == 0 else 7 - step
+        for at in range(8):
+            j = at if i % 2 == 0 else 7 - at
             acc[i, j] += a_frag[k % 2 * 16 + i] * b_frag[k % 2 * 8 + j]
 
 
@@ -98,7 +99,7 @@ def store_row(i, out, acc, row, col, alpha, beta):
 
 @jit(launch_bounds=(128, 2))
 def matmul_fastest(out, a, b, alpha, beta):
-    """out = alpha * a @ b + beta * out.  As matmul_banded, storing the next tiles earlier."""
+    """out = alpha * a @ b + beta * out.  As matmul_overlapped, its loads stay at the top."""
     a_tile = cuda.shared.array(A_BOTH, float32, alignment=16)
     b_tile = cuda.shared.array(B_BOTH, float32, alignment=16)
     acc = cuda.local.array((16, 8), float32)
@@ -107,25 +108,17 @@ def matmul_fastest(out, a, b, alpha, beta):
     a_next = cuda.local.array(8, float32)
     b_next = cuda.local.array(8, float32)
 
-    # 1. where this block's tile of out begins: bands of 4 rows of tiles, column by column,
-    #    so that the L2 cache serves what neighbours load; the last band may be lower
-    wide = uint32(cuda.gridDim.x)
-    high = uint32(cuda.gridDim.y)
-    number = uint32(cuda.blockIdx.y * wide + cuda.blockIdx.x)
-    per_band = uint32(wide * uint32(BAND))
-    first = uint32(number // per_band * uint32(BAND))
-    rest = uint32(number % per_band)
-    height = uint32(min(uint32(BAND), uint32(high - first)))
-    row0 = uint32(first + rest % height) * ROWS
-    col0 = uint32(rest // height) * COLS
+    # 1. where this block's tile of out begins
+    row0 = cuda.blockIdx.y * ROWS
+    col0 = cuda.blockIdx.x * COLS
 
     # 2. within it this thread's 16x8 results: a warp makes 64x64 by 4 x 8 lanes,
-    #    in pairs that share rows; a lane's rows are quads 16 apart, its columns quads 32 apart
+    #    a lane's rows are quads 16 apart, its columns quads 32 apart
     tid = cuda.threadIdx.x
     warp = tid // 32
     lane = tid % 32
-    down = lane // 16 * 2 + lane % 2
-    across = lane // 2 % 8
+    down = lane // 8
+    across = lane % 8
     m0 = uint32(warp // 2 * 64 + down * 4)
     n0 = uint32(warp % 2 * 64 + across * 4)
     for i in range(16):
@@ -179,14 +172,16 @@ def matmul_fastest(out, a, b, alpha, beta):
         step(2, a_tile, b_tile, acc, a_frag, b_frag, a_from, b_from)
         step(3, a_tile, b_tile, acc, a_frag, b_frag, a_from, b_from)
         step(4, a_tile, b_tile, acc, a_frag, b_frag, a_from, b_from)
-        stage(a_tile, b_tile, a_next, b_next, uint32(a_now + a_to), uint32(b_now + b_to))
         step(5, a_tile, b_tile, acc, a_frag, b_frag, a_from, b_from)
         step(6, a_tile, b_tile, acc, a_frag, b_frag, a_from, b_from)
+
+        # 7. the next tiles go where nobody reads
+        stage(a_tile, b_tile, a_next, b_next, uint32(a_now + a_to), uint32(b_now + b_to))
         cuda.syncthreads()  # the next tiles are full before anyone reads them
         read_fragments(0, a_tile, b_tile, a_frag, b_frag, uint32(a_now + m0), uint32(b_now + n0))
         multiply(7, acc, a_frag, b_frag)
 
-    # 7. store alpha * acc + beta * out    global: 16 sectors
+    # 8. store alpha * acc + beta * out    global: 16 sectors
     scale = float32(alpha)
     keep = float32(beta)
     row = row0 + m0

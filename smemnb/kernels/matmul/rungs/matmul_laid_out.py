@@ -7,26 +7,23 @@ reads of later steps begin while earlier ones are multiplied.
 
 from __future__ import annotations
 
-from numba import cuda, float32, uint32
+from numba import cuda, float32
 
-from ...ptx import load1, store1
 from ...unrolled import device, jit
 
 ROWS = 128  # of out, for a block
 COLS = 128
 DEPTH = 8  # columns of a and rows of b that are in shared memory at a time
 PITCH = ROWS + 4  # words from one k to the next in the turned tile of a: 4 are a pad
-A_TILE = DEPTH * PITCH  # element (m, k) of a at k * PITCH + m
-B_TILE = DEPTH * COLS  # element (k, n) of b at k * COLS + n
 
 
 @device
 def step(k, a_tile, b_tile, acc, a_frag, b_frag, m0, n0):
     """Multiply at one k: 8 + 8 reads for 64 products."""
     for i in range(8):
-        a_frag[i] = load1(a_tile, m0 + (k * PITCH + i))  # 1 wavefront
+        a_frag[i] = a_tile[k, m0 + i]  # 1 wavefront
     for j in range(8):
-        b_frag[j] = load1(b_tile, n0 + (k * COLS + j * 16))  # 1 wavefront
+        b_frag[j] = b_tile[k, n0 + j * 16]  # 1 wavefront
     for i in range(8):
         for j in range(8):
             acc[i, j] += a_frag[i] * b_frag[j]
@@ -35,20 +32,18 @@ def step(k, a_tile, b_tile, acc, a_frag, b_frag, m0, n0):
 @device
 def store_row(i, out, acc, row, col, alpha, beta):
     """Row i of this thread's 8x8 results."""
-    line = uint32((row + i) * (out.strides[0] // 4) + col)
     for j in range(8):
-        at = line + j * 16
         value = alpha * acc[i, j]
         if beta != float32(0):
-            value += beta * load1(out, at)  # 4 sectors
-        store1(out, at, value)  # 4 sectors
+            value += beta * out[row + i, col + j * 16]  # 4 sectors
+        out[row + i, col + j * 16] = value  # 4 sectors
 
 
 @jit(launch_bounds=(256, 2))
 def matmul_laid_out(out, a, b, alpha, beta):
-    """out = alpha * a @ b + beta * out.  As matmul_unsigned, its 8 steps laid out."""
-    a_tile = cuda.shared.array(A_TILE, float32)
-    b_tile = cuda.shared.array(B_TILE, float32)
+    """out = alpha * a @ b + beta * out.  As matmul_two_blocks, its 8 steps laid out."""
+    a_tile = cuda.shared.array((DEPTH, PITCH), float32)  # turned: element (m, k) at [k, m]
+    b_tile = cuda.shared.array((DEPTH, COLS), float32)
     acc = cuda.local.array((8, 8), float32)
     a_frag = cuda.local.array(8, float32)
     b_frag = cuda.local.array(8, float32)
@@ -59,43 +54,27 @@ def matmul_laid_out(out, a, b, alpha, beta):
 
     # 2. within it this thread's 8x8 results: 8 rows, 8 columns 16 apart
     tid = cuda.threadIdx.x
-    m0 = uint32(tid // 16 * 8)
-    n0 = uint32(tid % 16)
+    m0 = tid // 16 * 8
+    n0 = tid % 16
     for i in range(8):
         for j in range(8):
             acc[i, j] = float32(0)
 
-    # 3. what it loads: 4 elements of a, 8 threads to a row, and 4 of b, 128 to a row
-    a_pitch = a.strides[0] // 4
-    b_pitch = b.strides[0] // 4
-    a_m = tid // 8
-    a_k = tid % 8
-    b_k = tid // 128
-    b_n = tid % 128
-    a_at = uint32((row0 + a_m) * a_pitch + a_k)
-    b_at = uint32(b_k * b_pitch + col0 + b_n)
-    a_step = uint32(32 * a_pitch)
-    b_step = uint32(2 * b_pitch)
-    b_on = uint32(DEPTH * b_pitch)
-    a_to = uint32(a_k * PITCH + a_m)
-    b_to = uint32(b_k * COLS + b_n)
-
-    k_size = uint32(a.shape[1])
-    done = uint32(0)
-    while done < k_size:
-        # 4. load a tile of each    global: 4 sectors    shared: 1 wavefront
+    for k0 in range(0, a.shape[1], DEPTH):
+        # 3. load a tile of each    global: 4 sectors
+        #    a: 4 rows of 8 per request    shared: 1 wavefront
         for line in range(4):
-            value = load1(a, uint32(a_at + line * a_step))
-            store1(a_tile, a_to + line * 32, value)
+            m = (tid + line * 256) // 8
+            k = tid % 8
+            a_tile[k, m] = a[row0 + m, k0 + k]
+        #    b: 32 columns per request    shared: 1 wavefront
         for line in range(4):
-            value = load1(b, uint32(b_at + line * b_step))
-            store1(b_tile, b_to + line * 2 * COLS, value)
-        a_at = uint32(a_at + uint32(DEPTH))
-        b_at = uint32(b_at + b_on)
-        done = uint32(done + uint32(DEPTH))
+            k = (tid + line * 256) // 128
+            n = tid % 128
+            b_tile[k, n] = b[k0 + k, col0 + n]
         cuda.syncthreads()  # both tiles are full before anyone reads them
 
-        # 5. multiply: 8 steps of 8 + 8 reads for 64 products
+        # 4. multiply: 8 steps of 8 + 8 reads for 64 products
         step(0, a_tile, b_tile, acc, a_frag, b_frag, m0, n0)
         step(1, a_tile, b_tile, acc, a_frag, b_frag, m0, n0)
         step(2, a_tile, b_tile, acc, a_frag, b_frag, m0, n0)
@@ -106,7 +85,7 @@ def matmul_laid_out(out, a, b, alpha, beta):
         step(7, a_tile, b_tile, acc, a_frag, b_frag, m0, n0)
         cuda.syncthreads()  # everyone has read before the next tiles overwrite these
 
-    # 6. store alpha * acc + beta * out    global: 4 sectors
+    # 5. store alpha * acc + beta * out    global: 4 sectors
     scale = float32(alpha)
     keep = float32(beta)
     row = row0 + m0

@@ -48,13 +48,13 @@ def stage(a_tile, b_tile, a_next, b_next, a_to, b_to):
 
 
 @device
-def step(k, a_tile, b_tile, acc, a_frag, b_frag, m0, n0):
+def step(k, a_tile, b_tile, acc, a_frag, b_frag, a_from, b_from):
     """Multiply at one k: 8 + 8 reads for 64 products."""
     for quad in range(2):
-        at = m0 + (k * PITCH + quad * 8)
+        at = a_from + (k * PITCH + quad * 8)
         put4(a_frag, quad * 4, load16(a_tile, at))  # 2 wavefronts
     for quad in range(2):
-        at = n0 + (k * COLS + quad * 64)
+        at = b_from + (k * COLS + quad * 64)
         put4(b_frag, quad * 4, load16(b_tile, at))  # 4 wavefronts
     for i in range(8):
         for j in range(8):

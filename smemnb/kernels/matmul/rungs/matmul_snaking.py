@@ -60,17 +60,17 @@ def step(k, a_tile, b_tile, acc, a_frag, b_frag, a_from, b_from):
         put4(a_frag, quad * 4, load16(a_tile, at))  # 2 wavefronts
     for quad in range(2):
         at = b_from + (k * COLS + quad * 32)
-        put4(b_frag, quad * 4, load16(b_tile, at))  # 2 wavefronts
+        put4(b_frag, quad * 4, load16(b_tile, at))  # 4 wavefronts
     for i in range(16):
-        for step in range(8):
-            j = step if i % 2 == 0 else 7 - step
+        for at in range(8):
+            j = at if i % 2 == 0 else 7 - at
             acc[i, j] += a_frag[i] * b_frag[j]
 
 
 @device
 def store_row(i, out, acc, row, col, alpha, beta):
     """Row i of this thread's 16x8 results."""
-    line = uint32((row + (i // 4 * 16 + i % 4)) * (out.strides[0] // 4) + col)
+    line = uint32(uint32(row + (i // 4 * 16 + i % 4)) * uint32(out.strides[0] // 4) + col)
     for j in range(8):
         at = line + (j // 4 * 32 + j % 4)
         value = alpha * acc[i, j]
@@ -82,7 +82,7 @@ def store_row(i, out, acc, row, col, alpha, beta):
 
 @jit(launch_bounds=(128, 2))
 def matmul_snaking(out, a, b, alpha, beta):
-    """out = alpha * a @ b + beta * out.  As matmul_pinned, products back and forth."""
+    """out = alpha * a @ b + beta * out.  As matmul_tall, products back and forth."""
     a_tile = cuda.shared.array(A_BOTH, float32, alignment=16)
     b_tile = cuda.shared.array(B_BOTH, float32, alignment=16)
     acc = cuda.local.array((16, 8), float32)
@@ -92,31 +92,31 @@ def matmul_snaking(out, a, b, alpha, beta):
     b_next = cuda.local.array(8, float32)
 
     # 1. where this block's tile of out begins
-    row0 = cuda.blockIdx.y * ROWS
-    col0 = cuda.blockIdx.x * COLS
+    row0 = uint32(cuda.blockIdx.y * ROWS)
+    col0 = uint32(cuda.blockIdx.x * COLS)
 
     # 2. within it this thread's 16x8 results: a warp makes 64x64 by 4 x 8 lanes,
-    #    in pairs that share rows; a lane's rows are quads 16 apart, its columns quads 32 apart
-    tid = cuda.threadIdx.x
-    warp = tid // 32
-    lane = tid % 32
-    down = lane // 16 * 2 + lane % 2
-    across = lane // 2 % 8
-    m0 = uint32(warp // 2 * 64 + down * 4)
-    n0 = uint32(warp % 2 * 64 + across * 4)
+    #    a lane's rows are quads 16 apart, its columns quads 32 apart
+    tid = uint32(cuda.threadIdx.x)
+    warp = uint32(tid // uint32(32))
+    lane = uint32(tid % uint32(32))
+    down = uint32(lane // uint32(8))
+    across = uint32(lane % uint32(8))
+    m0 = uint32(uint32(warp // uint32(2)) * 64 + down * 4)
+    n0 = uint32(uint32(warp % uint32(2)) * 64 + across * 4)
     for i in range(16):
         for j in range(8):
             acc[i, j] = float32(0)
 
     # 3. what it loads: 16 bytes of a row of a, 2 threads to a row, and of b, 32 to a row,
     #    and the same 64 rows of a and 4 rows of b further down
-    a_pitch = a.strides[0] // 4
-    b_pitch = b.strides[0] // 4
-    a_m = tid // 2
-    a_k = tid % 2 * 4
-    b_k = tid // 32
-    b_n = tid % 32 * 4
-    a_at = uint32((row0 + a_m) * a_pitch + a_k)
+    a_pitch = uint32(a.strides[0] // 4)
+    b_pitch = uint32(b.strides[0] // 4)
+    a_m = uint32(tid // uint32(2))
+    a_k = uint32(tid % uint32(2) * 4)
+    b_k = uint32(tid // uint32(32))
+    b_n = uint32(tid % uint32(32) * 4)
+    a_at = uint32(uint32(row0 + a_m) * a_pitch + a_k)
     b_at = uint32(b_k * b_pitch + col0 + b_n)
     a_step = uint32(64 * a_pitch)
     b_step = uint32(4 * b_pitch)
@@ -146,7 +146,6 @@ def matmul_snaking(out, a, b, alpha, beta):
             a_at = uint32(a_at + uint32(DEPTH))
             b_at = uint32(b_at + b_on)
             fetch(a, b, a_at, b_at, a_step, b_step, a_next, b_next)
-        cuda.syncwarp()  # ptxas moves no load down past it
 
         # 6. multiply: 8 steps of 16 + 8 reads for 128 products
         step(0, a_tile, b_tile, acc, a_frag, b_frag, a_from, b_from)
@@ -165,8 +164,8 @@ def matmul_snaking(out, a, b, alpha, beta):
     # 8. store alpha * acc + beta * out    global: 16 sectors
     scale = float32(alpha)
     keep = float32(beta)
-    row = row0 + m0
-    col = col0 + n0
+    row = uint32(row0 + m0)
+    col = uint32(col0 + n0)
     store_row(0, out, acc, row, col, scale, keep)
     store_row(1, out, acc, row, col, scale, keep)
     store_row(2, out, acc, row, col, scale, keep)

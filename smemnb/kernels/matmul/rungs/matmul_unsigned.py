@@ -21,6 +21,18 @@ B_TILE = DEPTH * COLS  # element (k, n) of b at k * COLS + n
 
 
 @device
+def step(k, a_tile, b_tile, acc, a_frag, b_frag, a_from, b_from):
+    """Multiply at one k: 8 + 8 reads for 64 products."""
+    for i in range(8):
+        a_frag[i] = load1(a_tile, a_from + (k * PITCH + i))  # 1 wavefront
+    for j in range(8):
+        b_frag[j] = load1(b_tile, b_from + (k * COLS + j * 16))  # 1 wavefront
+    for i in range(8):
+        for j in range(8):
+            acc[i, j] += a_frag[i] * b_frag[j]
+
+
+@device
 def store_row(i, out, acc, row, col, alpha, beta):
     """Row i of this thread's 8x8 results."""
     line = uint32((row + i) * (out.strides[0] // 4) + col)
@@ -34,7 +46,7 @@ def store_row(i, out, acc, row, col, alpha, beta):
 
 @jit(launch_bounds=(256, 2))
 def matmul_unsigned(out, a, b, alpha, beta):
-    """out = alpha * a @ b + beta * out.  As matmul_two_blocks, with unsigned flat offsets."""
+    """out = alpha * a @ b + beta * out.  As matmul_laid_out, with unsigned flat offsets."""
     a_tile = cuda.shared.array(A_TILE, float32)
     b_tile = cuda.shared.array(B_TILE, float32)
     acc = cuda.local.array((8, 8), float32)
@@ -83,15 +95,15 @@ def matmul_unsigned(out, a, b, alpha, beta):
         done = uint32(done + uint32(DEPTH))
         cuda.syncthreads()  # both tiles are full before anyone reads them
 
-        # 5. multiply: 8 + 8 reads for 64 products at each k
-        for k in range(DEPTH):
-            for i in range(8):
-                a_frag[i] = load1(a_tile, m0 + (k * PITCH + i))  # 1 wavefront
-            for j in range(8):
-                b_frag[j] = load1(b_tile, n0 + (k * COLS + j * 16))  # 1 wavefront
-            for i in range(8):
-                for j in range(8):
-                    acc[i, j] += a_frag[i] * b_frag[j]
+        # 5. multiply: 8 steps of 8 + 8 reads for 64 products
+        step(0, a_tile, b_tile, acc, a_frag, b_frag, m0, n0)
+        step(1, a_tile, b_tile, acc, a_frag, b_frag, m0, n0)
+        step(2, a_tile, b_tile, acc, a_frag, b_frag, m0, n0)
+        step(3, a_tile, b_tile, acc, a_frag, b_frag, m0, n0)
+        step(4, a_tile, b_tile, acc, a_frag, b_frag, m0, n0)
+        step(5, a_tile, b_tile, acc, a_frag, b_frag, m0, n0)
+        step(6, a_tile, b_tile, acc, a_frag, b_frag, m0, n0)
+        step(7, a_tile, b_tile, acc, a_frag, b_frag, m0, n0)
         cuda.syncthreads()  # everyone has read before the next tiles overwrite these
 
     # 6. store alpha * acc + beta * out    global: 4 sectors

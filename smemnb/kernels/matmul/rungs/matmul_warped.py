@@ -1,10 +1,9 @@
-"""matmul_warped: a warp makes 64x32 of the result, its lanes in pairs.
+"""matmul_warped: a warp makes 64x32 of the result in place of 16x128.
 
-Per step it reads 64 + 32 = 96 words in place of 16 + 128 = 144, and in fewer wavefronts: where
-neighbouring lanes share what they read in pairs, 16 bytes take two passes and not four. Two lanes
-side by side are in one column here, the next two in the next one.
+Per step it reads 64 + 32 = 96 words in place of 16 + 128 = 144.
 
-A preparation: shared memory is not what limits this kernel. matmul_tall needs the shape.
+A preparation: shared memory is not what limits this kernel. matmul_tall needs a warp of this shape,
+and offsets of 32 bits throughout, of which the compiler makes a faster kernel there (TUNING.md).
 """
 
 from __future__ import annotations
@@ -57,7 +56,7 @@ def step(k, a_tile, b_tile, acc, a_frag, b_frag, a_from, b_from):
         put4(a_frag, quad * 4, load16(a_tile, at))  # 2 wavefronts
     for quad in range(2):
         at = b_from + (k * COLS + quad * 16)
-        put4(b_frag, quad * 4, load16(b_tile, at))  # 2 wavefronts (was 4)
+        put4(b_frag, quad * 4, load16(b_tile, at))  # 4 wavefronts
     for i in range(8):
         for j in range(8):
             acc[i, j] += a_frag[i] * b_frag[j]
@@ -66,7 +65,7 @@ def step(k, a_tile, b_tile, acc, a_frag, b_frag, a_from, b_from):
 @device
 def store_row(i, out, acc, row, col, alpha, beta):
     """Row i of this thread's 8x8 results."""
-    line = uint32((row + (i // 4 * 32 + i % 4)) * (out.strides[0] // 4) + col)
+    line = uint32(uint32(row + (i // 4 * 32 + i % 4)) * uint32(out.strides[0] // 4) + col)
     for j in range(8):
         at = line + (j // 4 * 16 + j % 4)
         value = alpha * acc[i, j]
@@ -88,16 +87,16 @@ def matmul_warped(out, a, b, alpha, beta):
     b_next = cuda.local.array(4, float32)
 
     # 1. where this block's tile of out begins
-    row0 = cuda.blockIdx.y * ROWS
-    col0 = cuda.blockIdx.x * COLS
+    row0 = uint32(cuda.blockIdx.y * ROWS)
+    col0 = uint32(cuda.blockIdx.x * COLS)
 
     # 2. within it this thread's 8x8 results: a warp makes 64x32 by 8 x 4 lanes,
-    #    in pairs that share rows; a lane's rows are quads 32 apart, its columns quads 16 apart
-    tid = cuda.threadIdx.x
-    warp = tid // 32
-    lane = tid % 32
-    down = lane // 8 * 2 + lane % 2
-    across = lane // 2 % 4
+    #    a lane's rows are quads 32 apart, its columns quads 16 apart
+    tid = uint32(cuda.threadIdx.x)
+    warp = uint32(tid // uint32(32))
+    lane = uint32(tid % uint32(32))
+    down = uint32(lane // uint32(4))
+    across = uint32(lane % uint32(4))
     m0 = uint32(warp // 4 * 64 + down * 4)
     n0 = uint32(warp % 4 * 32 + across * 4)
     for i in range(8):
@@ -105,13 +104,13 @@ def matmul_warped(out, a, b, alpha, beta):
             acc[i, j] = float32(0)
 
     # 3. what it loads: 16 bytes of a row of a, 2 threads to a row, and of b, 32 to a row
-    a_pitch = a.strides[0] // 4
-    b_pitch = b.strides[0] // 4
-    a_m = tid // 2
-    a_k = tid % 2 * 4
-    b_k = tid // 32
-    b_n = tid % 32 * 4
-    a_at = uint32((row0 + a_m) * a_pitch + a_k)
+    a_pitch = uint32(a.strides[0] // 4)
+    b_pitch = uint32(b.strides[0] // 4)
+    a_m = uint32(tid // uint32(2))
+    a_k = uint32(tid % uint32(2) * 4)
+    b_k = uint32(tid // uint32(32))
+    b_n = uint32(tid % uint32(32) * 4)
+    a_at = uint32(uint32(row0 + a_m) * a_pitch + a_k)
     b_at = uint32(b_k * b_pitch + col0 + b_n)
     b_on = uint32(DEPTH * b_pitch)
     a_to = uint32(a_k * PITCH + a_m)
@@ -157,8 +156,8 @@ def matmul_warped(out, a, b, alpha, beta):
     # 8. store alpha * acc + beta * out    global: 16 sectors
     scale = float32(alpha)
     keep = float32(beta)
-    row = row0 + m0
-    col = col0 + n0
+    row = uint32(row0 + m0)
+    col = uint32(col0 + n0)
     store_row(0, out, acc, row, col, scale, keep)
     store_row(1, out, acc, row, col, scale, keep)
     store_row(2, out, acc, row, col, scale, keep)

@@ -1,6 +1,6 @@
 """`transpose_turned` for elements of other sizes, other tiles and blocks.
 
-`..rungs.turned` is the same kernel for float32 with its numbers in it: read that one.
+`..rungs.transpose_turned` is the same kernel for float32 with its numbers in it: read that one.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """`transpose_fastest` for elements of other sizes, other tiles and blocks.
 
-`..rungs.fastest` is the same kernel for float32 with its numbers in it: read that one.
+`..rungs.transpose_fastest` is the same kernel for float32 with its numbers in it: read that one.
 
 A chunk is 16 bytes: V elements. Chunk q of tile row y lies at q ^ ((y // V) % 8), so that 8 lanes
 that store neighbouring chunks, and 32 lanes that read 8 groups of V rows in 4 neighbouring columns,

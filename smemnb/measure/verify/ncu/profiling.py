@@ -78,7 +78,7 @@ def profiler() -> str:
 
 def command(first: int, last: int, folder: Path) -> list[str]:
     """The process that launches the cases from `first` up to `last` of the set."""
-    module = [sys.executable, "-m", "smemnb.measure.verify", "launch"]
+    module = [sys.executable, "-m", "smemnb.laboratory", "launch"]
     return [*module, "--cases", f"{first}:{last}", "--into", str(folder)]
 
 
@@ -87,7 +87,7 @@ def only(numbers: Sequence[int]) -> Callable[[int, int, Path], list[str]]:
 
     def some(first: int, last: int, folder: Path) -> list[str]:
         words = ",".join(map(str, numbers[first:last]))
-        module = [sys.executable, "-m", "smemnb.measure.verify", "launch"]
+        module = [sys.executable, "-m", "smemnb.laboratory", "launch"]
         return [*module, "--cases", words, "--into", str(folder)]
 
     return some

@@ -16,7 +16,7 @@ request of 8 bytes per lane is two requests to its tags, one of 16 bytes four.
 
 Source: NVIDIA's CUDA C++ Programming Guide, "Local Memory": "consecutive 32-bit words are accessed
 by consecutive thread IDs". On an H200 (cc 9.0) `l1tex__t_sectors_pipe_lsu_mem_local_op_{ld,st}` and
-`l1tex__t_requests_...` equal these counts in the 25 launches of `measure.verify.corpus.local`.
+`l1tex__t_requests_...` equal these counts in the 25 launches of `laboratory.corpus.local`.
 
 **Limits**: counts what L1 is asked for, not what hits there.
 """

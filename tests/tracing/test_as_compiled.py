@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from numba import complex64, cuda, float32, int32
-from smemnb.measure.verify.corpus import FAMILIES
 
 from smemnb import trace
 from smemnb.errors import SmemnbError
+from smemnb.laboratory.corpus import FAMILIES
 from smemnb.measure import readings
 from smemnb.tracing import Trace
 from tests.compiled.programs import needs_machine_code

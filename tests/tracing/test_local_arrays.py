@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 from numba import cuda, float32
-from smemnb.measure.verify.corpus import FAMILIES
 
 from smemnb import trace
 from smemnb.compiled.lines import built
+from smemnb.laboratory.corpus import FAMILIES
 from smemnb.tracing.model import LocalTotals
 from smemnb.tracing.prices.local_arrays import local_arrays
 from smemnb.tracing.trace import Trace

@@ -15,8 +15,9 @@ Local arrays are followed through names, tuples, slices, rows and calls.
 Source of the limits: kernels compiled for cc 9.0 with NVVM and nvJitLink 13.5, with longer and
 longer loops. A copy into a local array is unrolled up to 217 rounds, one with a guard up to 113,
 sums of 8 products up to 65, a sine up to 25, products of 14 x 14 elements but not of 15 x 15:
-`ROUNDS` and `UNITS` lie below all of them. Between them and `LONG` it is the compiler that decides. Loops with `break`, with a barrier and `while`
-loops are unrolled alike; `for value in array` never is.
+`ROUNDS` and `UNITS` lie below all of them. Between them and `LONG` it is the compiler that decides.
+Loops with `break`, with a barrier and `while` loops are unrolled alike; `for value in array` never
+is.
 
 **Limits**: what the compiler finds out by other means, such as that an index is the same in every
 round, is not known here. Code beyond `MOST` operations is left open.

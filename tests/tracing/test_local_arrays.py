@@ -154,3 +154,14 @@ def test_results_are_those_of_the_launch():
     out, *rest = arguments()
     trace(two_arrays)[1, 1](out, *rest)
     assert out[3] == np.float32(2)
+
+
+def test_finished_kernels_keep_theirs_in_registers():
+    """No local array of the package's kernels lies in local memory, or may lie there."""
+    found = [
+        (case.name, array.name, array.lies)
+        for case in FAMILIES["package"]
+        for array in local_arrays(case.kernel.py_func)
+    ]
+    assert len(found) >= 40
+    assert [one for one in found if one[2] != "registers"] == []

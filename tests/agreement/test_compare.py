@@ -4,6 +4,7 @@ import dataclasses
 
 import pytest
 
+from smemnb.laboratory.agreement import _added
 from smemnb.laboratory.corpus import CASES
 from smemnb.measure.verify.compare import Patched, causes, compared
 from smemnb.measure.verify.ncu.counters import COMPARED, COUNTS, METRICS, TABLED
@@ -178,3 +179,15 @@ def test_report():
     table = launch(one)
     assert "  shared_load_requests                 5           0            0" in table
     assert "  * the source view differs:" in table
+
+
+def test_added_to_an_older_file():
+    """Cases that were read again count as read last; the others stay, in the order of the set."""
+    first, second, third = (case.name for case in CASES[:3])
+    runs = {"runs": [{"cases": 2}]}
+    before = Recording({"gpu": "a", **runs}, {first: read(), third: read()}, {second: "failed"})
+    after = Recording({"gpu": "b", **runs}, {second: read(), third: Recorded({"x": 1})}, {})
+    found = _added(before, after)
+    assert list(found.cases) == [first, second, third]
+    assert found.cases[third] == Recorded({"x": 1})
+    assert (found.missing, found.origin["gpu"], len(found.origin["runs"])) == ({}, "b", 2)

@@ -13,10 +13,11 @@ values, so is that name.
 Local arrays are followed through names, tuples, slices, rows and calls.
 
 Source of the limits: kernels compiled for cc 9.0 with NVVM and nvJitLink 13.5, with longer and
-longer loops. A loop of 2 operations is unrolled up to 217 rounds, of 12 up to 113, of 24 (8 loads
-and products) up to 65, with a sine up to 25: `ROUNDS` and `UNITS` lie below all of them. Between
-them and `LONG` it is the compiler that decides. Loops with `break`, with a barrier and `while`
-loops are unrolled alike; `for value in array` never is.
+longer loops. A copy into a local array is unrolled up to 217 rounds, one with a guard up to 113,
+sums of 8 products up to 65, a sine up to 25, products of 14 x 14 elements but not of 15 x 15:
+`ROUNDS` and `UNITS` lie below all of them. Between them and `LONG` it is the compiler that decides.
+Loops with `break`, with a barrier and `while` loops are unrolled alike; `for value in array` never
+is.
 
 **Limits**: what the compiler finds out by other means, such as that an index is the same in every
 round, is not known here. Code beyond `MOST` operations is left open.
@@ -42,8 +43,11 @@ from ...lockstep.source import source_tree
 ROUNDS = 128
 """Rounds of a loop that are unrolled for certain, if they are not too much work."""
 
-UNITS = 700
+UNITS = 450
 """Operations of all rounds of a loop that are unrolled for certain, inner loops included."""
+
+OWN = 0.25
+"""What an access of a local array counts among them: most become no instruction."""
 
 LONG = 512
 """Rounds of a loop that is not unrolled whatever it does."""
@@ -177,7 +181,7 @@ class _Run:
     def __init__(self) -> None:
         self.declared: dict[tuple[Any, int, int], Declared] = {}
         self.touched: list[Touched] = []
-        self._units = self._looped = self._depth = 0
+        self._units, self._looped, self._depth = 0.0, 0, 0
         self._limit: float = MOST
 
     # --- statements -------------------------------------------------------------------------
@@ -445,7 +449,7 @@ class _Run:
             return function.__globals__[name]
         return getattr(builtins, name, Unknown(RUN_TIME, ""))
 
-    def _spend(self, units: int = 1) -> None:
+    def _spend(self, units: float = 1) -> None:
         self._units += units
         if self._units > self._limit:
             raise _TooMuch
@@ -497,11 +501,8 @@ class _Run:
             if isinstance(side, View) and side.declared.through is None:
                 side.declared.through = (node, "is chosen among arrays at run time")
         views = [side for side in sides if isinstance(side, View)]
-        if views:
-            return views[0]
-        if isinstance(test, Unknown) and test.degree == OPEN:
-            return _worst(test, *sides)  # known once the loop is unrolled, if both sides are
-        return Unknown(RUN_TIME, f"chosen at run time in line {node.lineno}")
+        degree = test.degree if isinstance(test, Unknown) else RUN_TIME
+        return views[0] if views else Unknown(degree, f"chosen by what line {node.lineno} tests")
 
     # --- arrays -----------------------------------------------------------------------------
 
@@ -547,7 +548,7 @@ class _Run:
         if left:
             self._filled(found, node, scope)
             return found
-        self._spend()
+        self._spend(OWN)
         if found.declared.dtype.names and kind == "load":
             return found
         self._touch(found, node, kind, scope)

@@ -92,10 +92,9 @@ def build(
 
 
 def _added(before: Recording, after: Recording) -> Recording:
-    """Both recordings in one, the cases in the order of the set; the later one counts."""
-    order = {case.name: number for number, case in enumerate(CASES)}
+    """Both recordings in one, for the cases that the set has, in its order; the later one counts."""
     both = before.cases | after.cases
-    cases = {name: both[name] for name in sorted(both, key=lambda name: order.get(name, -1))}
+    cases = {case.name: both[case.name] for case in CASES if case.name in both}
     runs = [*before.origin.get("runs", ()), *after.origin["runs"]]
     missing = before.missing | after.missing
     kept = {name: why for name, why in missing.items() if name not in both}

@@ -92,7 +92,7 @@ def build(
 
 
 def _added(before: Recording, after: Recording) -> Recording:
-    """Both recordings in one, for the cases that the set has, in its order; the later one counts."""
+    """Both recordings in one: the cases of the set, in its order; the later one counts."""
     both = before.cases | after.cases
     cases = {case.name: both[case.name] for case in CASES if case.name in both}
     runs = [*before.origin.get("runs", ()), *after.origin["runs"]]

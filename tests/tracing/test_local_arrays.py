@@ -55,7 +55,11 @@ def test_corpus_agrees(case):
 
 
 @pytest.mark.toolchain
-@pytest.mark.parametrize("pair", [one for one in PAIRS if "local_array" in one.kind], ids=str)
+@pytest.mark.parametrize(
+    "pair",
+    [one for one in PAIRS if "local_array" in one.kind],
+    ids=lambda pair: pair.buggy.__name__,
+)
 def test_pairs_agree(pair):
     """Of the corpus, mistaken kernels have a stack and their clean twins none."""
     args = pair.args()

@@ -281,7 +281,7 @@ def chip(name: str) -> Chip:
     said = set(name.upper().replace("-", " ").replace("SXM4", "").split())
     said = {"SXM" if word.startswith("SXM") or word == "HBM3" else word for word in said}
     found = [one for one in CHIPS.values() if set(one.name.upper().split()) <= said]
-    if len(found) == 1 and not said & {"LAPTOP", "PCIE", "NVL", "TI", "MIG", "D"}:
+    if len(found) == 1 and not said & {"LAPTOP", "PCIE", "NVL", "TI", "SUPER", "MIG", "D"}:
         return found[0]
     raise ValueError(
         f"no figures of a chip called {name!r}; known: {', '.join(CHIPS)}."

@@ -10,6 +10,10 @@ costs no 64-bit arithmetic, and 16 bytes move at once. The offset counts element
 first one, in memory: `row * (array.strides[0] // array.itemsize) + col`. In the engine they are
 checked: every element must lie inside the array, 16 bytes at an address divisible by 16.
 
+To add one: an `@intrinsic` for the GPU and, below, its `@lockstep_implementation`. Inline PTX has
+to name the memory (`ld.global...`): of a generic access nobody can count the sectors. Without a
+GPU, `trace(kernel)[...](...).as_compiled()` shows whether the instruction is the one that was meant.
+
 **Limits**: arrays whose last axis has neighbouring elements of 1, 2, 4 or 8 bytes.
 """
 

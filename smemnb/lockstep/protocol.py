@@ -1,7 +1,8 @@
 """How an intrinsic of one's own gets an implementation in the lockstep engine.
 
 A function that emits PTX on a GPU (an `@intrinsic`, an `@overload`ed stub) carries its second
-implementation in the attribute `__lockstep__`; the engine looks for nothing else:
+implementation in the attribute `__lockstep__`; the engine looks there
+first, and then in the tables of `intrinsics/` for names of `numba.cuda`:
 
     def ld4(array, index): ...          # PTX, for the GPU
 

@@ -81,7 +81,7 @@ def _file_problems(path: Path, package: Path) -> Iterator[str]:
     if path.stem in BANNED:
         yield f"{where}: the name {path.stem} says nothing of what is inside"
     room = path.relative_to(package).with_suffix("").parts[0]
-    if room == "__init__":
+    if room in ("__init__", "__main__"):
         return
     if room not in FLOORS:
         yield f"{where} is on no floor; FLOORS in tests/house/floors.py names them"

@@ -1,7 +1,7 @@
 """Matrix product in float32: a ladder from one thread per element to the speed of the library.
 
 Every rung is a file of `rungs/` that reads from top to bottom, and differs from the one before in
-one thing:
+one thing (`matmul_overlapped` also computes its offsets in 64 bits again, which is faster there):
 
     matmul_scattered       neighbouring threads take rows: 16 sectors per load of a
     matmul_naive           neighbouring threads take columns

@@ -87,7 +87,8 @@ def _refuse_intrinsic(scope: Scope, node: ast.Call, name: str) -> NoReturn:
     scope.refuse(
         node,
         f"the engine does not know cuda.{name}",
-        "Chapter 00 lists what it knows; use one of those.",
+        "`smemnb/lockstep/intrinsics/names.py` lists what it knows; `smemnb/lockstep/protocol.py`"
+        " says how to add a name.",
     )
 
 

@@ -41,6 +41,7 @@ class Estimate:
             memory leave room for.
         ffma_percent: of the main loop; None without one.
         bank_waits: FFMA of the main loop whose three sources lie in one bank of registers.
+        local: loads and stores of local memory in the main loop: spills, mostly.
     """
 
     threads: int
@@ -51,6 +52,7 @@ class Estimate:
     resident: int
     ffma_percent: int | None = None
     bank_waits: int | None = None
+    local: int | None = None
 
 
 def estimate(choices: Choices, chip: Chip, *, compiled: bool = True) -> Estimate:
@@ -77,6 +79,7 @@ def estimate(choices: Choices, chip: Chip, *, compiled: bool = True) -> Estimate
         held.blocks,
         100 * count(code.loop, "FFMA") // len(code.loop),
         one_bank_reads(code.loop),
+        count(code.loop, "LDL") + count(code.loop, "STL"),
     )
 
 
@@ -109,7 +112,7 @@ def lines(
     """A line per candidate as it is found, step by step; refused ones with their reason."""
     product = isinstance(best, Tiling)
     yield f"{'':44}{'threads':>8}{'shared':>8}{'regs':>6}{'blocks':>7}{'wavefronts':>11}" + (
-        f"{'FFMA %':>8}{'waits':>7}" if product else f"{'least':>7}"
+        f"{'FFMA %':>8}{'waits':>7}{'local':>7}" if product else f"{'least':>7}"
     )
     yield _line("as it is", estimate(best, chip, compiled=compiled))
     for step in steps:
@@ -137,4 +140,5 @@ def _line(name: str, found: Estimate) -> str:
         return f"{line}{found.least_wavefronts:>7}"
     percent = "-" if found.ffma_percent is None else str(found.ffma_percent)
     waits = "-" if found.bank_waits is None else str(found.bank_waits)
-    return f"{line}{percent:>8}{waits:>7}"
+    local = "-" if found.local is None else str(found.local)
+    return f"{line}{percent:>8}{waits:>7}{local:>7}"

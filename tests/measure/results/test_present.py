@@ -78,7 +78,7 @@ def test_drawn(changed):
 def test_ladder_of_a_chapter(changed):
     """It says which rung was not measured; its rate is not a number."""
     found = shipped_ladder("transpose", SHAPE)
-    assert [row.name for row in found.missing] == ["transpose_made_up"]
+    assert "transpose_made_up" in [row.name for row in found.missing]
     assert isnan(found.rate("transpose_made_up"))
     lines = [line.split() for line in repr(found).splitlines()]
     assert ["transpose_made_up", "not", "measured"] in lines

@@ -125,7 +125,7 @@ def matmul_warped(out, a, b, alpha, beta):
     k_size = uint32(a.shape[1])
     done = uint32(DEPTH)
     more = True
-    a_now = uint32(0)  # where the tiles begin that are multiplied
+    a_now = uint32(0)  # where the tiles at hand begin; from step 5 on, the next ones
     b_now = uint32(0)
     while more:
         more = done < k_size

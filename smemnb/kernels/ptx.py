@@ -12,7 +12,7 @@ checked: every element must lie inside the array, 16 bytes at an address divisib
 
 To add one: an `@intrinsic` for the GPU and, below, its `@lockstep_implementation`. Inline PTX has
 to name the memory (`ld.global...`): of a generic access nobody can count the sectors. Without a
-GPU, `trace(kernel)[...](...).as_compiled()` shows whether the instruction is the one that was meant.
+GPU, `trace(kernel)[...](...).as_compiled()` shows whether it is the instruction that was meant.
 
 **Limits**: arrays whose last axis has neighbouring elements of 1, 2, 4 or 8 bytes.
 """

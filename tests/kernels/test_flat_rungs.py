@@ -40,7 +40,15 @@ def run(kernel, tiling, shape, beta):
     return out, counts
 
 
-@pytest.mark.parametrize("name", TILED)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(
+            name, marks=() if name in ("matmul_wide", "matmul_fastest") else pytest.mark.exhaustive
+        )
+        for name in TILED
+    ],
+)
 def test_flat_against_factory(name):
     """Values bit by bit, and every count, of one tile and of several of three depths."""
     tiling = ladder.TILINGS[name]

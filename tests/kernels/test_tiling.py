@@ -100,7 +100,7 @@ def test_random_tilings_are_made_or_refused():
         assert f"{field}={values.get(field, getattr(Tiling(), field))!r}" in said
 
 
-@pytest.mark.parametrize("slices", [1, 4])
+@pytest.mark.parametrize("slices", [pytest.param(1, marks=pytest.mark.exhaustive), 4])
 def test_made_tilings_multiply(slices):
     """Some of them on a small product; those of one slice by quads and element by element."""
     made = [tiling for tiling in split(1, 300)[0] if tiling.slices == slices]

@@ -91,6 +91,7 @@ def test_shares():
     assert given["a"] > given["b"]
 
 
+@pytest.mark.exhaustive
 def test_sample():
     """A seed gives one sample, of every room, and each of its faults can be planted and read."""
     sample = chosen(ROOT, seed=3, count=20)

@@ -111,7 +111,9 @@ def run(copy: Path, names: list[str], marks: str, limit: float) -> Outcome:
         return Outcome("", 0.0)
     command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-rfE", "--color=no"]
     command += ["-p", "no:cacheprovider", *(["-m", marks] if marks else []), *names]
-    environment = os.environ | {"PYTHONPATH": str(copy), "OMP_NUM_THREADS": "1"}
+    # what the tests need may lie on the path of whoever called
+    paths = os.pathsep.join(filter(None, [str(copy), os.environ.get("PYTHONPATH", "")]))
+    environment = os.environ | {"PYTHONPATH": paths, "OMP_NUM_THREADS": "1"}
     began = time.monotonic()
     with subprocess.Popen(
         command,
@@ -131,6 +133,10 @@ def run(copy: Path, names: list[str], marks: str, limit: float) -> Outcome:
     seconds = time.monotonic() - began
     if process.returncode in (0, 5):  # all passed, or the marks left nothing
         return Outcome("", seconds)
+    if process.returncode == 4 and "conftest" not in said:
+        raise RuntimeError(
+            f"pytest could not run, so this says nothing of a fault:\n{said[-2000:]}"
+        )
     failed = FAILED.search(said)
     by = failed[1] if failed else f"exit code {process.returncode}"
     return Outcome(by, seconds, said[-2000:])

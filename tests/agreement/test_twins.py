@@ -149,7 +149,7 @@ def test_kernels_without_barrier_have_no_twins(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-EACH_OF = 8
+EACH_OF = 16
 """In the first tier, one of so many twins is run."""
 
 

@@ -54,8 +54,8 @@ def test_shares(blocks, what):
 @pytest.mark.parametrize(
     ("shape", "blocks"),
     [
-        ((130, 61, 195), 7),
-        pytest.param((130, 9, 130), 4, marks=pytest.mark.exhaustive),
+        pytest.param((130, 61, 195), 7, marks=pytest.mark.exhaustive),
+        ((130, 9, 130), 4),
         pytest.param((65, 200, 70), 3, marks=pytest.mark.exhaustive),
         pytest.param((130, 7, 130), 5, marks=pytest.mark.exhaustive),  # one step: no tile is shared
         pytest.param((192, 250, 197), 11, marks=pytest.mark.exhaustive),

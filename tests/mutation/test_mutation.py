@@ -124,6 +124,7 @@ def fault_with(after):
     return found
 
 
+@pytest.mark.exhaustive
 def test_trial(tree):
     """A fault that a test sees is seen by it; one that none sees is not; the copy is left whole."""
     seen = tried(tree, fault_with("return max(lanes // 4, least)"), "", 60)

@@ -113,6 +113,7 @@ def test_a_race_in_a_test_of_values(project):
     assert root == project.folder.resolve().as_uri() + "/"
 
 
+@pytest.mark.exhaustive
 def test_allowed(project):
     """What was allowed passes; it is listed with its reason, and suppressed in the SARIF file."""
     project.change(BARRIER, "    out[i]")

@@ -7,6 +7,7 @@ import pytest
 
 from smemnb.kernels.matmul.ladder import SLICED, SMALL
 from smemnb.kernels.matmul.variants.sliced import matmul_sliced_of
+from smemnb.kernels.matmul.variants.whole import matmul_of
 from smemnb.tracing import trace
 
 
@@ -47,3 +48,9 @@ def test_threads():
     """Four times the threads of SMALL, each with the registers and the loads of one of SMALL."""
     assert (SMALL.threads, SLICED.threads, SLICED.workers) == (64, 256, 64)
     assert (SLICED.thread, SLICED.quads) == (SMALL.thread, SMALL.quads) == ((8, 8), (2, 2))
+
+
+def test_a_kernel_of_one_slice_refuses_more():
+    """Four slices would write beyond the tiles of one."""
+    with pytest.raises(ValueError, match="slices=4"):
+        matmul_of(SLICED)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from itertools import product
 from types import ModuleType
-from typing import Any, TypeAlias
+from typing import Any
 
 from ..listing import Located
 from .operands import Operand, Reader, Unknown, operand
@@ -127,7 +127,3 @@ def _home(builder: Any) -> str | None:
 
 def _named(builder: Any) -> str:
     return f"{builder.__module__.rpartition('.')[2]}.{builder.__name__}"
-
-
-Bench: TypeAlias = BuildContext
-means = implements

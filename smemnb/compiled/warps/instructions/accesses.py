@@ -10,7 +10,7 @@ import numpy as np
 
 from ..memory import BadAddress, space_of
 from ..operands import ZERO, Array, Operand, Reader, Unknown
-from ..semantics import Bench, Instruction, Step, means
+from ..semantics import BuildContext, Instruction, Step, implements
 from ..state import Group
 
 U32, U64 = np.uint32, np.uint64
@@ -21,7 +21,7 @@ _IGNORED |= {"LTC128B", "LTC64B", "LTC256B", "PRIVATE", "SM", "VM"}
 _NARROW = {"U8": np.uint8, "S8": np.int8, "U16": np.uint16, "S16": np.int16}
 
 
-def address_reader(one: Operand, bench: Bench, long: bool) -> Reader:
+def address_reader(one: Operand, context: BuildContext, *, long: bool) -> Reader:
     """The byte address of each lane, int64; `long` ones have 64 bits."""
     terms: list[Callable[[Group], Array]] = []
     constant = 0
@@ -32,7 +32,11 @@ def address_reader(one: Operand, bench: Bench, long: bool) -> Reader:
             continue
         terms.append(
             _term(
-                found[1], found[2], found[3] or "", bench, long and (found[1] == "UR" or not terms)
+                found[1],
+                found[2],
+                found[3] or "",
+                context,
+                long=long and (found[1] == "UR" or not terms),
             )
         )
     offset = np.array([[constant]], np.int64)
@@ -54,12 +58,14 @@ def _offset(text: str, one: Operand) -> int:
         raise Unknown(f"address {one.text}") from None
 
 
-def _term(kind: str, number: str, form: str, bench: Bench, long: bool) -> Callable[..., Array]:
+def _term(
+    kind: str, number: str, form: str, context: BuildContext, *, long: bool
+) -> Callable[..., Array]:
     part = Operand(kind, ZERO if number == "Z" else int(number), text=f"{kind}{number}")
     if form == "64" or (long and form == ""):
-        pair = bench.read.double_word(part)
+        pair = context.read.double_word(part)
         return lambda group: pair(group).view(np.int64)
-    word = bench.read.word(part)
+    word = context.read.word(part)
     scale = np.int64(int(form[1:]) if form.startswith("X") else 1)
     return lambda group: word(group).astype(np.int64) * scale
 
@@ -77,17 +83,17 @@ def width_of(one: Instruction, known: set[str]) -> tuple[int, Any]:
     return (16 if "128" in given else 8 if "64" in given else 4), None
 
 
-@means("LDS", "LDG", "LDL", "LD")
-def load(one: Instruction, bench: Bench) -> Step:
+@implements("LDS", "LDG", "LDL", "LD")
+def load(one: Instruction, context: BuildContext) -> Step:
     """Registers from memory."""
     named = SPACES[one.name[2:]]
     width, narrow = width_of(one, set())
     out, at = one.operands[0], one.operands[1]
     if len(one.operands) != 2 or at.kind != "memory":
         raise Unknown(f"form of {one.name}")
-    address = address_reader(at, bench, named in ("global", "generic"))
-    writers = [_register(bench, out, place) for place in range(max(1, width // 4))]
-    memory, tally = bench.tools["memory"], bench.tools["tally"]
+    address = address_reader(at, context, long=named in ("global", "generic"))
+    writers = [_register(context, out, place) for place in range(max(1, width // 4))]
+    memory, tally = context.tools["memory"], context.tools["tally"]
     counted = tally.site(one.located, "load", width)
 
     def step(group: Group) -> None:
@@ -113,23 +119,23 @@ def _aligned(group: Group, where: Array, width: int) -> None:
         raise BadAddress(f"address that is no multiple of {width}")
 
 
-def _register(bench: Bench, first: Operand, place: int) -> Any:
+def _register(context: BuildContext, first: Operand, place: int) -> Any:
     if first.number == ZERO:
-        return bench.write.word(first)
-    return bench.write.word(Operand("R", first.number + place, text=first.text))
+        return context.write.word(first)
+    return context.write.word(Operand("R", first.number + place, text=first.text))
 
 
-@means("STS", "STG", "STL", "ST")
-def store(one: Instruction, bench: Bench) -> Step:
+@implements("STS", "STG", "STL", "ST")
+def store(one: Instruction, context: BuildContext) -> Step:
     """Memory from registers."""
     named = SPACES[one.name[2:]]
     width, narrow = width_of(one, set())
     at, value = one.operands
     if at.kind != "memory":
         raise Unknown(f"form of {one.name}")
-    address = address_reader(at, bench, named in ("global", "generic"))
-    readers = [_source(bench, value, place) for place in range(max(1, width // 4))]
-    memory, tally = bench.tools["memory"], bench.tools["tally"]
+    address = address_reader(at, context, long=named in ("global", "generic"))
+    readers = [_source(context, value, place) for place in range(max(1, width // 4))]
+    memory, tally = context.tools["memory"], context.tools["tally"]
     counted = tally.site(one.located, "store", width)
     kind = U32 if narrow is None else np.dtype(f"u{width}").type
 
@@ -148,23 +154,23 @@ def store(one: Instruction, bench: Bench) -> Step:
     return step
 
 
-def _source(bench: Bench, first: Operand, place: int) -> Reader:
+def _source(context: BuildContext, first: Operand, place: int) -> Reader:
     if first.number == ZERO or first.kind != "R":
-        return bench.read.integer(first)
-    return bench.read.integer(Operand("R", first.number + place, text=first.text))
+        return context.read.integer(first)
+    return context.read.integer(Operand("R", first.number + place, text=first.text))
 
 
-@means("LDC", "ULDC")
-def load_constant(one: Instruction, bench: Bench) -> Step:
+@implements("LDC", "ULDC")
+def load_constant(one: Instruction, context: BuildContext) -> Step:
     """Registers from constant memory."""
     given = one.only({"64", *_NARROW})
     out, at = one.operands
     if "64" in given:
-        write64, read64 = bench.write.pair(out), bench.state.constant(at, 8)
+        write64, read64 = context.write.pair(out), context.state.constant(at, 8)
         return lambda group: write64(group, read64(group))
     narrow = next((_NARROW[name] for name in given if name in _NARROW), None)
-    write = bench.write.word(out)
-    read = bench.state.constant(at, 4 if narrow is None else np.dtype(narrow).itemsize)
+    write = context.write.word(out)
+    read = context.state.constant(at, 4 if narrow is None else np.dtype(narrow).itemsize)
     if narrow is None:
         return lambda group: write(group, read(group))
     return lambda group: write(group, read(group).view(narrow).astype(np.int32).view(U32))

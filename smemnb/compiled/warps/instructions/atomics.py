@@ -45,7 +45,7 @@ def atomic(one: Instruction, context: BuildContext) -> Step:
     named = _SPACES[one.name]
     at = next(place for place, part in enumerate(one.operands) if part.kind == "memory")
     results, sources = one.operands[:at], one.operands[at + 1 :]
-    address = address_reader(one.operands[at], context, named != "shared")
+    address = address_reader(one.operands[at], context, long=named != "shared")
     long = np.dtype(kind).itemsize == 8
     read = context.read.pair if long else context.read.integer
     values = [_typed(read(source), kind) for source in sources]

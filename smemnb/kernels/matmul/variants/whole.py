@@ -49,13 +49,13 @@ def matmul_of(
         wide_b: the same of b.
         name: of the kernel.
     """
+    if tiling.slices != 1:
+        raise ValueError(f"slices={tiling.slices}: `sliced.matmul_sliced_of` makes those kernels")
     (tall, wide), (a_quads, b_quads) = tiling.thread, tiling.quads
     a_size, b_size = (size * tiling.buffers for size in tiling.sizes)
     slots = tiling.fragments
-    loads = (
-        (a_by_quads if wide_a else a_by_elements)(tiling),
-        (b_by_quads if wide_b else b_by_elements)(tiling),
-    )
+    loads_a = (a_by_quads if wide_a else a_by_elements)(tiling)
+    loads = loads_a, (b_by_quads if wide_b else b_by_elements)(tiling)
     place, corners, starts = block_place(tiling), tile_corners(tiling, exact), lane_starts(tiling)
     begin, loop = first_tiles(tiling, exact, loads), main_loop(tiling, loads)
     store = result_store(tiling, exact)

@@ -30,6 +30,7 @@ from .submissions import Learner, copy
 START_SECONDS = 60.0
 """Until a process has imported everything; none of a learner's code has run by then."""
 
+PIPE_SECONDS = 2.0
 LOOK_SECONDS = 0.1
 SAID_BYTES = 4 * MEGABYTE
 _ROOT = str(Path(__file__).resolve().parents[2])
@@ -169,10 +170,10 @@ class _Watched:
         with suppress(OSError):
             self._process.stdin.write(json.dumps(request).encode())
             self._process.stdin.close()
-        listen = threading.Thread(
+        self._listener = threading.Thread(
             target=_listen, args=(self._process.stdout, self._lines), daemon=True
         )
-        listen.start()
+        self._listener.start()
 
     def outcomes(self) -> list[Outcome]:
         """Wait for the end, or bring it about; what was reported, and who stopped."""
@@ -181,11 +182,7 @@ class _Watched:
             try:
                 line = self._lines.get(timeout=LOOK_SECONDS)
             except queue.Empty:
-                gone = self._process.poll() is not None and self._lines.empty()
-                if gone:  # something it has left running holds the pipe
-                    line = None
-                else:
-                    line = b""
+                line = None if self._nothing_comes() else b""
             if line is None:
                 return self._after_the_end()
             self._hear(line)
@@ -193,6 +190,17 @@ class _Watched:
             if too_much:
                 return self._stopped(*too_much)
         return state.done
+
+    def _nothing_comes(self) -> bool:
+        """Whether the process has ended and all that it reported has been read.
+
+        What it said last may still be on its way. If it has left something running, that holds the
+        pipe open for ever, so it is not waited for longer than `PIPE_SECONDS`.
+        """
+        if self._process.poll() is None:
+            return False
+        self._listener.join(PIPE_SECONDS)
+        return self._lines.empty()
 
     def end(self) -> None:
         """End the process and what it has started."""

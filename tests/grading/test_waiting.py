@@ -1,8 +1,10 @@
 """What a process waits for a processor does not count into its time."""
 
 import os
+import queue
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 from types import SimpleNamespace
@@ -66,3 +68,16 @@ def test_late_by_more_than_it_waited(monkeypatch, waited, now, stopped):
     watched._state = running._State(["ex00_scale"], until=100.0, waited=1.0)
     watched._process = SimpleNamespace(pid=os.getpid())
     assert watched._too_much() == (("time", "more than 20 s") if stopped else None)
+
+
+def test_the_last_report_is_read():
+    """A process that has ended may have said more than was read until then."""
+    watched = object.__new__(running._Watched)
+    watched._lines = queue.Queue()
+    watched._process = subprocess.Popen([sys.executable, "-c", ""])
+    watched._process.wait()
+    watched._listener = threading.Timer(0.05, watched._lines.put, [b"last"])
+    watched._listener.start()
+    assert not watched._nothing_comes()
+    assert watched._lines.get_nowait() == b"last"
+    assert watched._nothing_comes()

@@ -19,7 +19,11 @@ from smemnb.tracing import trace
 from tests.kernels.machines import CCS, from_factory
 
 TILED = [
-    pytest.param(name, marks=() if name == "matmul_fastest" else pytest.mark.slow, id=name)
+    pytest.param(
+        name,
+        marks=() if name in ("matmul_wide", "matmul_fastest") else pytest.mark.exhaustive,
+        id=name,
+    )
     for name in ladder.TILINGS
 ]
 LADDERS = {"matmul": ladder.LADDER, "transpose": transposes.LADDER}
@@ -40,15 +44,7 @@ def run(kernel, tiling, shape, beta):
     return out, counts
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(
-            name, marks=() if name in ("matmul_wide", "matmul_fastest") else pytest.mark.exhaustive
-        )
-        for name in TILED
-    ],
-)
+@pytest.mark.parametrize("name", TILED)
 def test_flat_against_factory(name):
     """Values bit by bit, and every count, of one tile and of several of three depths."""
     tiling = ladder.TILINGS[name]

@@ -181,5 +181,7 @@ def check_clean(shape, plain, processors):
     plan = matmul_plan(None, *laid, processors, plain=plain)
     factors = (np.float32(2), np.float32(0.5)) if plan.scaled else ()
     found = trace(plan.kernel)[plan.grid, plan.block](out, a, b, *factors).findings
-    assert [one for one in found if not one.price] == []
+    prices = {"uncoalesced", "interleaved", "misaligned", "unused_shared", "unused_barrier"}
+    prices |= {"open_local_array"}  # a part of a variant whose indices the compiler decides about
+    assert {one.kind for one in found} <= prices
     np.testing.assert_array_equal(out, expected)

@@ -7,17 +7,17 @@ together (their numbers, their shared memory, the lanes still alive).
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import KernelStopped, LaunchRefused
+from .clock import Clock
 from .lanes import EVERY_LANE, WARP, LaneValue, Mask, narrowed, spread
 from .memory import KernelArray, SharedStore
 from .memory.views import in_bytes
-from .watch import Access, Barrier, Fence, OutOfRange, Overflow, Site, Watcher
+from .watch import Access, Barrier, Ended, Fence, OutOfRange, Overflow, Site, Unassigned, Watcher
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Dim3 = tuple[int, int, int]
@@ -45,11 +45,19 @@ class Segment(NamedTuple):
     weight: int = 1
 
 
+class ReadTooEarly(NamedTuple):
+    """A variable, and the block and thread that read it and had assigned nothing to it."""
+
+    name: str
+    block: Dim3
+    thread: Dim3
+
+
 class Stuck(KernelStopped):
     """What waits can never go on in this order of running; another order may get further."""
 
 
-ROUNDS_BETWEEN_LOOKS = 16  # of any loop, between two looks at the clock
+ROUNDS_BETWEEN_LOOKS = 16  # of any loop, between two looks at the clock: they cost nothing
 LOOK_EVERY = 1024  # rounds of a while loop between two looks for progress
 LONG_WAIT = 1 << 15  # rounds without a store, after which another order is tried
 DYNAMIC_BASE = 1 << 20  # virtual address of dynamic shared memory, past any static array
@@ -72,17 +80,22 @@ class Launch:
         shared_limit: int | None = None,
         watchers: Sequence[Watcher] = (),
         patience_s: float | None = None,
+        slow_after_s: float | None = None,
         residents: Residents | None = None,
     ) -> None:
         self.function, self.grid, self.block = function, grid, block
-        self.patience_s, self._rounds, self._began = patience_s, 0, time.monotonic()
+        self.clock = Clock(function.__name__, grid, block, patience_s, slow_after_s)
+        self._rounds, self._next_look = 0, ROUNDS_BETWEEN_LOOKS
         self.shared_bytes, self.shared_limit = shared_bytes, shared_limit
         self.static_shared_bytes = 0
         self.arguments: Sequence[Any] = ()
+        self.flushes = False  # whether float32 arithmetic flushes subnormal numbers
         self.types: Any = None  # what Numba's inference said, where it was asked
         self.last_loop = ""  # the loop that went round last, as messages name it
         self.may_begin_anew = False  # in another order, if this one gets stuck
         self.printed: list[str] = []  # lines that wait until it is known that it did not
+        self.unassigned: dict[Site, ReadTooEarly] = {}  # the first of each, if nobody watches
+        self.shown = True  # whether those lines are printed at all
         self.residents = residents
         self.watchers = tuple(watchers)
         self.threads = math.prod(block)
@@ -97,21 +110,31 @@ class Launch:
         )
         self.live: Mask = EVERY_LANE if self.threads % WARP == 0 else number < self.threads
 
-    def pass_round(self, where: str) -> None:
-        """Note that a loop goes round once more.
+    def pass_round(self, where: str, count: int = 1) -> None:
+        """Note that a loop goes round `count` times more.
 
         Raises:
             KernelStopped: the launch has taken longer than `patience_s` seconds.
         """
-        self._rounds += 1
+        self._rounds += count
         self.last_loop = where
-        if self.patience_s is None or self._rounds % ROUNDS_BETWEEN_LOOKS:
-            return
-        if time.monotonic() - self._began > self.patience_s:
-            raise KernelStopped(
-                f"{where} was still going round when the time was over. Either it never ends, or "
-                "the kernel does far more work than it has to: look at what ends each loop."
+        if self._rounds >= self._next_look:
+            self._next_look = self._rounds + ROUNDS_BETWEEN_LOOKS
+            self.clock.look(where, self._rounds)
+
+    def note_unassigned(self, event: Unassigned, batch: Batch) -> None:
+        """Keep the first thread that reads a variable to which it has assigned nothing."""
+        if event.site not in self.unassigned:
+            number = int(np.flatnonzero(spread(event.lanes, batch.shape))[0])
+            block, thread = (
+                (
+                    _at(index.x, batch, number),
+                    _at(index.y, batch, number),
+                    _at(index.z, batch, number),
+                )
+                for index in (batch.block_index, batch.thread_index)
             )
+            self.unassigned[event.site] = ReadTooEarly(event.name, block, thread)
 
     def resident_blocks(self) -> int:
         """How many blocks of this launch are in flight at once; all where no limit was given."""
@@ -141,6 +164,11 @@ class Launch:
         """blockIdx of the block with this linear number."""
         x, y, _ = self.grid
         return number % x, number // x % y, number // (x * y)
+
+
+def _at(value: LaneValue, batch: Batch, number: int) -> int:
+    """What the lane of this number has."""
+    return int(spread(value, batch.shape).flat[number])
 
 
 class Batch:
@@ -191,11 +219,10 @@ class Batch:
         ]
         self.writes, self.scrutiny = 0, False
         self.block_axis = np.arange(count, dtype=np.int64).reshape(count, 1, 1)
-        number = (first + self.block_axis).astype(np.int32)
+        number = first + self.block_axis  # a grid may have 2**63 blocks; each index fits in 32 bits
         x, y, _ = launch.grid
-        self.block_index = Xyz(
-            *(narrowed(n) for n in (number % x, number // x % y, number // (x * y)))
-        )
+        places = (number % x, number // x % y, number // (x * y))
+        self.block_index = Xyz(*(narrowed(n.astype(np.int32)) for n in places))
         self.shared: dict[Any, KernelArray] = {}
         self.shared_top = 0
         self.dynamic: KernelArray | None = None
@@ -205,9 +232,9 @@ class Batch:
         """A number of its own for each lane of the batch."""
         return np.arange(math.prod(self.shape), dtype=np.int64).reshape(self.shape)
 
-    def pass_round(self, where: str) -> None:
-        """Note that a loop goes round once more, as `Launch.pass_round` does."""
-        self.launch.pass_round(where)
+    def pass_round(self, where: str, count: int = 1) -> None:
+        """Note that a loop goes round, as `Launch.pass_round` does."""
+        self.launch.pass_round(where, count)
 
     def share(
         self, key: Any, name: str, shape: tuple[int, ...], dtype: np.dtype[Any], alignment: int
@@ -240,6 +267,14 @@ class Batch:
             ).as_root(name)
             self.shared[dtype] = array
         return array
+
+    def takes_rounds(self) -> bool:
+        """Whether rounds of a loop may be run at once: one block, and who listens knows of it."""
+        return (
+            self.count == 1
+            and not self.scrutiny
+            and not (self.watched and any(not one.takes_rounds for one in self.listeners))
+        )
 
     def _reserve(self, top: int, name: str) -> None:
         launch = self.launch
@@ -336,3 +371,19 @@ class Batch:
         """Hand index arithmetic that wraps to the watchers."""
         for watcher in self.watchers:
             watcher.overflow(event)
+
+    def report_unassigned(self, event: Unassigned) -> None:
+        """Hand reads of variables that have no value to the watchers; the launch notes the first.
+
+        Blocks that nobody watches, of a launch that is watched, are not heard.
+        """
+        if self.watched:
+            for watcher in self.watchers:
+                watcher.unassigned(event)
+        elif not self.launch.watchers:
+            self.launch.note_unassigned(event, self)
+
+    def report_ended(self, event: Ended) -> None:
+        """Hand lanes that an exception ends to the watchers."""
+        for watcher in self.watchers:
+            watcher.ended(event)

@@ -50,6 +50,10 @@ class Selectable:
         """This where the mask holds, `old` elsewhere."""
         raise NotImplementedError
 
+    def truth(self) -> LaneValue:
+        """Whether each lane's option is true."""
+        raise TypeError(f"a {type(self).__name__} is neither true nor false")
+
 
 def constant(value: object) -> LaneValue:
     """A Python constant with the dtype Numba gives it: int64, float64, bool, complex128.
@@ -74,6 +78,8 @@ def constant(value: object) -> LaneValue:
         return np.complex128(value)
     if isinstance(value, tuple):
         return tuple(constant(item) for item in value)
+    if isinstance(value, slice):
+        return slice(constant(value.start), constant(value.stop), constant(value.step))
     return value
 
 
@@ -94,7 +100,9 @@ def truth(value: LaneValue) -> LaneValue:
     """The value as a condition: a NumPy bool or a bool array."""
     if isinstance(value, np.ndarray):
         return value if value.dtype.kind == "b" else value != 0
-    return bool(value)
+    if isinstance(value, np.generic) or not hasattr(value, "truth"):
+        return bool(value)
+    return value.truth()
 
 
 def split(mask: Mask, condition: LaneValue) -> tuple[Mask, Mask]:

@@ -10,25 +10,48 @@ sectors never depend on the host's allocator.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..errors import KernelStopped
 from .batch import Batch, Dim3, Launch, Residents, Segment, Stuck
+from .depth import DEEPEST, deep_enough
 from .fibers.plan import Beginning, Order, Plan, plans
 from .fibers.scheduler import Scheduler
-from .intrinsics.printing import show
+from .intrinsics.printing import show, shown
 from .lanes import WARP
 from .language.program import Program, library_of
 from .language.scope import InferredTypes
 from .memory import Arguments
+from .source import confirm
 from .watch import Watcher
 
 LANES_PER_BATCH = 1 << 16
 
 
+def _with_room(launch: Callable[..., Launch]) -> Callable[..., Launch]:
+    """Let a launch go as deep as its expressions, its branches and its calls do."""
+
+    @functools.wraps(launch)
+    def run(function: Any, *given: Any, **options: Any) -> Launch:
+        try:
+            with deep_enough():
+                return launch(function, *given, **options)
+        except RecursionError:
+            name = function.__name__
+        raise KernelStopped(
+            f"{name}: calls or parts of an expression lie more than {DEEPEST:,} steps deep. Most"
+            " likely a function calls itself without end; on a GPU its stack would overflow"
+        )
+
+    return run
+
+
+@_with_room
 def launch(
     function: Any,
     grid: Dim3,
@@ -40,6 +63,7 @@ def launch(
     watchers: Sequence[Watcher] = (),
     types: InferredTypes | None = None,
     patience_s: float | None = None,
+    slow_after_s: float | None = None,
     lanes_per_batch: int = LANES_PER_BATCH,
     segments: Sequence[Segment] | None = None,
     order: Order | None = None,
@@ -58,6 +82,7 @@ def launch(
         watchers: what listens in.
         types: Numba's inferred types, None for the engine's own rules.
         patience_s: seconds after which loops are stopped, None to wait for ever.
+        slow_after_s: seconds after which one line on stderr says where they went, None for never.
         lanes_per_batch: how many lanes run at a time, in whole blocks.
         segments: which blocks run, and which of them are watched; None for all of them.
         order: "reversed" or "random" to run warps one after the other between two barriers, last
@@ -73,7 +98,10 @@ def launch(
             outlasts `patience_s`.
         KeyboardInterrupt: the launch was interrupted; the text names the loop it was in.
     """
-    program = library_of(function, types, watched=bool(watchers)).program(function)
+    library = library_of(function, types, watched=bool(watchers))
+    for known in list(library.programs) if watchers else ():
+        confirm(known)
+    program = library.program(function)
     program.check_count(len(args))
     arguments = Arguments(program.signature.named(len(args)), args)
     state = Launch(
@@ -84,9 +112,12 @@ def launch(
         shared_limit=shared_limit,
         watchers=watchers,
         patience_s=patience_s,
+        slow_after_s=slow_after_s,
         residents=residents,
     )
+    state.flushes = bool(getattr(types, "fastmath", False))
     state.types, state.arguments = types, arguments.values
+    state.shown = shown()  # asked here: fibers are threads of their own
     chosen = plans(state, max(1, lanes_per_batch // (state.warps * WARP)), order, seed)
     beginning = Beginning([*args, *arguments.records], watchers) if len(chosen) > 1 else None
     for plan in chosen:
@@ -121,11 +152,13 @@ def _attempt(
     except KeyboardInterrupt:
         name = state.function.__name__
         where = f"; last seen in {state.last_loop}" if state.last_loop else ""
-        raise KeyboardInterrupt(f"{name} was interrupted{where}") from None
+        account = state.clock.account()
+        told = f"{name} was interrupted{where}"
+        raise KeyboardInterrupt(f"{told}. {account}".rstrip() if account else told) from None
     except Stuck as error:
         if not state.may_begin_anew:
             raise KernelStopped(str(error)) from None
-        state.printed = []
+        state.printed, state.unassigned = [], {}
         return False
     finally:
         show(state)
@@ -149,3 +182,5 @@ def _run_segment(
             program.run(batch, batch.live, arguments, kernel=True)
             for watcher in watchers:
                 watcher.end_batch()
+            done = f", {at + batch.count - first:,} of {count:,} blocks done"
+            state.clock.tell(time.monotonic(), done)

@@ -25,8 +25,8 @@ class Site:
     """One access or barrier expression of the source. Its identity is the key.
 
     `line` is the line in `file` (in a notebook: in the cell); `text` the expression as written;
-    `kind` is "load", "store", "atomic_add", "atomic_increment", "atomic_cas", "barrier" or
-    "syncwarp".
+    `kind` is "load", "store", "atomic_add", "atomic_increment", "atomic_cas", "barrier",
+    "syncwarp", "variable" or "raise".
     """
 
     function: str
@@ -72,7 +72,8 @@ class Access:
     NumPy scalar), None for loads. `elements` is how many neighbours each lane touches at once: 4
     for a float4 in a float32 array. `turn` is None where events come in the order in which they
     happened (lanes of one in order of number); otherwise it is the true order: a number per lane
-    that grows from one access to the next.
+    that grows from one access to the next. `rounds` above 1 are rounds of a loop that one block
+    ran at once: axis 0 of the lane values then counts them, in their order.
     """
 
     site: Site
@@ -84,6 +85,7 @@ class Access:
     elements: int = 1
     turn: Lanes | None = None
     unit: int = 0
+    rounds: int = 1
 
     def __post_init__(self) -> None:
         """Fill in the usual unit."""
@@ -99,6 +101,22 @@ class Access:
     def address(self) -> Lanes:
         """The virtual byte address of each lane's first byte."""
         return self.offset * self.unit + self.array.base
+
+    def each_round(self) -> Iterator[Access]:
+        """The access round by round."""
+        if self.rounds == 1:
+            yield self
+            return
+
+        def of(values: Any, at: int) -> Any:
+            several = isinstance(values, np.ndarray) and values.ndim == 3 and len(values) > 1
+            return values[at : at + 1] if several else values
+
+        for at in range(self.rounds):
+            active = of(self.active, at)
+            if active.any():
+                offset, value = of(self.offset, at), of(self.value, at)
+                yield replace(self, offset=offset, active=active, value=value, rounds=1)
 
     def cells(self, granule: int = 0) -> Iterator[Access]:
         """The access piece by piece, for watchers that look at single cells.
@@ -215,8 +233,41 @@ class Exchange:
     missing: Lanes
 
 
+@dataclass(slots=True, eq=False)
+class Unassigned:
+    """Lanes that read a variable to which they have assigned nothing.
+
+    On a GPU they go on with whatever the register holds, here with `memory.poison`. `site` is the
+    read, of kind "variable".
+    """
+
+    site: Site
+    name: str
+    lanes: Lanes
+
+
+@dataclass(slots=True, eq=False)
+class Ended:
+    """Lanes that an exception ends: those of a `raise`, or of an `assert` that fails.
+
+    `exception` is the name of its class and `said` its text, "" if it has none. `site` is the
+    statement, of kind "raise", or the expression that raises by itself.
+    """
+
+    site: Site
+    exception: str
+    said: str
+    lanes: Lanes
+
+
 class Watcher:
-    """Base of all watchers: every method is a no-op."""
+    """Base of all watchers: every method is a no-op.
+
+    `takes_rounds` says that `access` knows events of several rounds of a loop (`Access.rounds`);
+    a loop that anybody else listens to goes round by round.
+    """
+
+    takes_rounds = False
 
     def start(self, launch: Launch) -> None:
         """Before the first batch."""
@@ -241,6 +292,12 @@ class Watcher:
 
     def exchange(self, event: Exchange) -> None:
         """At a shuffle, vote or match whose lanes do not fit together."""
+
+    def unassigned(self, event: Unassigned) -> None:
+        """At lanes that read a variable to which they have assigned nothing."""
+
+    def ended(self, event: Ended) -> None:
+        """At lanes that an exception ends."""
 
     def end_batch(self) -> None:
         """After the blocks of a batch have run."""

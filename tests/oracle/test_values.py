@@ -165,7 +165,8 @@ def integer_power(i, a, b):
     return a**3 - 2 ** (i % 31)
 
 
-@body("f8", "f8")
+# the last bit of a power differs between libraries of mathematics, and so between NumPys
+@body("f8", "f8", rough=True)
 def float_power(i, a, b):
     return abs(a) ** 0.5 + a**-1
 

@@ -201,11 +201,11 @@ class FiberBatch(
     def writes(self, value: int) -> None:
         self.fiber.scheduler.writes = value
 
-    def pass_round(self, where: str) -> None:
+    def pass_round(self, where: str, count: int = 1) -> None:
         """Note that a loop goes round once more; an interrupted launch ends here."""
         if self.fiber.scheduler.abandoned:
             raise Abandoned
-        self.launch.pass_round(where)
+        self.launch.pass_round(where, count)
 
     def look(self, where: str, inside: Mask, count: int, *, still: bool, quiet: bool) -> None:
         """Let others run: until they store something, if nothing changes here, else in turns."""

@@ -9,7 +9,6 @@ begin anew in another order.
 from __future__ import annotations
 
 import ast
-import functools
 import inspect
 import math
 from collections.abc import Iterable, Iterator
@@ -17,8 +16,9 @@ from types import ModuleType
 from typing import Any
 
 from ...errors import UnsupportedSyntax
+from ..lifetime import once_per_function
 from ..memory.attributes import numpy_dtype
-from ..source import source_tree
+from ..source import closure_values, source_tree
 
 _TOUCHES = (ast.Subscript, ast.Call)
 
@@ -59,7 +59,7 @@ def _taken_from_memory(nodes: list[ast.AST]) -> set[str]:
     return found
 
 
-@functools.lru_cache(maxsize=256)
+@once_per_function
 def needs(function: Any) -> frozenset[str]:
     """What a kernel, with the functions it calls, may need: "wait", "grid" (a grid barrier)."""
     found = set()
@@ -71,7 +71,7 @@ def needs(function: Any) -> frozenset[str]:
     return frozenset(found)
 
 
-@functools.lru_cache(maxsize=256)
+@once_per_function
 def local_bytes(function: Any) -> int:
     """Bytes of the local arrays of one thread, as far as the source gives their sizes."""
     total = 0
@@ -128,5 +128,4 @@ def _called(function: Any, node: ast.expr | None) -> Any:
         return getattr(owner, node.attr, None) if known else None
     if not isinstance(node, ast.Name):
         return None
-    nonlocals = inspect.getclosurevars(function).nonlocals
-    return nonlocals.get(node.id, function.__globals__.get(node.id))
+    return closure_values(function).get(node.id, function.__globals__.get(node.id))

@@ -10,6 +10,9 @@ on the device.
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -57,11 +60,30 @@ def _words(value: Any, active: Mask) -> list[str]:
     return [_number(item) for item in spread(value, active.shape)[active]]
 
 
+_SHOWN = ContextVar("shown", default=True)
+
+
+@contextmanager
+def unshown() -> Iterator[None]:
+    """Launches that begin here, in this thread, print nothing; sys.stdout stays as it is."""
+    before = _SHOWN.set(False)
+    try:
+        yield
+    finally:
+        _SHOWN.reset(before)
+
+
+def shown() -> bool:
+    """Whether a launch that begins now shows what its kernel prints."""
+    return _SHOWN.get()
+
+
 def show(launch: Launch) -> None:
     """Print the lines that wait."""
     lines, launch.printed = launch.printed, []
-    for line in lines:
-        print(line)
+    if launch.shown:
+        for line in lines:
+            print(line)
 
 
 def print_lanes(batch: Batch, mask: Mask, site: Site, *values: LaneValue) -> None:

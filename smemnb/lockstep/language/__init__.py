@@ -2,6 +2,8 @@
 
 program           puts a function together and keeps it
 scope             its names, file and types
+pruning           what a constant closes is taken out first
+assigned          variables that a thread may read before it assigned them
 nodes             which function builds the closure of which kind of node
 statements, loops, matching, raising
 expressions, elements, calls

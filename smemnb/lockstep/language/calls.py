@@ -13,11 +13,14 @@ from __future__ import annotations
 import ast
 import builtins
 import inspect
+import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
+from ...errors import UnsupportedSyntax
 from ..intrinsics import printing
 from ..intrinsics.names import IMPLEMENTATIONS, REFUSED, implementation_of_call, qualified
 from ..lanes import NO_LANE, LaneValue, Mask, cast
@@ -25,15 +28,31 @@ from ..memory import KernelArray
 from ..memory.attributes import FUNCTIONS as OF_ARRAYS
 from ..memory.attributes import KINDS, METHODS
 from ..numbers.math_functions import FUNCTIONS, to_int
+from ..numbers.subnormals import converted, flush
+from ..numbers.type_limits import LIMITS, limits_of
 from ..protocol import implementation_of
 from .calling.binding import Arguments
 from .calling.inner import InnerFunction
 from .calling.operator_functions import as_operator
-from .calling.python_builtins import BUILTINS, METHOD_NAMES, method_of
+from .calling.python_builtins import BUILTINS, METHOD_NAMES, method_of, next_item
 from .calling.ufuncs import has_output, into_array
 from .mixed import NUMBERS, Mixed
-from .raising import number
-from .scope import UNKNOWN, Expression, Frame, Scope, attribute_of
+from .raising import number, raise_in
+from .scope import UNKNOWN, Expression, Frame, Scope, attribute_of, flushed
+
+_COMPUTING = ("fma", "cbrt", "libdevice")
+"""The kinds of intrinsics that compute with floats; the others move their bits."""
+
+_BITWISE = frozenset(
+    [
+        FUNCTIONS[math.copysign],
+        *(
+            IMPLEMENTATIONS[f"libdevice.{name}"][0]
+            for name in ("copysignf", "signbitf", "float_as_int", "int_as_float", "truncf")
+        ),
+    ]
+)
+"""What takes the bits of a float32 as they are."""
 
 
 def as_dtype(target: object) -> np.dtype[Any] | None:
@@ -96,7 +115,8 @@ def _plain_call(scope: Scope, node: ast.Call, target: Any) -> Expression:
     """A cast, a builtin, a function of math or NumPy, a device function."""
     dtype = as_dtype(target)
     if dtype is not None:
-        return _cast(scope, node, lambda value: cast(value, dtype))
+        convert = converted if scope.library.flushes else cast
+        return _cast(scope, node, lambda value: convert(value, dtype))
     if target is builtins.int:
         return _cast(scope, node, to_int)
     if target is builtins.print:
@@ -107,20 +127,57 @@ def _plain_call(scope: Scope, node: ast.Call, target: Any) -> Expression:
 
 
 def _call_known(scope: Scope, node: ast.Call, target: Any) -> Expression:
+    if target is builtins.next:
+        return _next(scope, node)
     if _is_in(BUILTINS, target):
+        return _computing(scope, _builtin(scope, node, target))
         return _builtin(scope, node, target)
+    if type(target).__name__ in ("ExternFunction", "ExternalFunction"):
+        _refuse_external(scope, node, target)
+    if _is_in(LIMITS, target):
+        return _type_limits(scope, node, target)
+    if _is_in(_NOT_COMPILED, target):
+        scope.refuse(
+            node,
+            f"{ast.unparse(node.func)} is no function of a kernel: Numba takes it and its compiler"
+            " refuses the code",
+            _NOT_COMPILED[target],
+        )
     replaced = as_operator(target, node)
     if replaced is not None:
         return scope.expression(replaced)
     if has_output(target, node):
         return into_array(scope, node, target)
     if _is_in(FUNCTIONS, target):
-        return _function(scope, node, FUNCTIONS[target])
+        call = _function(scope, node, FUNCTIONS[target])
+        return call if FUNCTIONS[target] in _BITWISE else _computing(scope, call)
     if isinstance(target, type) and issubclass(target, tuple) and hasattr(target, "_fields"):
         return _named_tuple(scope, node, target)
     if inspect.isfunction(getattr(target, "py_func", None)):
         return _device_call(scope, node, target.py_func)
     return _overloaded(scope, node, target)
+
+
+_NOT_COMPILED: dict[Callable[..., Any], str] = dict.fromkeys(
+    (np.round, np.around), "Write round(x), or round(x, digits)."
+)
+"""Functions of NumPy that pass Numba's type inference (seen: numba-cuda 0.30.4, cc 9.0, NVVM says
+ERROR_INVALID_IR) and that no GPU runs."""
+
+
+def _type_limits(scope: Scope, node: ast.Call, target: Any) -> Expression:
+    """np.finfo or np.iinfo of a type, or of the type of a value."""
+    arguments = Arguments(scope, node)
+
+    def run(frame: Frame, mask: Mask) -> LaneValue:
+        (value,) = arguments.values(frame, mask)
+        dtype = as_dtype(value) or np.dtype(value.dtype)
+        try:
+            return limits_of(target, dtype)
+        except ValueError as error:
+            scope.refuse(node, f"{ast.unparse(node)}: {error}", "np.finfo takes floats.")
+
+    return run
 
 
 def _of_array(scope: Scope, node: ast.Call, target: Any) -> Expression:
@@ -153,11 +210,18 @@ def _intrinsic(
 ) -> Expression:
     arguments = Arguments(scope, node)
     site = scope.site(node, kind, declared)
+    flushes = scope.library.flushes and kind in _COMPUTING and implementation not in _BITWISE
 
     def run(frame: Frame, mask: Mask) -> LaneValue:
         values, named = arguments.values(frame, mask), arguments.keywords(frame, mask)
         if any(isinstance(value, Mixed) for value in values):
-            values = [number(scope, node, frame, mask, value) for value in values]
+            values = [
+                number(scope, node, frame, mask, value) if isinstance(value, Mixed) else value
+                for value in values
+            ]
+        if flushes:
+            values = [flush(value) for value in values]
+            return flush(implementation(frame.batch, frame.rest(mask), site, *values, **named))
         return implementation(frame.batch, frame.rest(mask), site, *values, **named)
 
     return run
@@ -178,12 +242,20 @@ def _cast(scope: Scope, node: ast.Call, convert: Callable[[LaneValue], LaneValue
     return run
 
 
+def _computing(scope: Scope, call: Expression) -> Expression:
+    """A call that computes: its result is flushed where the kernel's options say so."""
+    return flushed(call) if scope.library.flushes else call
+
+
 def _builtin(scope: Scope, node: ast.Call, target: Any) -> Expression:
     arguments, implementation = Arguments(scope, node), BUILTINS[target]
+    flushes = scope.library.flushes
     site = scope.site(node, "load")
 
     def run(frame: Frame, mask: Mask) -> LaneValue:
         values, named = arguments.values(frame, mask), arguments.keywords(frame, mask)
+        if flushes:
+            values = [flush(value) for value in values]
         try:
             return implementation(frame, mask, site, *values, **named)
         except TypeError as error:
@@ -192,8 +264,26 @@ def _builtin(scope: Scope, node: ast.Call, target: Any) -> Expression:
     return run
 
 
+def _next(scope: Scope, node: ast.Call) -> Expression:
+    """The next item of what `iter` gave; a lane that has no more raises StopIteration."""
+    arguments = Arguments(scope, node)
+
+    def run(frame: Frame, mask: Mask) -> LaneValue:
+        try:
+            item, past = next_item(frame, mask, *arguments.values(frame, mask))
+        except TypeError as error:
+            scope.refuse(node, f"{ast.unparse(node)} has no meaning here ({error})", "Rewrite it.")
+        if past.any():
+            raise_in(scope, node, frame, past, StopIteration)
+        return item
+
+    return run
+
+
 def _function(scope: Scope, node: ast.Call, function: Callable[..., LaneValue]) -> Expression:
     arguments = Arguments(scope, node)
+    if scope.library.flushes and function not in _BITWISE:
+        function = _of_flushed(function)
     if len(arguments.items) == 1 and arguments.plain:
         only = arguments.items[0]
 
@@ -213,6 +303,10 @@ def _function(scope: Scope, node: ast.Call, function: Callable[..., LaneValue]) 
     return run
 
 
+def _of_flushed(function: Callable[..., LaneValue]) -> Callable[..., LaneValue]:
+    return lambda *values, **named: function(*map(flush, values), **named)
+
+
 def _named_tuple(scope: Scope, node: ast.Call, target: Any) -> Expression:
     arguments = Arguments(scope, node)
     return lambda frame, mask: target(
@@ -221,7 +315,7 @@ def _named_tuple(scope: Scope, node: ast.Call, target: Any) -> Expression:
 
 
 def _device_call(scope: Scope, node: ast.Call, function: Any) -> Expression:
-    arguments, run = Arguments(scope, node), _runner(scope, node, function)
+    arguments, run = Arguments(scope, node), runner(scope, function)
 
     def call(frame: Frame, mask: Mask) -> LaneValue:
         values, named = arguments.values(frame, mask), arguments.keywords(frame, mask)
@@ -230,7 +324,7 @@ def _device_call(scope: Scope, node: ast.Call, function: Any) -> Expression:
     return call
 
 
-def _runner(scope: Scope, node: ast.Call, function: Any) -> Callable[..., LaneValue]:
+def runner(scope: Scope, function: Any) -> Callable[..., LaneValue]:
     """The closure that runs a Python function for arguments: (frame, mask, values, named)."""
     library = scope.library
     dtype = library.returned(function)
@@ -253,7 +347,7 @@ def _overloaded(scope: Scope, node: ast.Call, target: Any) -> Expression:
     """What Numba runs for something that it knows by an `@overload`, chosen by the arguments."""
     arguments, types = Arguments(scope, node), scope.library.types
     if types is None and not inspect.isfunction(target):
-        _refuse_call(scope, node)
+        _refuse_call(scope, node, target)
     known: dict[int, tuple[Any, Any]] = {}
     literals = [] if arguments.starred else [_literal(scope, item) for item in node.args]
 
@@ -265,12 +359,25 @@ def _overloaded(scope: Scope, node: ast.Call, target: Any) -> Expression:
         if function is None:
             if qualified(target):
                 _refuse_intrinsic(scope, node, qualified(target))
-            function = target if inspect.isfunction(target) else _refuse_call(scope, node)
+            function = target if inspect.isfunction(target) else _refuse_call(scope, node, target)
         if id(function) not in known:
-            known[id(function)] = function, _runner(scope, node, function)
-        return known[id(function)][1](frame, frame.rest(mask), values, named)
+            known[id(function)] = function, runner(scope, function)
+        try:
+            return known[id(function)][1](frame, frame.rest(mask), values, named)
+        except UnsupportedSyntax as error:
+            if not _NUMBAS_OWN.search(error.file) or _NUMBAS_OWN.search(scope.file):
+                raise
+            scope.refuse(
+                node,
+                f"the engine cannot run {ast.unparse(node.func)}: inside of it {error.construct}",
+                "Write out what it does, or use a function of cuda or math.",
+            )
 
     return run
+
+
+_NUMBAS_OWN = re.compile(r"[/\\](numba|numba_cuda)[/\\]")
+"""A file of Numba's own, whose lines say nothing to a reader."""
 
 
 def _literal(scope: Scope, node: ast.expr) -> int | None:
@@ -279,11 +386,42 @@ def _literal(scope: Scope, node: ast.expr) -> int | None:
     return value if type(value) is int else None
 
 
-def _refuse_call(scope: Scope, node: ast.Call) -> NoReturn:
+def _refuse_call(scope: Scope, node: ast.Call, target: Any) -> NoReturn:
+    """Refuse a call by what is called: what stands behind an extension is no Python."""
+    name = ast.unparse(node.func)
+    kind, module = type(target).__name__, str(getattr(target, "__module__", ""))
+    own = (
+        "Give it a second implementation, of NumPy, with @lockstep_implementation"
+        f"({name}) from smemnb.lockstep.protocol, or call a device function."
+    )
+    if kind == "_Intrinsic":
+        scope.refuse(node, f"{name} is an @intrinsic: LLVM code, which the engine cannot run", own)
+    if kind in ("ExternFunction", "DeclareDeviceCall"):
+        what = f"{name} is declared by cuda.declare_device and written in another language"
+        scope.refuse(node, what, own)
+    if module.startswith(("cuda.coop", "cuda.cccl", "cuda.cooperative", "numba.cuda.coop")):
+        scope.refuse(node, f"{name} is an algorithm of {module}: compiled C++", own)
+    if isinstance(target, type):
+        scope.refuse(
+            node,
+            f"{name} is a class, and its constructor in a kernel is LLVM code of an extension",
+            "Use a named tuple of its numbers, and device functions for what it does.",
+        )
     scope.refuse(
         node,
-        f"{ast.unparse(node.func)} cannot be called in a kernel",
+        f"{name} cannot be called in a kernel",
         "Call cuda intrinsics, functions of math, or device functions.",
+    )
+
+
+def _refuse_external(scope: Scope, node: ast.Call, target: Any) -> NoReturn:
+    """Refuse what `cuda.declare_device` declares: its code is PTX or CUDA C++."""
+    name = getattr(target, "name", None) or getattr(target, "symbol", "")
+    scope.refuse(
+        node,
+        f"{ast.unparse(node.func)} is the external function {name}, declared by"
+        " cuda.declare_device: its code is linked in on a GPU, and the engine runs Python alone",
+        f"Write {name} as a device function (@cuda.jit(device=True)), or run this kernel on a GPU.",
     )
 
 
@@ -313,7 +451,10 @@ def _dynamic(scope: Scope, node: ast.Call, callee: Expression, declared: str) ->
 def _method(scope: Scope, node: ast.Call, func: ast.Attribute) -> Expression:
     """A call of an attribute: of a module or class in a variable, or a method of a value."""
     name = func.attr
-    if name not in METHODS and name not in METHOD_NAMES and not _may_be_module(scope, func.value):
+    types = scope.library.types
+    known_names = name in METHODS or name in METHOD_NAMES
+    added_names = types is not None and types.members_named(name, method=True)
+    if not known_names and not added_names and not _may_be_module(scope, func.value):
         _refuse_method(scope, node)
     owner, arguments = scope.expression(func.value), Arguments(scope, node)
     site = scope.site(node, KINDS.get(name, "load"))
@@ -332,9 +473,36 @@ def _method(scope: Scope, node: ast.Call, func: ast.Attribute) -> Expression:
             if found is UNKNOWN and isinstance(target, np.dtype):
                 found = getattr(target, name, UNKNOWN)
             if found is UNKNOWN or not callable(found):
-                _refuse_method(scope, node)
+                added = member(scope, target, name, method=True)
+                if added is None:
+                    _refuse_method(scope, node)
+                values, named = arguments.values(frame, mask), arguments.keywords(frame, mask)
+                return added(frame, frame.rest(mask), [target, *values], named)
             known[id(target)] = target, call_of(scope, node, found)
         return known[id(target)][1](frame, mask)
+
+    return run
+
+
+def member(
+    scope: Scope, owner: LaneValue, name: str, *, method: bool
+) -> Callable[..., LaneValue] | None:
+    """What runs a method or reads an attribute that users have added to the type of a value.
+
+    It takes (frame, mask, values, named), the owner first among the values.
+    """
+    types = scope.library.types
+    added = None if types is None else types.member(owner, name, method=method)
+    if types is None or added is None:
+        return None
+
+    def run(
+        frame: Frame, mask: Mask, values: Sequence[LaneValue], named: Mapping[str, LaneValue]
+    ) -> LaneValue:
+        function = types.implementation(added, values, named, [])
+        if function is None:
+            raise TypeError(f".{name} is not for these types")
+        return runner(scope, function)(frame, mask, values, named)
 
     return run
 

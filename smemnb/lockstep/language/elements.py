@@ -46,7 +46,25 @@ def _item(scope: Scope, node: ast.expr) -> tuple[Expression, bool]:
         return lambda frame, mask: value, True
     if isinstance(node, ast.Attribute) and scope.static(node) is np.newaxis:
         return lambda frame, mask: None, True
-    return scope.expression(node), False
+    return scope.expression(node), _may_be_more(scope, node)
+
+
+def _may_be_more(scope: Scope, node: ast.expr) -> bool:
+    """Whether an expression may be a slice, None, ... or a tuple with one of these."""
+    if isinstance(node, ast.IfExp):
+        return _may_be_more(scope, node.body) or _may_be_more(scope, node.orelse)
+    if isinstance(node, ast.Tuple):
+        return any(_item(scope, part)[1] for part in node.elts)
+    if not isinstance(node, ast.Name | ast.Attribute | ast.Subscript):
+        return False
+    value = scope.static(node)
+    if value is not UNKNOWN:
+        items = value if isinstance(value, tuple) else (value,)
+        return any(not isinstance(item, int | np.integer | str) for item in items)
+    own = scope.outer is None and scope.library.knows(scope.function)
+    if not isinstance(node, ast.Name) or not own:
+        return False
+    return scope.library.held(scope.function, node.id, node.lineno) is None
 
 
 def index_of(scope: Scope, node: ast.Subscript) -> tuple[Index, bool]:
@@ -137,6 +155,12 @@ class _Refusals:
         if isinstance(at, slice):
             bounds = (at.start, at.stop, at.step)
             return tuple(items)[slice(*(None if b is None else int(b) for b in bounds))]
+        if not items:
+            self.scope.refuse(
+                self.node,
+                f"{self.site.text} takes an item of an empty tuple",
+                "An array of no axes has an empty shape: give it an axis.",
+            )
         outside = (at < -len(items)) | (at >= len(items))
         if np.any(outside & mask):
             lost = mask & np.asarray(outside)

@@ -15,16 +15,20 @@ import numpy as np
 from ..intrinsics.coordinates import COORDINATES
 from ..intrinsics.names import qualified
 from ..lanes import NO_LANE, LaneValue, Mask, cast, constant, split, truth
-from ..memory import KernelArray, frozen
+from ..memory import KernelArray, frozen, poison
 from ..memory.attributes import ATTRIBUTES, MISSING
 from ..memory.whole import contains
 from ..numbers import operators as numbers
 from ..numbers.folding import folded, literal_int
 from ..numbers.operators import UNARY, static_power
+from ..numbers.subnormals import flush
+from ..watch import Unassigned
+from .assigned import read_of
 from .elements import array_attribute
 from .iterables import Items
 from .joined_types import Side, apart, settlement, wide_dtype
-from .mixed import BINARY, COMPARISONS, NUMBERS, SYMBOLS, Mixed, joined, known
+from .mixed import BINARY, COMPARISONS, NUMBERS, SYMBOLS, Mixed, joined, known, like
+from .pruning import place_of
 from .raising import number, raise_in
 from .scope import NOTHING, UNKNOWN, Expression, Frame, Scope, attribute_of
 
@@ -77,7 +81,7 @@ def variable(scope: Scope, node: ast.Name) -> Expression:
     if levels:
         return _outer(read, levels)
     if dtype is None:
-        return read
+        return _checked(scope, node, read) if read_of(node) in scope.unsure else read
 
     def read_as(frame: Frame, mask: Mask) -> LaneValue:
         try:
@@ -85,7 +89,43 @@ def variable(scope: Scope, node: ast.Name) -> Expression:
         except AttributeError:  # no number on this path
             return read(frame, mask)
 
-    return read_as
+    return _checked(scope, node, read_as) if read_of(node) in scope.unsure else read_as
+
+
+def _checked(scope: Scope, node: ast.Name, read: Expression) -> Expression:
+    """A variable that some lanes may not have assigned; these get poison, and it is reported."""
+    name, site = node.id, scope.site(node, "variable")
+
+    def run(frame: Frame, mask: Mask) -> LaneValue:
+        have = frame.assigned.get(name, NO_LANE)
+        if have is mask:
+            return read(frame, mask)
+        lost = mask & ~have
+        if not lost.any():
+            return read(frame, mask)
+        if name in frame.values:
+            value = read(frame, mask)
+            value = joined(lost, _poisoned(value), value)
+        else:
+            kind = scope.library.held(scope.function, name, node.lineno)
+            value = read(frame, mask) if kind is None else _poison_of(kind)
+        frame.batch.report_unassigned(Unassigned(site, name, lost))
+        return value
+
+    return run
+
+
+def _poisoned(value: LaneValue) -> LaneValue:
+    """What lanes have in place of a value that they never assigned; objects stay as they are."""
+    if isinstance(value, tuple):
+        return like(value, (_poisoned(item) for item in value))
+    return poison(value.dtype) if isinstance(value, NUMBERS) else value
+
+
+def _poison_of(kind: Any) -> LaneValue:
+    if isinstance(kind, tuple):
+        return like(kind, (_poison_of(item) for item in kind))
+    return poison(kind)
 
 
 def _outer(read: Expression, levels: int) -> Expression:
@@ -133,6 +173,8 @@ def attribute(scope: Scope, node: ast.Attribute) -> Expression:
             found = array_attribute(target, name, frame, mask, site)
             if found is not MISSING:
                 return found
+        if isinstance(target, slice) and name in _SLICE_ATTRIBUTES:
+            return _SLICE_ATTRIBUTES[name](target)
         if isinstance(target, (np.ndarray, np.generic)) and name in _NUMBER_ATTRIBUTES:
             return _NUMBER_ATTRIBUTES[name](target)
         if isinstance(target, tuple) and hasattr(target, "_fields") and name in target._fields:
@@ -142,7 +184,10 @@ def attribute(scope: Scope, node: ast.Attribute) -> Expression:
             if value is UNKNOWN and isinstance(target, (np.dtype, Items)):
                 return known(getattr(target, name))
             if value is UNKNOWN:
-                refuse()
+                from .calls import member
+
+                added = member(scope, target, name, method=False)
+                return refuse() if added is None else added(frame, mask, [target], {})
             seen[id(target)] = target, fixed(scope, node, value)
         return seen[id(target)][1](frame, mask)
 
@@ -155,6 +200,24 @@ def attribute(scope: Scope, node: ast.Attribute) -> Expression:
 
     return read
 
+
+def _bound_of(given: LaneValue, step: LaneValue, up: int, down: int) -> LaneValue:
+    """A bound of a slice; one that is left out depends on the direction."""
+    if given is not None:
+        return given
+    return np.where(np.greater_equal(_step_of(step), 0), np.int64(up), np.int64(down))[()]
+
+
+def _step_of(step: LaneValue) -> LaneValue:
+    return np.int64(1) if step is None else step
+
+
+_MOST, _LEAST = np.iinfo(np.int64).max, np.iinfo(np.int64).min
+_SLICE_ATTRIBUTES: dict[str, Callable[[slice], LaneValue]] = {
+    "start": lambda part: _bound_of(part.start, part.step, 0, _MOST),
+    "stop": lambda part: _bound_of(part.stop, part.step, _MOST, _LEAST),
+    "step": lambda part: _step_of(part.step),
+}
 
 _NUMBER_ATTRIBUTES: dict[str, Callable[[Any], LaneValue]] = {
     "real": lambda value: value.real,
@@ -214,10 +277,13 @@ def operation(scope: Scope, node: ast.AST, operator: ast.operator | ast.cmpop) -
     compute = BINARY.get(symbol) or COMPARISONS[symbol]
     checks = scope.library.debug and symbol in _DIVISIONS
     quick = symbol == "/" and scope.fast  # of float32, it asks for no zero divisor
+    by_object = symbol in ("==", "!=") and scope.library.types is None
     wide = wide_dtype(scope, node) if isinstance(node, ast.AugAssign) else None
 
     def run(frame: Frame, mask: Mask, left: LaneValue, right: LaneValue) -> LaneValue:
         if not isinstance(left, NUMBERS) or not isinstance(right, NUMBERS):
+            if by_object and (left is None or right is None):
+                return compute(left, right)
             plain = [number(scope, node, frame, mask, side) for side in (left, right)]
             if all(isinstance(side, NUMBERS) for side in plain):
                 left, right = plain
@@ -237,7 +303,9 @@ def operation(scope: Scope, node: ast.AST, operator: ast.operator | ast.cmpop) -
                 "Take numbers on both sides.",
             )
 
-    return run
+    if not scope.library.flushes:
+        return run
+    return lambda frame, mask, left, right: flush(run(frame, mask, flush(left), flush(right)))
 
 
 _DIVISIONS = {
@@ -261,9 +329,14 @@ def unary(scope: Scope, node: ast.UnaryOp) -> Expression:
     if literal is not None:
         return _literal(scope, node, literal)
     operand, apply = scope.expression(node.operand), UNARY[type(node.op)]
+    negates = isinstance(node.op, ast.Not)
 
     def run(frame: Frame, mask: Mask) -> LaneValue:
         value = operand(frame, mask)
+        if not isinstance(value, NUMBERS):
+            if negates:
+                return np.logical_not(truth(value))
+            value = number(scope, node, frame, mask, value)
         return value.mapped(apply) if hasattr(value, "mapped") else apply(value)
 
     return run
@@ -278,6 +351,12 @@ def compare(scope: Scope, node: ast.Compare) -> Expression:
     ]
     if len(rest) == 1:
         compare, second = rest[0]
+        by_types = _with_none(scope, node)
+        if len(by_types) == 1:
+            return _decided(first, second, np.bool_(next(iter(by_types))))
+        if by_types:  # called with None and with numbers: each call compares what it has
+            equal = COMPARISONS[SYMBOLS[type(node.ops[0])]]
+            return lambda frame, mask: equal(first(frame, mask), second(frame, mask))
         plain = PLAIN.get(SYMBOLS[type(node.ops[0])])
         if plain is None:
             return lambda frame, mask: compare(frame, mask, first(frame, mask), second(frame, mask))
@@ -305,6 +384,24 @@ def compare(scope: Scope, node: ast.Compare) -> Expression:
     return run
 
 
+def _with_none(scope: Scope, node: ast.Compare) -> frozenset[bool]:
+    """What a comparison with None comes to by types alone; empty where they do not say."""
+    if scope.outer is not None or not isinstance(node.ops[0], ast.Eq | ast.NotEq):
+        return frozenset()
+    return scope.library.with_none(scope.function, place_of(node))
+
+
+def _decided(first: Expression, second: Expression, result: LaneValue) -> Expression:
+    """A result that is known before both sides are computed; they are all the same."""
+
+    def run(frame: Frame, mask: Mask) -> LaneValue:
+        first(frame, mask)
+        second(frame, mask)
+        return result
+
+    return run
+
+
 def _comparison(scope: Scope, node: ast.Compare, operator: ast.cmpop) -> Operation:
     compare = COMPARISONS[SYMBOLS[type(operator)]]
     if isinstance(operator, (ast.In, ast.NotIn)):
@@ -320,14 +417,27 @@ def _comparison(scope: Scope, node: ast.Compare, operator: ast.cmpop) -> Operati
 def _membership(scope: Scope, node: ast.Compare, compare: Any, *, wanted: bool) -> Operation:
     """`in` and `not in`, of an array by loads of its elements."""
     site = scope.site(node, "load")
+    library = scope.library
+    decided_by_types = library.types is not None and library.optional(scope.function)
 
     def run(frame: Frame, mask: Mask, left: LaneValue, right: LaneValue) -> LaneValue:
+        among = right if isinstance(right, tuple) and decided_by_types else ()
+        if left is None and any(map(_may_be_none, among)):
+            scope.refuse(
+                node,
+                f"{ast.unparse(node)} looks for None among values that are None in some threads",
+                "Compare them one by one, with `is None`.",
+            )
         if isinstance(right, KernelArray):
             found = contains(right, left, frame.batch, mask, site)
             return found if wanted else ~found
         return compare(left, right)
 
     return run
+
+
+def _may_be_none(item: LaneValue) -> bool:
+    return item is None or isinstance(item, Mixed)
 
 
 def _compared(scope: Scope, operator: ast.cmpop, node: ast.expr) -> Expression:
@@ -384,12 +494,15 @@ def conditional(scope: Scope, node: ast.IfExp) -> Expression:
 def named(scope: Scope, node: ast.NamedExpr) -> Expression:
     """The closure of `name := value`."""
     value, name = scope.expression(node.value), node.target.id
+    followed = name in scope.followed
 
     def run(frame: Frame, mask: Mask) -> LaneValue:
         result = value(frame, mask)
         old = frame.values.get(name, NOTHING)
         plain = old is NOTHING or mask is frame.alive
         frame.values[name] = result if plain else joined(mask, result, old)
+        if followed:
+            frame.mark(name, mask)
         return result
 
     return run

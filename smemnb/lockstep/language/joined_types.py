@@ -23,9 +23,10 @@ import numpy as np
 
 from ..lanes import LaneValue, Mask, cast
 from .mixed import NUMBERS, Mixed
+from .pruning import Place, place_of
 
 if TYPE_CHECKING:
-    from .scope import Expression, Frame, Place, Scope
+    from .scope import Expression, Frame, Scope
 
 
 def settlement(scope: Scope, node: ast.expr) -> Callable[[LaneValue], LaneValue]:
@@ -50,11 +51,6 @@ def _sides(node: ast.expr) -> list[Place]:
     if isinstance(node, ast.BoolOp):
         return [place for value in node.values for place in _sides(value)]
     return [place_of(node)]
-
-
-def place_of(node: ast.expr | ast.stmt) -> Place:
-    """Where a node stands in the source."""
-    return node.lineno, node.end_lineno or 0, node.col_offset, node.end_col_offset or 0
 
 
 def wide_dtype(scope: Scope, node: ast.expr | ast.stmt) -> np.dtype[Any] | None:

@@ -23,9 +23,11 @@ from ..numbers.operators import range_dtype
 from .iterables import items_of
 from .mixed import NUMBERS
 from .raising import number
+from .rounds_at_once import FEWEST, AtOnce, at_once
 from .scope import Expression, Frame, Scope, Statement
 
 MAX_ROUNDS = 10_000_000
+FARTHEST = 1 << 61  # bounds of a range beyond which rounds are not counted
 LONG_LOOP = 4096  # rounds after which a store that changes nothing counts as none
 
 
@@ -86,7 +88,7 @@ def for_loop(scope: Scope, node: ast.For, put: Any) -> Statement:
     call = node.iter
     if isinstance(call, ast.Call) and scope.static(call.func) is builtins.range:
         if not any(isinstance(argument, ast.Starred) for argument in call.args):
-            return _range_loop(scope, call, put, body, orelse)
+            return _range_loop(scope, node, call, put, body, orelse)
     return _item_loop(scope, call, put, body, orelse)
 
 
@@ -117,9 +119,15 @@ def _item_loop(
 
 
 def _range_loop(
-    scope: Scope, call: ast.Call, put: Any, body: Statement, orelse: Statement | None
+    scope: Scope,
+    node: ast.For,
+    call: ast.Call,
+    put: Any,
+    body: Statement,
+    orelse: Statement | None,
 ) -> Statement:
     bounds, where = [scope.expression(argument) for argument in call.args], _where(scope, call)
+    together = at_once(scope, node, body)
 
     def run(frame: Frame, mask: Mask) -> Mask:
         values = [bound(frame, mask) for bound in bounds]
@@ -134,11 +142,15 @@ def _range_loop(
         start, stop, step = values if len(values) == 3 else (*values, dtype.type(1))
         rounds = _Rounds(frame, mask, where)
         if any(isinstance(value, np.ndarray) for value in values):
-            _lane_range(rounds, put, body, cast(start, dtype), stop, step)
+            _lane_range(rounds, put, body, cast(start, dtype), stop, step, together)
         elif int(step) == 0:
             scope.refuse(call, "range() with a step of 0 never ends", "Give another step.")
         else:
-            for at in range(int(start), int(stop), int(step)):
+            numbers = range(int(start), int(stop), int(step))
+            if together is not None and len(numbers) >= FEWEST:
+                first, by = dtype.type(numbers.start), dtype.type(numbers.step)
+                numbers = numbers[together.run(rounds, first, by, len(numbers)) :]
+            for at in numbers:
                 put(frame, rounds.inside, dtype.type(at))
                 if not rounds.once(body):
                     break
@@ -148,14 +160,41 @@ def _range_loop(
 
 
 def _lane_range(
-    rounds: _Rounds, put: Any, body: Statement, at: LaneValue, stop: LaneValue, step: LaneValue
+    rounds: _Rounds,
+    put: Any,
+    body: Statement,
+    at: LaneValue,
+    stop: LaneValue,
+    step: LaneValue,
+    together: AtOnce | None,
 ) -> None:
     """Rounds of a range whose bounds differ between lanes."""
+    tried = together is None
     while rounds.keep(np.where(step > 0, at < stop, at > stop)):
+        if together is not None and not tried:
+            tried = True
+            grown = cast(step, at.dtype)
+            count = _common_rounds(rounds, at, stop, step)
+            if done := together.run(rounds, at, grown, count):
+                at = at + at.dtype.type(done) * grown
+                continue
         put(rounds.frame, rounds.inside, at)
         if not rounds.once(body):
             break
         at = at + cast(step, at.dtype)
+
+
+def _common_rounds(rounds: _Rounds, at: LaneValue, stop: LaneValue, step: LaneValue) -> int:
+    """How many rounds every lane inside has before it; 0 where numbers are too large to tell."""
+    if rounds.frame.batch.count > 1:
+        return 0
+    active, *values = np.broadcast_arrays(rounds.inside, at, stop, step)
+    first, last, grown = (value[active] for value in values)
+    if any(int(value.max()) > FARTHEST or int(value.min()) < -FARTHEST for value in (first, last)):
+        return 0
+    gap, size = last.astype(np.int64) - first.astype(np.int64), grown.astype(np.int64)
+    size = np.where(size == 0, 1, size)
+    return int(((gap + size - np.sign(size)) // size).min())
 
 
 def while_loop(scope: Scope, node: ast.While) -> Statement:

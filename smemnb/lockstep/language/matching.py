@@ -31,7 +31,7 @@ def _pattern(scope: Scope, node: ast.pattern) -> Pattern:
         return _either([_pattern(scope, one) for one in node.patterns])
     if isinstance(node, ast.MatchAs):
         inner = _pattern(scope, node.pattern) if node.pattern is not None else None
-        return _bound(node.name, inner)
+        return _bound(scope, node.name, inner)
     return scope.refuse(
         node,
         f"the pattern {ast.unparse(node)} takes a value apart",
@@ -49,7 +49,7 @@ def _either(patterns: list[Pattern]) -> Pattern:
     return fits
 
 
-def _bound(name: str | None, inner: Pattern | None) -> Pattern:
+def _bound(scope: Scope, name: str | None, inner: Pattern | None) -> Pattern:
     def fits(frame: Frame, mask: Mask, subject: LaneValue) -> LaneValue:
         result = np.True_ if inner is None else inner(frame, mask, subject)
         lanes, _ = split(mask, truth(result))
@@ -57,6 +57,8 @@ def _bound(name: str | None, inner: Pattern | None) -> Pattern:
             old = frame.values.get(name, NOTHING)
             plain = old is NOTHING or lanes is frame.alive
             frame.values[name] = subject if plain else joined(lanes, subject, old)
+            if name in scope.followed:
+                frame.mark(name, lanes)
         return result
 
     return fits

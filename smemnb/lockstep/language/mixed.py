@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ..lanes import LaneValue, Selectable, chosen, constant
+from ..lanes import LaneValue, Selectable, chosen, constant, truth
 from ..memory import KernelArray
 from ..numbers import operators as numbers
 
@@ -39,6 +39,10 @@ class Mixed:
         """The lanes that have option number `at`, as a condition."""
         return self.which == at
 
+    def truth(self) -> LaneValue:
+        """Whether each lane's option is true; None is not."""
+        return self.each(lambda option, lanes: _as_bool(truth(option)))
+
     def each(self, apply: Callable[[Any, Any], LaneValue]) -> LaneValue:
         """`apply(option, its lanes)` for every option, joined lane by lane."""
         result = apply(self.options[0], self.lanes_of(0))
@@ -46,6 +50,10 @@ class Mixed:
             lanes = self.lanes_of(at)
             result = joined(lanes, apply(option, lanes), result)
         return result
+
+
+def _as_bool(condition: LaneValue) -> LaneValue:
+    return condition if isinstance(condition, np.ndarray) else np.bool_(condition)
 
 
 def like(pattern: tuple[Any, ...], items: Iterable[Any]) -> tuple[Any, ...]:
@@ -157,9 +165,17 @@ def of_objects(symbol: str, compute: Compute, left: LaneValue, right: LaneValue)
     plain = _plain(left), _plain(right)
     if plain != (left, right) and all(isinstance(side, NUMBERS) for side in plain):
         return compute(*plain)
-    if symbol in ("==", "!=") and not isinstance(left, NUMBERS) and not isinstance(right, NUMBERS):
+    arrays = isinstance(left, KernelArray) or isinstance(right, KernelArray)
+    if symbol in ("==", "!=") and (left is None or right is None):
+        equal = np.bool_(left is right)
+        return equal if symbol == "==" else ~equal
+    if symbol in ("==", "!=") and not (
+        arrays or isinstance(left, NUMBERS) or isinstance(right, NUMBERS)
+    ):
         equal = np.bool_(same(left, right) or (_dtypes(left, right) and left == right))
         return equal if symbol == "==" else ~equal
+    if symbol in ("==", "!=") and (isinstance(left, str) or isinstance(right, str)):
+        return np.bool_(symbol == "!=")  # as Numba: a text and anything else
     if isinstance(left, str) and isinstance(right, str) and symbol in _OF_TEXTS:
         return constant(_OF_TEXTS[symbol](left, right))
     raise TypeError(f"{symbol} of {type(left).__name__} and {type(right).__name__}")
@@ -200,7 +216,7 @@ def _equal_tuples(
     symbol: str, compute: Compute, left: tuple[Any, ...], right: tuple[Any, ...]
 ) -> LaneValue:
     result: LaneValue = np.bool_(len(left) == len(right))
-    for one, other in zip(left, right, strict=False):
+    for one, other in zip(left, right, strict=True) if result else ():
         result = result & equal(one, other)
     return result if symbol == "==" else ~result
 

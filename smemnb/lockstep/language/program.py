@@ -8,18 +8,19 @@ keeps them.
 from __future__ import annotations
 
 import ast
-import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..lanes import NO_LANE, LaneValue, Mask
+from ..lifetime import kept_in
 from .calling.binding import Parameters
 from .mixed import known
 from .nodes import EXPRESSIONS, STATEMENTS
+from .pruning import Decided, Place
 from .raising import Raised
-from .scope import NOTHING, Frame, InferredTypes, Place, Scope
+from .scope import NOTHING, Frame, InferredTypes, Scope
 
 
 class Program:
@@ -91,6 +92,8 @@ class Library:
         self.index_nodes: dict[ast.AST, frozenset[ast.AST]] = {}
         self.programs: dict[Any, Program] = {}
         self.debug = bool(getattr(types, "debug", False))
+        # of device functions too: the kernel's option holds for all that is compiled with it
+        self.flushes = bool(getattr(types, "fastmath", False))
         self._noted: Raised | None = None
 
     def program(self, function: Any) -> Program:
@@ -119,6 +122,26 @@ class Library:
         """The dtype that a device function returns on every path, None if it is not known."""
         return None if self.types is None else self.types.returned(function)
 
+    def held(self, function: Any, name: str, line: int) -> Any:
+        """The dtype, or tuple of dtypes, of a variable where it is read; None if not known."""
+        return None if self.types is None else self.types.held(function, name, line)
+
+    def knows(self, function: Any) -> bool:
+        """Whether the types of this function's variables are known."""
+        return self.types is not None and self.types.knows(function)
+
+    def decided(self, function: Any) -> Mapping[Place, Decided] | None:
+        """The tests that Numba decided, None if it was not asked."""
+        return None if self.types is None else self.types.decided(function)
+
+    def with_none(self, function: Any, place: Place) -> frozenset[bool]:
+        """What `==` or `!=` at this place comes to by types alone; empty where they do not say."""
+        return frozenset() if self.types is None else self.types.with_none(function, place)
+
+    def optional(self, function: Any) -> bool:
+        """Whether None may stand in some threads for a number, as far as types say."""
+        return self.types is None or self.types.optional(function)
+
     def of_two_enums(self, function: Any, line: int) -> bool:
         """Whether an `is` on this line compares members of two enums, which are never the same."""
         return self.types is not None and self.types.never_same(function, line)
@@ -132,12 +155,11 @@ class Library:
         return None if self.types is None else self.types.widened(function, place)
 
 
-@functools.lru_cache(maxsize=256)
-def _library(function: Any, types: Any, *, watched: bool) -> Library:
-    return Library(types, function, watched=watched)
-
-
 def library_of(function: Any, types: InferredTypes | None, *, watched: bool = False) -> Library:
     """The library of a kernel, kept for its next launch."""
-    key: Any = types
-    return _library(function, key, watched=watched)
+    kept = kept_in(function, "programs")
+    key = types, watched
+    if key not in kept:
+        kept[key] = Library(types, function, watched=watched)
+    library: Library = kept[key]
+    return library

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..lanes import NO_LANE, LaneValue, Mask, split, spread, truth
+from ..watch import Ended
 from .mixed import unwrapped
 from .scope import UNKNOWN, Frame, Scope, Statement
 
@@ -49,11 +50,26 @@ def raise_in(
         line = getattr(node, "lineno", 0)
         place = f"In function {scope.tree.name!r}, file {scope.file}, line {line}, "
         scope.library.note(Raised(kind, texts, place, frame, mask))
+    if frame.batch.watched:
+        said = str(texts[0]) if texts else ""
+        site = scope.ends.setdefault(node, scope.site(node, "raise"))
+        frame.batch.report_ended(Ended(site, kind.__name__, said, mask))
     frame.end(mask)
 
 
 def number(scope: Scope, node: ast.AST, frame: Frame, mask: Mask, value: LaneValue) -> LaneValue:
-    """An optional value without its None; lanes that have None instead raise, as in Numba."""
+    """An optional value without its None; lanes that have None instead raise, as in Numba.
+
+    Where Numba knows of no optional value, None in a number's place is a fault of the engine, and
+    refused: no lane ends without a reason that Numba has.
+    """
+    never = value is None and not scope.library.optional(scope.function)
+    if never and frame.rest(mask).any():  # a call in which all lanes raised gives None
+        scope.refuse(
+            node,
+            f"{ast.unparse(node)} takes None for a number",
+            "Compare with None by `is` and `is not`, and compute with numbers.",
+        )
     plain, without = unwrapped(value)
     if without is not False:
         lanes = mask & np.asarray(without)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from enum import Enum, EnumMeta
@@ -17,18 +18,18 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import numpy as np
 
-from ...errors import UnsupportedSyntax
+from ...errors import SmemnbError, UnsupportedSyntax
 from ..lanes import NO_LANE, LaneValue, Mask, both
 from ..numbers.folding import between_constants, folded
-from ..source import source_tree
+from ..numbers.subnormals import flush
+from ..source import closure_values, source_tree
 from ..watch import Site
+from .assigned import read_of, unsure_reads
+from .pruning import Decided, Place, Truth, as_inferred, live, without_sure_reads
 
 if TYPE_CHECKING:
     from ..batch import Batch
     from .program import Library
-
-Place = tuple[int, int, int, int]
-"""Line, last line, column, last column of an expression, as in Python's syntax trees."""
 
 UNKNOWN = object()
 """What `Scope.static` gives for an expression whose value only a running kernel has."""
@@ -46,6 +47,12 @@ class InferredTypes(Protocol):
     def merged(self, function: Any, places: Sequence[Place]) -> np.dtype[Any] | None:
         """The dtype in which the sides of an expression at these places are joined."""
 
+    def held(self, function: Any, name: str, line: int) -> Any:
+        """The dtype of a variable where it is read, a tuple of them, None for anything else."""
+
+    def knows(self, function: Any) -> bool:
+        """Whether the types of this function were inferred on their own."""
+
     def widened(self, function: Any, place: Place) -> np.dtype[Any] | None:
         """The dtype of an operator's or call's result where its operands do not decide it."""
 
@@ -56,6 +63,21 @@ class InferredTypes(Protocol):
 
         `literals` are the positional arguments that are integers in the source, else None.
         """
+
+    def decided(self, function: Any) -> Mapping[Place, Decided]:
+        """The tests of a function that are known before it runs, by their places."""
+
+    def member(self, value: Any, name: str, *, method: bool) -> Any:
+        """What `implementation` takes for an added method or attribute, None if there is none."""
+
+    def members_named(self, name: str, *, method: bool) -> bool:
+        """Whether users have added a method or attribute of this name to any type."""
+
+    def with_none(self, function: Any, place: Place) -> frozenset[bool]:
+        """What `==` or `!=` of a None comes to by types alone; empty where no side is None."""
+
+    def optional(self, function: Any) -> bool:
+        """Whether a function has a value that is None in some threads and a number in others."""
 
     def never_same(self, function: Any, line: int) -> bool:
         """Whether an `is` on this line compares members of two enums."""
@@ -73,11 +95,13 @@ class Frame:
     """One call in progress: its variables, and the lanes that have not returned from it.
 
     `raised` are the lanes that an exception has ended, here or in a function called from here;
-    `outer` is the call in which the function was defined, where it was defined inside another.
+    `outer` is the call in which the function was defined, where it was defined inside another;
+    `assigned`, for the variables of `Scope.followed`, the lanes that have assigned them.
     """
 
     __slots__ = (
         "alive",
+        "assigned",
         "batch",
         "broken",
         "kernel",
@@ -94,6 +118,7 @@ class Frame:
     ) -> None:
         self.batch, self.alive, self.kernel, self.outer = batch, alive, kernel, outer
         self.values: dict[str, LaneValue] = {}
+        self.assigned: dict[str, Mask] = {}
         self.result: LaneValue = NOTHING
         self.returned = False
         self.raised: Mask = NO_LANE
@@ -108,6 +133,12 @@ class Frame:
         if self.kernel:
             self.batch.live = self.alive
 
+    def mark(self, name: str, lanes: Mask) -> None:
+        """These lanes have assigned a variable that is followed."""
+        known = self.assigned.get(name)
+        if known is not lanes:
+            self.assigned[name] = lanes if known is None else both(known, lanes)
+
     def rest(self, mask: Mask) -> Mask:
         """The lanes of the mask that have not raised."""
         if self.raised is NO_LANE:
@@ -121,8 +152,16 @@ class Frame:
 NOTHING: Any = object()
 """The result of a call before any lane returned a value."""
 
+_FAULTS = (TypeError, ValueError, AttributeError, LookupError, ArithmeticError, AssertionError)
+"""What Python and NumPy raise where values are not of the kind that an operation takes."""
+
 Expression = Callable[[Frame, Mask], LaneValue]
 Statement = Callable[[Frame, Mask], Mask]
+
+
+def flushed(expression: Expression) -> Expression:
+    """The expression, its value without subnormals of float32."""
+    return lambda frame, mask: flush(expression(frame, mask))
 
 
 class Scope:
@@ -140,11 +179,17 @@ class Scope:
         self.file = function.__code__.co_filename
         self.parameters, self.rest = self._parameters()
         named = set(self.parameters) | ({self.rest} if self.rest else set())
-        self.locals = named | set(_assigned(self.tree))
-        self.closure = _closure(function)
+        self.locals = named | set(_assigned(self.tree))  # of dead branches, too, as in Python
+        self.closure = closure_values(function)
+        self.tree = live(self.tree, self._truth(), self.locals)
+        self.unsure = unsure_reads(self.tree, self.locals, self._static_or_unknown)
+        without_sure_reads(self.tree, lambda name: read_of(name) in self.unsure)
+        self.followed = {name for name, *_ in self.unsure}
         fast = getattr(library.types, "fastmath", False)  # device functions do not inherit it
         self.fast = bool(fast) and function is library.kernel
         self.apart: Sequence[ast.IfExp] = ()  # those whose sides are not joined
+        self.ends: dict[ast.AST, Site] = {}  # where threads have raised
+        self._feeds = False  # whether what is compiled is an operand, to be flushed
         self.declared = ""  # the name on the left of the assignment being compiled
 
     def _parameters(self) -> tuple[list[str], str]:
@@ -159,6 +204,34 @@ class Scope:
         names = [a.arg for a in (*arguments.posonlyargs, *arguments.args)]
         return names, arguments.vararg.arg if arguments.vararg else ""
 
+    def _truth(self) -> Truth:
+        """What is known of the tests in this function."""
+        decided = None if self.outer is not None else self.library.decided(self.function)
+        return self._constant_truth if decided is None else as_inferred(decided)
+
+    def _constant_truth(self, node: ast.expr) -> bool | None:
+        """Whether a global or a closure variable is true, or compared with another one."""
+        with suppress(UnsupportedSyntax):  # a name that is not defined
+            if isinstance(node, ast.Compare) and len(node.ops) == 1:
+                sides = [self._compared(one) for one in (node.left, node.comparators[0])]
+                compare = _COMPARED.get(type(node.ops[0]))
+                if compare is not None and UNKNOWN not in sides:
+                    return bool(compare(*sides))
+            elif isinstance(node, ast.Name | ast.Attribute):
+                value = _plain(self.static(node))
+                return None if value is UNKNOWN else bool(value)
+        return None
+
+    def _static_or_unknown(self, node: ast.expr) -> Any:
+        """What `static` gives; UNKNOWN also for names that are not defined."""
+        try:
+            return self.static(node)
+        except UnsupportedSyntax:
+            return UNKNOWN
+
+    def _compared(self, node: ast.expr) -> Any:
+        return node.value if isinstance(node, ast.Constant) else _plain(self.static(node))
+
     def statement(self, node: ast.stmt) -> Statement:
         """The closure of a statement."""
         build = self.library.statements.get(type(node))
@@ -171,11 +244,17 @@ class Scope:
         build = self.library.expressions.get(type(node))
         if build is None:
             self.refuse(node, *_UNSUPPORTED.get(type(node), _unknown(node)))
-        return build(self, node)
+        if not self.library.flushes:
+            return build(self, node)
+        feeds, self._feeds = self._feeds, isinstance(node, ast.BinOp | ast.UnaryOp | ast.Compare)
+        made = build(self, node)
+        self._feeds = feeds
+        return flushed(made) if feeds or isinstance(node, ast.BinOp | ast.UnaryOp) else made
 
     def condition(self, node: ast.expr) -> Expression:
         """The closure of a test; what lies between constants is decided as Python would."""
-        return self.expression(self._decided(node))
+        test = self.expression(self._decided(node))
+        return flushed(test) if self.library.flushes else test
 
     def _decided(self, node: ast.expr) -> ast.expr:
         """The test with True or False for its constant parts: Python jumps by each of them."""
@@ -218,19 +297,49 @@ class Scope:
         return folded(values[0]) if values else None
 
     def block(self, nodes: Sequence[ast.stmt]) -> Statement:
-        """The closure of statements in sequence; it stops when no lane is left."""
+        """The closure of statements in sequence; it stops when no lane is left.
+
+        What a statement cannot be run on, an operator or a call of values that are no numbers, say,
+        is refused with the line of the statement.
+        """
         steps = [self.statement(node) for node in nodes]
         if len(steps) == 1:
-            return steps[0]
+            only = steps[0]
+
+            def run_one(frame: Frame, mask: Mask) -> Mask:
+                try:
+                    return only(frame, mask)
+                except _FAULTS as error:
+                    self._blame(error, nodes[0])
+                    raise
+
+            return run_one
 
         def run(frame: Frame, mask: Mask) -> Mask:
-            for step in steps:
-                mask = step(frame, mask)
-                if mask is NO_LANE:
-                    break
+            step = steps[0]
+            try:
+                for step in steps:
+                    mask = step(frame, mask)
+                    if mask is NO_LANE:
+                        break
+            except _FAULTS as error:
+                self._blame(error, nodes[steps.index(step)])
+                raise
             return mask
 
-        return run
+        return run if steps else lambda frame, mask: mask
+
+    def _blame(self, error: Exception, node: ast.stmt) -> None:
+        """Raise UnsupportedSyntax for a statement that failed, unless it was refused already."""
+        if isinstance(error, SmemnbError):
+            return
+        text = ast.unparse(node).splitlines()[0]
+        raise UnsupportedSyntax(
+            self.file,
+            node.lineno,
+            f"the engine cannot run `{text}` on these values ({type(error).__name__}: {error})",
+            "Write it with numbers, arrays and tuples of them.",
+        ) from error
 
     def site(self, node: ast.AST, kind: str, text: str = "") -> Site:
         """The place of an access or barrier in the source."""
@@ -275,6 +384,28 @@ class Scope:
         self.refuse(node, f"the name {node.id!r} is not defined", "Define or import it.")
 
 
+_COMPARED: dict[type[ast.cmpop], Callable[[Any, Any], Any]] = {
+    ast.Eq: operator.eq, ast.NotEq: operator.ne, ast.Lt: operator.lt, ast.LtE: operator.le,
+    ast.Gt: operator.gt, ast.GtE: operator.ge, ast.Is: operator.is_, ast.IsNot: operator.is_not,
+}  # fmt: skip
+
+
+def _plain(value: Any) -> Any:
+    """A constant that can be compared and has a truth; UNKNOWN for anything else."""
+    plain = value is None or isinstance(value, bool | int | float | str) or callable(value)
+    return value if plain else UNKNOWN
+
+
+def live_tree(function: Any, types: InferredTypes | None) -> ast.FunctionDef:
+    """The syntax tree of a function without the branches that Numba prunes for these types.
+
+    Raises:
+        UnsupportedSyntax: the source cannot be read.
+    """
+    tree = source_tree(function)
+    return tree if types is None else live(tree, as_inferred(types.decided(function)))
+
+
 def attribute_of(owner: Any, name: str) -> Any:
     """An attribute that is known while compiling, of an owner that is, or UNKNOWN."""
     if isinstance(owner, (ModuleType, type, Enum)) or callable(owner):
@@ -314,15 +445,6 @@ def _assigned(tree: ast.FunctionDef) -> Iterator[str]:
             found.append(node.name)
         waiting.extend(ast.iter_child_nodes(node))
     return (name for name in found if name not in outer)
-
-
-def _closure(function: Any) -> dict[str, Any]:
-    """The closure variables of a function that have a value by now."""
-    found = {}
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
-        with suppress(ValueError):  # an empty cell
-            found[name] = cell.cell_contents
-    return found
 
 
 def _unknown(node: ast.AST) -> tuple[str, str]:

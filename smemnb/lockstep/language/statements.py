@@ -33,8 +33,14 @@ def _assign_name(scope: Scope, node: ast.Name) -> Setter:
         else:
             values[name] = joined(mask, value, old)
 
+    def put_and_mark(frame: Frame, mask: Mask, value: LaneValue) -> None:
+        put(frame, mask, value)
+        frame.mark(name, mask)
+
     levels = scope.levels(name)
-    return _assign_outer(name, levels) if levels else put
+    if levels:
+        return _assign_outer(name, levels)
+    return put_and_mark if name in scope.followed else put
 
 
 def _assign_outer(name: str, levels: int) -> Setter:
@@ -45,6 +51,7 @@ def _assign_outer(name: str, levels: int) -> Setter:
             assert frame.outer is not None
             frame = frame.outer
         frame.values[name] = joined(mask, value, frame.values.get(name, value))
+        frame.mark(name, mask)
 
     return put
 

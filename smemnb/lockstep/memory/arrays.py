@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..lanes import LaneValue, Mask, Selectable, cast
+from ..numbers.subnormals import converted
 from ..watch import Access, OutOfRange, Site, pieces_of
 from .records import copy_record
 from .stores import ByteStore, Store
@@ -49,6 +50,8 @@ class KernelArray(Selectable):
     inside. `root` is the array that was declared or passed, `memory` what all that share its
     bytes have in common, `used` how many axes of the root an index has used up.
     """
+
+    __array_ufunc__ = None  # NumPy would take it for an object, unequal to any number
 
     def __init__(
         self,
@@ -250,7 +253,8 @@ class KernelArray(Selectable):
         if self.special:
             value = np.asarray(value).astype(self.dtype)
         else:
-            value = cast(value, self.dtype)
+            convert = converted if batch.launch.flushes else cast
+            value = convert(value, self.dtype)
         if batch.watched and self.reported:
             self.report(batch, site, "store", offset, active, value)
         if not batch.scrutiny or self._changes(batch, offset, active, value):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numba import cuda
 
-from smemnb import lockstep
+from smemnb import lockstep, simulator
 from smemnb.errors import UnsupportedSyntax
 from smemnb.lockstep.source import source_tree
 from smemnb.simulator.inference import infer
@@ -52,10 +52,62 @@ def test_exec_with_linecache(file):
 def test_without_any_text():
     """Code without a source is refused, with the way to give it one."""
     names = {"cuda": cuda}
-    exec("def kernel(out):\n    out[0] = 1\n", names)
+    exec("\n".join(["def kernel(out):", "    out[0] = 7"]), names)
     with pytest.raises(UnsupportedSyntax, match=r"linecache\.cache") as refused:
         lockstep.launch(names["kernel"], (1, 1, 1), (1, 1, 1), (np.zeros(1),))
     assert (refused.value.file, refused.value.line) == ("<string>", 1)
+    shown = str(refused.value).splitlines()[1:]
+    text = "def kernel(out):\n    i = cuda.grid(1)\n    out[i] = 7\n"
+    exec(
+        "\n".join(line.strip() for line in shown),
+        {"linecache": linecache, "text": text, "names": names},
+    )
+    assert result_of(names["kernel"]) == [7, 7, 7, 7]
+
+
+def from_literal():
+    """A function made by exec from a text that stands in the code around it."""
+    names = {"cuda": cuda}
+    exec("def kernel(out):\n    i = cuda.grid(1)\n    out[i] = i + 20\n", names)
+    assert result_of(names["kernel"]) == [20, 21, 22, 23]
+
+
+def from_variable():
+    """From a text in a variable of the caller, decorated while it is there."""
+    text = "def kernel(out):\n    i = cuda.grid(1)\n    out[i] = {} * i\n".format("3")
+    names = {"cuda": cuda}
+    exec(text, names)
+    return cuda.jit(names["kernel"])
+
+
+def from_lines():
+    """From lines that are joined on the way."""
+    lines = ["@cuda.jit", "def kernel(out):", "    i = cuda.grid(1)", f"    out[i] = {2} - i"]
+    names = {"cuda": cuda}
+    exec("\n".join(lines), names)
+    return names["kernel"]
+
+
+def from_global():
+    """From a text that the function's own globals keep."""
+    names = {"cuda": cuda, "__source__": f"def kernel(out):\n    out[cuda.grid(1)] = {9}\n"}
+    exec(names["__source__"], names)
+    return cuda.jit(names["kernel"])
+
+
+@pytest.mark.parametrize(
+    ("made", "result"),
+    [(from_variable, [0, 3, 6, 9]), (from_lines, [2, 1, 0, -1]), (from_global, [9, 9, 9, 9])],
+)
+def test_exec_of_a_text_that_the_program_keeps(made, result):
+    """Nobody registers the text; it is where the program left it when the kernel was decorated."""
+    if simulator.device() != "lockstep":
+        pytest.skip("decorating is Numba's own on a GPU")
+    from_literal()
+    kernel = made()
+    out = np.zeros(4)
+    kernel[1, 4](out)
+    assert out.tolist() == result
 
 
 def test_lambda_kernels():

@@ -68,6 +68,7 @@ def define(scope: Scope, node: ast.FunctionDef) -> Statement:
 
     def run(frame: Frame, mask: Mask) -> Mask:
         frame.values[name] = inner.made(frame, mask)
+        frame.mark(name, mask)
         return mask
 
     return run

@@ -50,14 +50,11 @@ def _iter(frame: Frame, mask: Mask, site: Site, items: LaneValue) -> LaneValue:
     return Started(_items(items, site))
 
 
-def _next(frame: Frame, mask: Mask, site: Site, started: LaneValue) -> LaneValue:
-    """The next item; a lane that has no more raises StopIteration, as in Numba."""
+def next_item(frame: Frame, mask: Mask, started: LaneValue) -> tuple[LaneValue, Mask]:
+    """The next item, and the lanes that have no more."""
     if not isinstance(started, Started):
         raise TypeError(f"next() of a {type(started).__name__}")
-    item, past = started.next(frame, mask)
-    if past.any():
-        frame.end(past)
-    return item
+    return started.next(frame, mask)
 
 
 def _zip(frame: Frame, mask: Mask, site: Site, *parts: LaneValue) -> LaneValue:
@@ -72,6 +69,8 @@ def _tuple(frame: Frame, mask: Mask, site: Site, items: LaneValue = ()) -> LaneV
 
 def _len(frame: Frame, mask: Mask, site: Site, value: LaneValue) -> LaneValue:
     if isinstance(value, KernelArray | Flat):
+        if not value.shape:
+            raise TypeError("an array of no axes has no length")
         return extents(value.shape)[0]
     return value.count if isinstance(value, Items) else np.int64(len(value))
 
@@ -163,7 +162,6 @@ BUILTINS: dict[Any, Builtin] = {
     builtins.enumerate: _enumerate,
     builtins.zip: _zip,
     builtins.iter: _iter,
-    builtins.next: _next,
     builtins.tuple: _tuple,
     builtins.len: _len,
     builtins.sum: _sum,

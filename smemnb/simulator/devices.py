@@ -49,7 +49,8 @@ def device() -> str:
 
     With NUMBA_ENABLE_CUDASIM=1 Numba's simulator is left alone: `kernel[grid, block](...)` runs
     there, thread by thread; `smemnb.trace` still runs the same source in the lockstep engine,
-    by its own typing rules, because type inference is not to be had in that mode.
+    by its own typing rules, because type inference is not to be had in that mode. A trace says
+    so (`WITHOUT_TYPES`), and what cannot do without types is refused (`need_types`).
 
     Raises:
         SmemnbError: `SMEMNB_DEVICE` is `gpu` and there is no usable GPU.
@@ -64,6 +65,23 @@ def device() -> str:
         return _launches or "off"
     name = numba.cuda.get_current_device().name
     return name.decode() if isinstance(name, bytes) else str(name)
+
+
+WITHOUT_TYPES = (
+    "what Numba's type inference refuses, signatures, float64 arithmetic: NUMBA_ENABLE_CUDASIM is"
+    " set, and Numba's simulator has no types"
+)
+"""What a trace does not examine where Numba simulates."""
+
+
+def need_types(what: str) -> None:
+    """Raise SmemnbError where Numba's type inference is not to be had in this process."""
+    if simulated_by_numba():
+        raise SmemnbError(
+            f"{what} needs Numba's type inference, and NUMBA_ENABLE_CUDASIM=1 switches it off in"
+            " this process: nothing was judged. Unset NUMBA_ENABLE_CUDASIM and start Python, or"
+            " the notebook's kernel, again; smemnb needs no GPU without it either"
+        )
 
 
 def no_gpu(cuda: Any) -> str:

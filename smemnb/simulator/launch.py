@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import inspect
 import math
+import os
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,8 +23,9 @@ from typing import Any
 import numpy as np
 
 from .. import lockstep  # noqa: F401  (its package must load before `launch` is asked for)
-from ..errors import LaunchRefused
+from ..errors import LaunchRefused, UnassignedVariable
 from ..hardware import WARP_LANES, Limits, limits
+from ..lockstep.batch import Launch
 from ..lockstep.fibers.plan import Order
 from ..lockstep.launch import launch as lockstep_launch
 from . import devices
@@ -31,6 +34,7 @@ from .transfers import Prepared
 Dim3 = tuple[int, int, int]
 DEFAULT_BLOCK = 256
 """Threads per block of `forall` where none are given (a GPU's driver would choose)."""
+SLOW_AFTER_S, SLOW_VARIABLE = 60.0, "SMEMNB_SLOW_SECONDS"
 
 
 @dataclass(frozen=True)
@@ -72,6 +76,8 @@ def kernel_of(kernel: Any) -> Kernel:
     if any(base.__name__ == "CPUDispatcher" for base in type(kernel).__mro__):
         raise LaunchRefused(f"{function.__name__} is compiled for the CPU: use @cuda.jit")
     if not hasattr(kernel, "_can_compile"):
+        if getattr(kernel, "extensions", None):  # a kernel of Numba's simulator
+            options["extensions"] = kernel.extensions
         return Kernel(function, options)
     from .inference import declared_signatures
 
@@ -108,7 +114,8 @@ def run(
         seed: of a random order.
 
     Raises:
-        LaunchRefused: a device would refuse the launch; nothing was launched.
+        LaunchRefused: a device would refuse the launch, or `SMEMNB_SLOW_SECONDS` is no number;
+            nothing was launched.
         TypingRefused: Numba would refuse the kernel for these arguments.
         UnsupportedSyntax: the engine cannot run a construct of the kernel.
         KernelStopped: a loop never ends, or outlasts `patience_s`; host arrays are unchanged.
@@ -117,13 +124,14 @@ def run(
     grid_dim, block_dim = launch_dimensions(kernel, grid, block)
     most = limits(devices.cc())
     check_limits(known, grid_dim, block_dim, most)
+    _check_options(known)
     dynamic = _shared_bytes(known.name, shared_bytes, most)
     _check_stream(known.name, stream)
     prepared = _prepare(known, args, stream)
     types = None if devices.simulated_by_numba() else _infer(known, prepared)
     if types is not None:
         _check_static(known, types, dynamic, most)
-    lockstep_launch(
+    launched = lockstep_launch(
         known.function,
         grid_dim,
         block_dim,
@@ -133,12 +141,51 @@ def run(
         watchers=watchers,
         types=types,
         patience_s=patience_s,
+        slow_after_s=slow_after_s(),
         segments=None if segments is None else segments(grid_dim),
         order=order,
         seed=seed,
         residents=_residents(block_dim, most),
     )
+    _warn_of_unassigned(known.function, launched)
     prepared.finish()
+
+
+def _warn_of_unassigned(function: Callable[..., Any], launched: Launch) -> None:
+    """Warn of variables that threads read without a value, once for each line, as Python warns."""
+    registry = function.__globals__.setdefault("__warningregistry__", {})
+    for site, event in launched.unassigned.items():
+        text = (
+            f"{site.function}: thread {event.thread} of block {event.block} reads `{event.name}`"
+            " and has assigned nothing to it, maybe others, too. A GPU goes on with whatever the"
+            f" register holds: assign `{event.name}` on every way to this line."
+        )
+        warnings.warn_explicit(text, UnassignedVariable, site.file, site.line, registry=registry)
+
+
+def slow_after_s() -> float | None:
+    """Seconds after which a launch says where its time goes: `SMEMNB_SLOW_SECONDS`, else 60.
+
+    None for "off".
+
+    Raises:
+        LaunchRefused: the variable holds no number above 0.
+    """
+    said = os.environ.get(SLOW_VARIABLE, "").strip()
+    if not said:
+        return SLOW_AFTER_S
+    if said.lower() == "off":
+        return None
+    try:
+        seconds = float(said)
+    except ValueError:
+        seconds = 0.0
+    if not seconds > 0:
+        raise LaunchRefused(
+            f"{SLOW_VARIABLE}={said!r} is no number of seconds. Set it to one above 0 or to off, or"
+            f" unset it for {SLOW_AFTER_S:.0f}"
+        )
+    return seconds
 
 
 # --- grid and block ----------------------------------------------------------------------------
@@ -253,6 +300,14 @@ def _check_stream(name: str, stream: Any) -> None:
         if number and stream > 2:
             cure = f" Bytes of shared memory are the fourth: {name}[grid, block, 0, {stream}]"
         raise LaunchRefused(lead + cure)
+
+
+def _check_options(kernel: Kernel) -> None:
+    if kernel.dispatcher is not None:
+        from . import seam
+        from .refusals.options import check_options
+
+        check_options(kernel.name, kernel.options, seam.dispatcher_module._Kernel)
 
 
 def _check_static(kernel: Kernel, types: Any, dynamic: int, most: Limits) -> None:

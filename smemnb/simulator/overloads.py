@@ -8,8 +8,8 @@ nothing of it is loaded or run.
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
+from weakref import ref
 
 from ..compiled import available
 from ..compiled.toolchain import INSTALL
@@ -22,29 +22,49 @@ Types = tuple[Any, ...]
 
 
 class Overload:
-    """One signature of a kernel: its limits here, its code as soon as it is asked for."""
+    """One signature of a kernel: its limits here, its code as soon as it is asked for.
+
+    Numba holds the overloads of a kernel to the end of the process, or until the kernel is gone. So
+    they hold nothing that leads back to it; what belongs to a signature is kept in the kernel.
+    """
+
+    entry_point = None
+    """What Numba forgets when a kernel goes: as with its own kernels, there is nothing."""
 
     def __init__(self, dispatcher: Any, types: Types) -> None:
-        self._dispatcher = dispatcher
+        self._kept_by = ref(dispatcher)
         self.argument_types = types
         self.signature = seam.typing.signature(seam.types.none, *types)
-        self.inferred: Any = None  # the types of its first launch, or of its declaration
 
-    @cached_property
+    @property
+    def _dispatcher(self) -> Any:
+        dispatcher = self._kept_by()
+        if dispatcher is None:
+            raise SmemnbError("the kernel of this overload is gone: keep the kernel itself")
+        return dispatcher
+
+    @property
     def _kernel(self) -> Any:
         """Numba's own compiled kernel, not loaded into any device."""
-        self._need("its code")
-        options = dict(self._dispatcher.targetoptions)
-        options.pop("extensions", None)
-        with seam.compiler_lock:
-            return seam.dispatcher_module._Kernel(
-                self._dispatcher.py_func, self.argument_types, **options
-            )
+        kept = _kept(self._dispatcher, self.argument_types)
+        if "kernel" not in kept:
+            self._need("its code")
+            options = dict(self._dispatcher.targetoptions)
+            options.pop("extensions", None)
+            with seam.compiler_lock:
+                kept["kernel"] = seam.dispatcher_module._Kernel(
+                    self._dispatcher.py_func, self.argument_types, **options
+                )
+        return kept["kernel"]
 
-    @cached_property
+    @property
     def _resources(self) -> Resources:
-        self._need("its registers")
-        return resources(self._dispatcher, self.argument_types, devices.cc())
+        kept = _kept(self._dispatcher, self.argument_types)
+        if "resources" not in kept:
+            self._need("its registers")
+            kept["resources"] = resources(self._dispatcher, self.argument_types, devices.cc())
+        found: Resources = kept["resources"]
+        return found
 
     def _need(self, what: str) -> None:
         if not available():
@@ -90,9 +110,15 @@ class Overload:
         return per_sm * attribute("MULTIPROCESSOR_COUNT")
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
+        if name.startswith("__") or name == "_kept_by":
             raise AttributeError(name)
         return getattr(self._kernel, name)
+
+
+def _kept(dispatcher: Any, types: Types) -> dict[str, Any]:
+    """What is known of a kernel for these types: what was inferred, its code, its registers."""
+    of_all: dict[Types, dict[str, Any]] = dispatcher.__dict__.setdefault("_smemnb_kept", {})
+    return of_all.setdefault(types, {})
 
 
 def note_kernel(self: Any, sig: Any) -> Any:
@@ -124,7 +150,7 @@ def register(dispatcher: Any, types: Types, found: Any = None) -> None:
     if types not in overloads:
         overloads[types] = Overload(dispatcher, types)
     if isinstance(overloads[types], Overload):
-        overloads[types].inferred = found
+        _kept(dispatcher, types)["inferred"] = found
 
 
 def inferred_before(dispatcher: Any, types: Types) -> Any:
@@ -133,7 +159,7 @@ def inferred_before(dispatcher: Any, types: Types) -> Any:
     As a compiled kernel, it keeps the globals and closure values of that moment.
     """
     known = (getattr(dispatcher, "overloads", None) or {}).get(types)
-    return known.inferred if isinstance(known, Overload) else None
+    return _kept(dispatcher, types).get("inferred") if isinstance(known, Overload) else None
 
 
 def compile_device(self: Any, args: Any, return_type: Any = None) -> Any:

@@ -161,6 +161,7 @@ def _replace(cuda: Any) -> None:
     from .overloads import compile_device, note_kernel
 
     install(cuda)
+    _jit_without_toolkit(cuda)
     seam.dispatcher_module._LaunchConfiguration = ConfiguredKernel
     seam.dispatcher_module.ForAll = ForAll
     seam.CUDADispatcher.configure = _configure
@@ -170,8 +171,17 @@ def _replace(cuda: Any) -> None:
     seam.CUDADispatcher.compile_device = compile_device
     seam.CUDADispatcher.disable_compile = _disable_compile
     seam.dispatcher_module._Kernel.bind = lambda self: None  # there is no device to load it into
+    seam.CUDADispatcher.__init__ = _looking_for_source(seam.CUDADispatcher.__init__)
     _sources_kept(importlib.import_module("numba.cuda.deviceufunc"))
     devices.set_launches("lockstep")
+
+
+def _jit_without_toolkit(cuda: Any) -> None:
+    from .refusals.options import without_toolkit
+
+    decorators: Any = importlib.import_module("numba.cuda.decorators")
+    linker_there = getattr(decorators, "_have_nvjitlink", lambda: True)
+    cuda.jit = decorators.jit = without_toolkit(decorators.jit, linker_there)
 
 
 def _configure(self: Any, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: Any = 0) -> Any:
@@ -213,6 +223,21 @@ def _call(self: Any, *args: Any, **named: Any) -> Any:
         f"Kernel launch configuration was not specified: {name} is a kernel."
         f" Use the syntax: {name}[blockspergrid, threadsperblock]({parameters})"
     )
+
+
+def _looking_for_source(make: Any) -> Any:
+    """`CUDADispatcher.__init__`, which also finds the text of a kernel made by `exec`.
+
+    While the kernel is decorated, the program that wrote the text most likely still holds it.
+    """
+    from ..lockstep.source import look_for, needs_looking_for
+
+    def __init__(self: Any, py_func: Any, *args: Any, **options: Any) -> None:
+        make(self, py_func, *args, **options)
+        if needs_looking_for(py_func):
+            look_for(py_func)
+
+    return __init__
 
 
 def _sources_kept(module: Any) -> None:

@@ -4,7 +4,8 @@ numba-cuda carries its own copy of Numba's compiler (`numba.cuda.core`, `numba.c
 numba.cuda inside Numba uses `numba.core`. Everything that is not Numba's public interface is
 imported here and nowhere else, so a new Numba (or its successor) is met in one file.
 
-Importing this module imports numba.cuda.
+Importing this module imports numba.cuda. Where Numba simulates, most of these names are not to be
+had: the import is refused, and says why.
 """
 
 from __future__ import annotations
@@ -14,7 +15,10 @@ import warnings
 from types import ModuleType
 from typing import Any
 
+from .devices import need_types
 from .hook import catch_up, held
+
+need_types("this")  # which is all that takes these names from Numba
 
 with held():
     from numba.core.target_extension import target_override
@@ -43,6 +47,7 @@ OUT_OF_TREE: bool = getattr(importlib.import_module("numba.cuda"), "implementati
 
 machinery = _module("compiler_machinery")
 typed_passes = _module("typed_passes")
+untyped_passes = _module("untyped_passes")
 ir: Any = _module("ir")
 sigutils: Any = _module("sigutils")
 compiler_lock: Any = _module("compiler_lock").global_compiler_lock
@@ -98,6 +103,7 @@ __all__ = [
     "types",
     "typing",
     "typing_context",
+    "untyped_passes",
     "warn",
 ]
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..errors import LaunchRefused
-from . import seam
 
 Types = tuple[Any, ...]
 
@@ -18,6 +17,8 @@ def fit(kernel: Callable[..., Any], declared: Sequence[tuple[Types, Any]], given
     Raises:
         SignatureRefused: it converts to none of them, or to several equally well.
     """
+    from . import seam
+
     name, parameters = kernel.__name__, list(inspect.signature(kernel).parameters)
     cases = [seam.typing.signature(seam.types.void, *types) for types, _ in declared]
     cases = [case for case in cases if len(case.args) == len(given)]
@@ -43,6 +44,8 @@ class SignatureRefused(LaunchRefused, TypeError):
 
 
 def _first_misfit(parameters: Sequence[str], declared: Sequence[Types], given: Types) -> str:
+    from . import seam
+
     for at, (name, want, have) in enumerate(zip(parameters, declared[0], given, strict=False)):
         if seam.typing_context.can_convert(have, want) is not None:
             continue

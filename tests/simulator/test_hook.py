@@ -157,6 +157,63 @@ def test_numba_simulator(tmp_path):
     ]
 
 
+SIMULATED = """
+import numpy as np, smemnb
+from numba import cuda
+from smemnb import check, trace
+from smemnb.compiled import sass
+@cuda.jit
+def scale(out, inp):
+    i = cuda.grid(1)
+    if i < inp.shape[0]:
+        out[i] = 2 * inp[i]
+out, inp = np.zeros(40, np.float32), np.arange(40, dtype=np.float32)
+seen = trace(scale)[2, 32](out, inp)
+print(out[39], [(row.line, row.requests) for row in seen.lines])
+print(["NUMBA_ENABLE_CUDASIM" in said for said in seen.limits])
+def infer():
+    from smemnb.simulator.inference import infer
+def graded():
+    check("ex00_scale", scale)
+def machine_code():
+    sass(scale, (out, inp))
+for act in (graded, seen.as_compiled, machine_code, infer):
+    try:
+        print(act())
+    except smemnb.errors.SmemnbError as error:
+        print("Unset NUMBA_ENABLE_CUDASIM" in str(error))
+"""
+
+
+def test_what_works_while_numba_simulates(tmp_path):
+    """A trace runs and says what it did not examine; what needs types is refused with its cure."""
+    out, error, _ = python(SIMULATED, tmp_path, NUMBA_ENABLE_CUDASIM="1")
+    assert (error, out.splitlines()) == (
+        "",
+        ["78.0 [(10, 2), (10, 2)]", "[True]", "True", "True", "True", "True"],
+    )
+
+
+@pytest.mark.exhaustive
+def test_the_corpus_while_numba_simulates(tmp_path):
+    """Traces find and count there what they do elsewhere, but for what needs Numba's types."""
+    code = """
+import smemnb
+from smemnb import trace
+from tests.corpus import local_arrays, memory, order, prices, races_global, races_shared
+from tests.corpus.pairs import PAIRS
+for pair in PAIRS:
+    for kernel in (pair.buggy, pair.clean):
+        seen = trace(kernel)[pair.launch](*pair.args())
+        found = [(f.kind, f.line, f.count) for f in seen.findings if f.kind != "float64_arithmetic"]
+        rows = [(r.line, r.requests, r.wavefronts, r.sectors) for r in seen.lines]
+        print(pair.name, found, rows)
+"""
+    typed, untyped = python(code, tmp_path), python(code, tmp_path, NUMBA_ENABLE_CUDASIM="1")
+    assert len(typed[0].splitlines()) > 100
+    assert untyped == typed
+
+
 @pytest.mark.slow
 def test_finder_goes_away(tmp_path):
     """Once numba.cuda is there, nothing of smemnb stays in the import system."""

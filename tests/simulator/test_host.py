@@ -8,7 +8,9 @@ from numba import cuda
 
 from smemnb import simulator
 from smemnb.errors import LaunchRefused, SmemnbError
+from smemnb.hardware import LIMITS
 from smemnb.simulator import seam
+from smemnb.simulator.host import attributes
 
 pytestmark = pytest.mark.skipif(
     simulator.device() != "lockstep", reason="launches go to a GPU here"
@@ -118,6 +120,61 @@ def test_device():
     assert device.MULTIPROCESSOR_COUNT == 132
     with pytest.raises(AttributeError, match="no FROBNICATION"):
         _ = device.FROBNICATION
+
+
+def test_what_scripts_print():
+    """Clocks in kHz, memory and caches are those of the modelled chip's data sheet."""
+    device = cuda.get_current_device()
+    assert (device.CLOCK_RATE, device.L2_CACHE_SIZE) == (1_980_000, 50 << 20)
+    assert (device.GLOBAL_MEMORY_BUS_WIDTH, device.TOTAL_CONSTANT_MEMORY) == (5120, 65536)
+    assert (device.MAX_REGISTERS_PER_MULTIPROCESSOR, device.MAX_PITCH) == (65536, 2147483647)
+    assert device.SINGLE_TO_DOUBLE_PRECISION_PERF_RATIO == 2
+    # the peak bandwidth as every deviceQuery works it out
+    assert round(2 * device.MEMORY_CLOCK_RATE * device.GLOBAL_MEMORY_BUS_WIDTH / 8e6) == 3350
+    assert device.uuid.startswith("GPU-")
+    assert device.get_device_identity() == dict.fromkeys(
+        ("pci_domain_id", "pci_bus_id", "pci_device_id"), 0
+    )
+
+
+def test_what_the_engine_does_not_do():
+    """Programs branch on these: they say what runs here, not what the chip could do."""
+    device = cuda.get_current_device()
+    assert (device.MANAGED_MEMORY, device.COOPERATIVE_LAUNCH) == (1, 1)
+    assert (device.CONCURRENT_KERNELS, device.ASYNC_ENGINE_COUNT, device.GPU_OVERLAP) == (0, 0, 0)
+    assert (device.STREAM_PRIORITIES_SUPPORTED, device.COMPUTE_PREEMPTION_SUPPORTED) == (0, 0)
+
+
+@pytest.mark.parametrize("cc", LIMITS)
+def test_attributes_of_every_chip(cc):
+    """Each known attribute is a whole number; a figure that nobody published is refused by name."""
+    simulator.use(cc)
+    try:
+        found = {}
+        for name in attributes.names():
+            try:
+                found[name] = attributes.attribute(name)
+            except AttributeError as error:
+                assert name in str(error)
+                assert attributes.chip_name(cc) in str(error)
+    finally:
+        simulator.use((9, 0))
+    assert {type(value) for value in found.values()} == {int}
+    assert ("CLOCK_RATE" in found) is (cc != (10, 0))
+    assert found["L2_CACHE_SIZE"] % (1 << 20) == 0
+    assert len(found) >= 47
+
+
+def test_an_attribute_is_misspelt():
+    with pytest.raises(AttributeError, match="no CLOCKRATE.*CLOCK_RATE"):
+        _ = cuda.get_current_device().CLOCKRATE
+
+
+def test_versions():
+    """The driver's version, and a toolkit's that fits it, whether one is installed or not."""
+    assert cuda.cudadrv.driver.driver.get_version() == (13, 0)
+    assert cuda.runtime.get_version()[0] in (11, 12, 13)
+    assert cuda.runtime.is_supported_version()
 
 
 def test_contexts():

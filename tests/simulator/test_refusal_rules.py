@@ -8,7 +8,7 @@ import pytest
 from smemnb.simulator.refusals import RULES
 from smemnb.simulator.refusals.words import rule, rules
 
-HOMES = [("names", 14), ("operations", 30)]
+HOMES = [("names", 14), ("operations", 32)]
 
 
 def module(*functions):

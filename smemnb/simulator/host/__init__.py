@@ -23,6 +23,7 @@ from .memory import array_at, memory
 with held():
     from numba.cuda.cudadrv import devicearray
     from numba.cuda.cudadrv import driver as driver_module
+    from numba.cuda.cudadrv import runtime as runtime_module
 
     from .calls import install_driver
     from .device import device_class, no_device
@@ -38,6 +39,7 @@ def install(cuda: Any) -> None:
     driver_module.driver.devices.clear()
     driver_module.driver.devices[0] = device_class(driver_module)()
     devicearray._assign_kernel = _Assign
+    _answer_for_the_toolkit(runtime_module.Runtime)
     for name, value in _own(api).items():
         for module in (cuda, api):
             if hasattr(module, name):
@@ -86,6 +88,25 @@ def _own(api: Any) -> dict[str, Any]:
         "is_supported_version": lambda: True,
         "cuda_error": lambda: None,
     }
+
+
+def _answer_for_the_toolkit(runtime: Any) -> None:
+    """Where no toolkit is, `cuda.runtime` has the version of the driver: programs print it."""
+    installed, supported = runtime.get_version, runtime.is_supported_version
+
+    def get_version(self: Any) -> tuple[int, int]:
+        try:
+            found: tuple[int, int] = installed(self)
+        except Exception:  # whatever a missing library raises
+            found = driver_module.driver.get_version()
+        return found
+
+    def is_supported_version(self: Any) -> bool:
+        # nothing is compiled with it, so what the driver would bring does
+        here = self.get_version() == driver_module.driver.get_version()
+        return here or bool(supported(self))
+
+    runtime.get_version, runtime.is_supported_version = get_version, is_supported_version
 
 
 def _detect() -> bool:

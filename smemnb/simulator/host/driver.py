@@ -13,6 +13,7 @@ import threading
 from collections.abc import Callable
 from itertools import count
 
+from .attributes import numbered
 from .memory import memory
 
 Fail = Callable[[str, str], Exception]
@@ -57,6 +58,20 @@ class HostDriver:
     def cuDeviceGetCount(self) -> int:
         """One."""
         return 1
+
+    def cuDeviceGet(self, number: int) -> int:
+        """The one device."""
+        if number != 0:
+            raise self._fail("cuDeviceGet", "CUDA_ERROR_INVALID_DEVICE")
+        return 0
+
+    def cuDeviceGetAttribute(self, code: int, device: int) -> int:
+        """What the device answers for the enumerator of this number."""
+        return numbered(code)
+
+    def cuDeviceTotalMem(self, device: int) -> int:
+        """Bytes of its memory."""
+        return memory.total
 
     def cuDriverGetVersion(self) -> int:
         """13.0, as the driver writes it."""

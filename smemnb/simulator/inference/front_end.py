@@ -9,13 +9,16 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import Any
-from weakref import WeakKeyDictionary, ref
+from weakref import ref
 
+from ...lockstep.lifetime import kept_in
 from .. import seam
 from ..refusals import refusal
+from ..refusals.constants import check_constants
 from ..refusals.lowering import unlowerable
+from .decisions import decisions, watched
 from .inferred import Function, Inferred, Types
-from .merges import merges, widened
+from .merges import merges, widened, with_none
 
 
 @seam.machinery.register_pass(mutates_CFG=False, analysis_only=True)
@@ -28,7 +31,8 @@ class _Keep(seam.machinery.AnalysisPass):  # type: ignore[misc,name-defined]
         super().__init__()
 
     def run_pass(self, state: Any) -> bool:
-        state.cr = (state.func_ir, state.typemap, state.calltypes, state.return_type)
+        decided = decisions(state.func_id.code, state)
+        state.cr = (state.func_ir, state.typemap, state.calltypes, state.return_type, decided)
         return False
 
 
@@ -60,7 +64,7 @@ class _Undissolved(_FrontEnd):
 def _run_front_end(
     function: Callable[..., Any], types: Types, returns: Any, compiler: Any = _FrontEnd
 ) -> Any:
-    """(IR, typemap, calltypes, return type) of a function for these argument types."""
+    """(IR, typemap, calltypes, return type, tests decided) of a function for these types."""
     flags = seam.CUDAFlags()
     flags.no_compile = flags.no_cpython_wrapper = flags.no_cfunc_wrapper = True
     flags.error_model = "numpy"
@@ -71,7 +75,7 @@ def _run_front_end(
 
 def _record(function: Callable[..., Any], types: Types, parts: Any, *, casts: bool) -> Function:
     """What one run of the front end says, in the engine's terms."""
-    ir, typemap, calltypes, returned = parts
+    ir, typemap, calltypes, returned, decided = parts
     kinds: dict[str, set[Any]] = defaultdict(set)
     for name, kind in typemap.items():
         if not name.startswith(("$", "arg.")):
@@ -93,6 +97,9 @@ def _record(function: Callable[..., Any], types: Types, parts: Any, *, casts: bo
         (ir.blocks, typemap),
         _of_two_enums(ir, typemap),
         widened(function.__code__, ir, typemap, calltypes),
+        decided,
+        with_none(function.__code__, ir, typemap, calltypes),
+        any(isinstance(kind, seam.types.Optional) for kind in typemap.values()),
     )
 
 
@@ -232,7 +239,8 @@ def _inferring(session: _Session) -> Iterator[None]:
     dispatcher.get_overload = get_overload
     seam.dispatcher_module.get_current_device = lambda: SimpleNamespace(compute_capability=(9, 0))
     try:
-        yield
+        with watched():
+            yield
     finally:
         for name, method in kept.items():
             setattr(dispatcher, name, method)
@@ -240,8 +248,6 @@ def _inferring(session: _Session) -> Iterator[None]:
 
 
 # --- the public face ---------------------------------------------------------------------------
-
-_known: WeakKeyDictionary[Any, dict[Any, Inferred]] = WeakKeyDictionary()
 
 
 def argument_type(value: Any) -> Any:
@@ -270,14 +276,17 @@ def infer(
 
     Raises:
         TypingRefused: Numba's type inference, or its code generation, would refuse the kernel.
+        LaunchRefused: the arrays that it takes from outside exceed constant memory.
     """
     types = tuple(argument_type(value) for value in args)
-    cache = _known.setdefault(function, {})
+    cache = kept_in(function, "types")
     debug, fastmath = (bool((options or {}).get(name)) for name in ("debug", "fastmath"))
-    key = types, debug, fastmath, _outer_values(function)
+    # the code too: IPython's autoreload puts another one into the same function
+    key = types, debug, fastmath, function.__code__, _outer_values(function)
     if key not in cache:
         cache[key] = _infer(function, types, debug=debug, fastmath=fastmath)
-    return cache[key]
+    found: Inferred = cache[key]
+    return found
 
 
 def _infer(function: Callable[..., Any], types: Types, *, debug: bool, fastmath: bool) -> Inferred:
@@ -295,6 +304,7 @@ def _infer(function: Callable[..., Any], types: Types, *, debug: bool, fastmath:
         raise refused
     root = _record(function, types, parts, casts=False)
     found = session.reachable(root)
+    check_constants(function.__name__, [one.typed for one in found])
     return Inferred(types, found + _dissolved(function, types, found), debug, fastmath)
 
 

@@ -76,6 +76,40 @@ def _chosen(
     return None
 
 
+def member_of(value: Any, name: str, *, method: bool) -> Any:
+    """What `overload_of` knows the `@overload_method` or `@overload_attribute` of a value by.
+
+    None if nobody has extended values of this type with that name.
+    """
+    with seam.compiler_lock, seam.target_override("cuda"):
+        try:
+            templates = list(seam.typing_context._get_attribute_templates(numba_type(value)))
+        except (TypeError, ValueError, KeyError, NotImplementedError):  # types it does not know
+            return None
+    for template in templates:
+        known = getattr(template, "_attr", None) == name and hasattr(template, "_overload_func")
+        if known and bool(template.is_method) == method:
+            return type(template)._overload_func
+    return None
+
+
+def members_named(name: str, *, method: bool) -> bool:
+    """Whether any type that kernels have was extended by such a method, or attribute."""
+    seam.typing_context.refresh()
+    return any(
+        getattr(template, "_attr", None) == name
+        and hasattr(template, "_overload_func")
+        and bool(template.is_method) == method
+        for key, templates in seam.typing_context._attributes.items()
+        if getattr(key, "__name__", "") not in _NOT_IN_KERNELS
+        for template in templates
+    )
+
+
+_NOT_IN_KERNELS = ("List", "LiteralList", "UnicodeType", "Bytes")
+"""Types of Numba's that it has methods for, and that no value of a kernel has."""
+
+
 _TARGETS = ("cuda", "gpu", "generic")
 """For which targets an overload may be declared, the more special ones first."""
 

@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from ...lockstep.language.pruning import Decided
 from .. import seam
-from .implementations import overload_of
+from .decisions import agreed
+from .implementations import member_of, members_named, overload_of
 from .merges import Place
 
 Types = tuple[Any, ...]
@@ -34,6 +36,9 @@ class Function:
     typed: tuple[Any, Any] = field(repr=False)  # blocks of Numba's IR, typemap
     of_two_enums: frozenset[int] = frozenset()  # lines whose `is` compares members of two enums
     wider: Mapping[Place, Any] = field(default_factory=dict)
+    decided: Mapping[Place, Decided] = field(default_factory=dict)
+    with_none: Mapping[Place, bool] = field(default_factory=dict)
+    optional: bool = True  # whether any of its values may be None in some threads
 
     def local(self, name: str, line: int) -> _DType | None:
         """dtype of `name` where it is read at `line`; None where nothing is to be enforced."""
@@ -71,6 +76,21 @@ class Inferred:
         """
         found = {f.local(name, line) for f in self._of(function)}
         return found.pop() if len(found) == 1 else None
+
+    def held(self, function: Any, name: str, line: int) -> Any:
+        """dtype of a variable where it is read, a tuple of them for a tuple, else None.
+
+        Where a function is called with several types, one of them; None if any is no number.
+        """
+        found = []
+        for record in self._of(function):
+            kinds = record.reads.get((name, line)) or record.kinds.get(name, frozenset())
+            found.append(_dtypes(next(iter(kinds))) if len(kinds) == 1 else None)
+        return None if None in found or not found else found[0]
+
+    def knows(self, function: Any) -> bool:
+        """Whether the types of this function were inferred on their own."""
+        return bool(self._of(function))
 
     def returned(self, function: Any) -> _DType | None:
         """dtype that a device function returns, on whichever path; None if it is no scalar."""
@@ -112,6 +132,30 @@ class Inferred:
         """
         return overload_of(target, values, named, literals)
 
+    def decided(self, function: Any) -> Mapping[Place, Decided]:
+        """The tests of a function that Numba decided, for all types that it is called with."""
+        return agreed([f.decided for f in self._of(function)])
+
+    def member(self, value: Any, name: str, *, method: bool) -> Any:
+        """What `implementation` takes for a method or attribute that users have added to a type."""
+        return member_of(value, name, method=method)
+
+    def members_named(self, name: str, *, method: bool) -> bool:
+        """Whether users have added a method or attribute of this name to any type."""
+        return members_named(name, method=method)
+
+    def with_none(self, function: Any, place: Place) -> frozenset[bool]:
+        """What `==` or `!=` at this place of a function comes to by its types alone.
+
+        Nothing where no side of it is None; both where it is called with and without.
+        """
+        return frozenset(f.with_none[place] for f in self._of(function) if place in f.with_none)
+
+    def optional(self, function: Any) -> bool:
+        """Whether a function has a value that is None in some threads and a number in others."""
+        found = self._of(function)
+        return not found or any(record.optional for record in found)
+
     def never_same(self, function: Any, line: int) -> bool:
         """Whether every `is` and `is not` on a line of a function compares members of two enums."""
         return any(line in f.of_two_enums for f in self._of(function))
@@ -138,6 +182,16 @@ class Inferred:
         if found or getattr(wanted, "__closure__", None):
             return found
         return [record for record in self._functions if record.code is wanted.__code__]
+
+
+def _dtypes(kind: Any) -> Any:
+    if not isinstance(kind, seam.types.BaseTuple):
+        return scalar_dtype(kind)
+    items = [_dtypes(item) for item in kind]
+    if None in items:
+        return None
+    named = getattr(kind, "instance_class", None)
+    return tuple(items) if named is None else named(*items)
 
 
 def scalar_dtype(kind: Any) -> _DType | None:

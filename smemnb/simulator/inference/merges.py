@@ -13,6 +13,8 @@ so its result is stored as the float64 that joins both.
 from __future__ import annotations
 
 import dis
+import itertools
+import operator
 import re
 from collections.abc import Iterator, Mapping
 from types import CodeType
@@ -25,7 +27,7 @@ Place = tuple[int, int, int, int]
 
 _STACKED = re.compile(r"\$phi(\d+)\.(\d+)")
 _COMPUTED = re.compile(r"\$(?:(?:inplace_)?binop_[a-z]+(\d+)|(\d+)(?:binary|unary|compare|call))")
-_FIRST = 2  # Numba counts the offsets of instructions from here
+FIRST = 2  # Numba counts the offsets of instructions from here
 _IDLE = ("JUMP", "POP_JUMP", "NOP", "CACHE", "EXTENDED_ARG", "RESUME", "COPY", "TO_BOOL", "POP_TOP")
 
 
@@ -65,6 +67,31 @@ def widened(
     return found
 
 
+def with_none(
+    code: CodeType, ir: Any, typemap: Mapping[str, Any], calltypes: Mapping[Any, Any]
+) -> dict[Place, bool]:
+    """What each `==` and `!=` with a None on one side comes to: Numba decides it by types alone.
+
+    An optional value is never equal to None, whatever it is when the kernel runs.
+    """
+    found: dict[Place, bool] = {}
+    for statement in (one for block in ir.blocks.values() for one in block.body):
+        value: Any = getattr(statement, "value", None)
+        signature = calltypes.get(value)
+        if signature is None or getattr(value, "op", None) != "binop":
+            continue
+        if value.fn not in (operator.eq, operator.ne):
+            continue
+        nones = [isinstance(kind, seam.types.NoneType) for kind in signature.args]
+        offset = _COMPUTED.match(statement.target.name)
+        if any(nones) and offset is not None:
+            at = int(offset[1] or offset[2]) // 2 - 1
+            place = next(itertools.islice(code.co_positions(), at, None), (None,))
+            if None not in place:
+                found[place] = all(nones) == (value.fn is operator.eq)  # type: ignore[index]
+    return found
+
+
 def _phis(ir: Any) -> Iterator[tuple[str, Any]]:
     for block in ir.blocks.values():
         for statement in block.body:
@@ -76,7 +103,7 @@ def _phis(ir: Any) -> Iterator[tuple[str, Any]]:
 def _ends(code: CodeType, blocks: list[int]) -> dict[int, Place]:
     """The place of the last instruction of each block that leaves a value."""
     found: dict[int, Place] = {}
-    starts = [block - _FIRST for block in blocks]
+    starts = [block - FIRST for block in blocks]
     at = -1
     for step in dis.get_instructions(code):
         while at + 1 < len(starts) and step.offset >= starts[at + 1]:

@@ -17,10 +17,17 @@ from typing import Any
 from ...errors import TypingRefused
 from . import names, operations
 from .place import Place, function_tree, heading, place
+from .reasons import call_of, reason
 from .words import Scene, rules, worded
 
 RULES = rules(names, operations)
 """Pattern of a message and what makes words of it; the first that answers wins."""
+
+_NO_IMPLEMENTATION = re.compile(r"No implementation of function .* found for signature:")
+_LESS_DEEP = (
+    "Cut the expression into several statements; a function that calls itself needs a way out "
+    "that returns a value."
+)
 
 _both: dict[type[BaseException], Any] = {}
 
@@ -55,7 +62,10 @@ def _refusal(error: BaseException, function: Callable[..., Any], types: Any) -> 
     syntax = operations.unsupported_in(function, operations.SYNTAX)
     if syntax is not None:
         return worded(syntax[0], *syntax[1], numba_message=text)
-    said = f"Numba does not accept this: {_first_sentence(error)}.", ""
+    if isinstance(error, RecursionError):
+        said = "Numba goes too deep here: RecursionError.", _LESS_DEEP
+    else:
+        said = f"Numba does not accept this: {_first_sentence(error)}.", reason(text)
     return worded(scene.where, *said, numba_message=text)
 
 
@@ -74,5 +84,7 @@ def _first_sentence(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines()]
     kept = [line for line in lines if line and not line.startswith(("Failed in", "During:"))]
     sentence = kept[0].rstrip(".") if kept else type(error).__name__
+    if _NO_IMPLEMENTATION.match(sentence):
+        sentence = f"{call_of(str(error)) or sentence.rstrip(':')} has no implementation"
     known = type(error).__name__.endswith(("TypingError", "CompilerError", "BytecodeError"))
     return sentence if known else f"{type(error).__name__}: {sentence}"

@@ -3,18 +3,20 @@
 Without a toolkit no code is generated, so these are looked for in Numba's typed IR: kernels that
 return a value, lists and sets, generators, `try`, whole-array copies and arithmetic, quotients of
 integers put into an integer by `/=`, atomics with the wrong number of indices, fields of records at
-odd places. Each was seen refused by
+odd places, ufuncs that Numba's table for GPUs lacks, `ravel`. Each was seen refused by
 numba-cuda 0.30.4 for cc 9.0.
 """
 
 from __future__ import annotations
 
+import importlib
 import inspect
 import math
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -27,13 +29,18 @@ from .words import Said, worded
 
 
 def unlowerable(
-    function: Callable[..., Any], ir: Any, typemap: Mapping[str, Any], calltypes: Any, returns: Any
+    function: Callable[..., Any],
+    ir: Any,
+    typemap: Mapping[str, Any],
+    calltypes: Any,
+    returns: Any,
+    decided: Mapping[Any, Any],
 ) -> TypingRefused | None:
     """Why Numba's code generation refuses a kernel that type inference accepted, or None."""
     code = function.__code__
     if inspect.iscoroutinefunction(function):
         return worded(heading(code), "A kernel cannot be `async`.", "Write `def`.")
-    syntax = unsupported_in(function, NEVER)
+    syntax = unsupported_in(function, NEVER, decided)
     if syntax is not None:
         return worded(syntax[0], *syntax[1])
     for line, said in _found(ir, typemap, returns):
@@ -53,7 +60,9 @@ def _found(ir: Any, typemap: Mapping[str, Any], returns: Any) -> Iterator[tuple[
                 or _printed(statement, typemap)
                 or _declared(statement, typemap)
                 or _atomic(statement, typemap, parameters)
+                or _length(statement, typemap)
                 or _unaligned(statement, typemap)
+                or _without_code(statement, typemap)
             )
             if said is not None:
                 yield statement.loc.line, said
@@ -98,6 +107,71 @@ def _whole_array(statement: Any, typemap: Mapping[str, Any]) -> Said | None:
             "A thread works on single elements: index the arrays, as in a[i] + b[i].",
         )
     return None
+
+
+_INSTEAD = {
+    **{name: f"math.{name}(x)" for name in "ceil exp exp2 expm1 floor log1p sqrt trunc".split()},
+    **{name: f"math.{name}(x)" for name in ("isfinite", "isinf")},
+    **{name: f"math.{name}(x, y)" for name in "copysign fmod ldexp nextafter".split()},
+    "absolute": "abs(x)",
+    "fabs": "abs(x)",
+    "sign": "(x > 0) - (x < 0)",
+    "square": "x * x",
+    "power": "x ** y",
+    "float_power": "x ** y",
+    "reciprocal": "1 / x",
+    "add": "x + y",
+    "subtract": "x - y",
+    "multiply": "x * y",
+    "divide": "x / y",
+    "floor_divide": "x // y",
+    "remainder": "x % y",
+    "negative": "-x",
+    "positive": "x",
+    "rint": "round(x)",
+}
+"""Ufunc of NumPy -> what to write for it."""
+
+
+def _without_code(statement: Any, typemap: Mapping[str, Any]) -> Said | None:
+    """What type inference knows and Numba has no code for: ufuncs, a flat copy of an array."""
+    call: Any = getattr(statement, "value", None)
+    if getattr(call, "op", None) != "call":
+        return None
+    function = getattr(typemap.get(call.func.name), "typing_key", None)
+    if function in ("array.ravel", "array.flatten") or function is np.ravel:
+        return (
+            "An array of one axis cannot be made of another in a kernel.",
+            "Index it by rows and columns, or pass array.reshape(-1) as an argument.",
+        )
+    if not isinstance(function, np.ufunc) or function in _ufuncs():
+        return None
+    name = function.__name__
+    return (
+        f"Numba has no code for np.{name} in a kernel: it raises a KeyError when it compiles it.",
+        f"Write {_INSTEAD[name]}." if name in _INSTEAD else "Write out what it does.",
+    )
+
+
+@lru_cache
+def _ufuncs() -> frozenset[Any]:
+    """The ufuncs that the installed Numba compiles for a GPU; isnat stands outside its table."""
+    return frozenset(importlib.import_module("numba.cuda.ufuncs").ufunc_db()) | {np.isnat}
+
+
+def _length(statement: Any, typemap: Mapping[str, Any]) -> Said | None:
+    """`len` of an array without axes, which NumPy refuses too."""
+    value: Any = getattr(statement, "value", None)
+    if getattr(value, "op", "") != "call" or len(value.args) != 1:
+        return None
+    called = getattr(typemap.get(value.func.name), "typing_key", None)
+    kind = typemap.get(value.args[0].name)
+    if called is not len or not isinstance(kind, seam.types.Array) or kind.ndim:
+        return None
+    return (
+        "An array of no axes has no length.",
+        "Its one element is array[()]; give the array an axis to go over it.",
+    )
 
 
 def _divided(ir: Any, typemap: Mapping[str, Any]) -> Iterator[tuple[int, Said]]:
@@ -230,9 +304,17 @@ def _atomic(statement: Any, typemap: Mapping[str, Any], parameters: Sequence[str
     return None
 
 
-@lru_cache(maxsize=256)
+_shared: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+
+
 def shared_bytes(types: Any) -> int:
     """Bytes of the shared arrays that a kernel and its device functions declare, without gaps."""
+    if types not in _shared:
+        _shared[types] = _declared_shared(types)
+    return _shared[types]
+
+
+def _declared_shared(types: Any) -> int:
     total = 0
     for _, blocks, typemap in types.typed():
         for statement in (one for block in blocks.values() for one in block.body):

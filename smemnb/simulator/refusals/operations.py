@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from ...lockstep.language.pruning import as_inferred, live
 from .place import Place, function_tree, heading
 from .words import Said, Scene, arguments, plain, rule, value_of
 
@@ -279,6 +280,35 @@ def _matmul(match: re.Match[str], scene: Scene) -> Said:
     return "A kernel has no matrix product of whole arrays.", "Write the loop over k yourself."
 
 
+_IN_PLACE_OF = {
+    "max": "Write the loop, m = max(m, a[i]), or use cuda.atomic.max for many threads.",
+    "min": "Write the loop, m = min(m, a[i]), or use cuda.atomic.min for many threads.",
+    "clip": "Write min(max(x, low), high).",
+    "where": "Write a if condition else b.",
+    "interp": "Write the search and the line between two neighbours out.",
+    "isclose": "Write abs(a - b) <= tolerance.",
+}
+"""What to write for a function of NumPy that Numba has, and cannot compile for a kernel."""
+
+
+@rule(r"No implementation of function Function\(<(?:built-in )?function (?:npy_|a(?=m))?(\w+)\b")
+def _numpy_only(match: re.Match[str], scene: Scene) -> Said | None:
+    name = match[1]
+    calls = (ast.unparse(node.func) for node in scene.where.nodes() if isinstance(node, ast.Call))
+    asked = [call for call in calls if call.rpartition(".")[2] in (name, f"a{name}")]
+    if name not in _IN_PLACE_OF or not asked or "." not in asked[0]:
+        return None
+    return f"Numba has no {asked[0]} in a kernel.", _IN_PLACE_OF[name]
+
+
+@rule(r"^<ufunc '(\w+)'>$")
+def _inner_ufunc(match: re.Match[str], scene: Scene) -> Said:
+    return (
+        f"What is called here uses np.{match[1]} inside, for which Numba has no code in a kernel.",
+        "Write out what it does, with functions of math.",
+    )
+
+
 @rule(r"Only accept returning of array passed into the function as argument")
 @rule(r"Function\(<(?:built-in )?function (zeros|ones|empty|full|array|arange|zeros_like)\b")
 def _allocation(match: re.Match[str], scene: Scene) -> Said | None:
@@ -376,10 +406,18 @@ def _first(nodes: Iterable[ast.AST], table: _Table) -> tuple[ast.AST, Said] | No
     return None
 
 
-def unsupported_in(function: Callable[..., Any], table: _Table) -> tuple[Place, Said] | None:
-    """The first syntax node of a function that stands in a table: its place, what to say."""
+def unsupported_in(
+    function: Callable[..., Any], table: _Table, decided: Mapping[Any, Any] | None = None
+) -> tuple[Place, Said] | None:
+    """The first syntax node of a function that stands in a table: its place, what to say.
+
+    Branches that Numba has `decided` not to take are not looked at.
+    """
     code = function.__code__
-    found = _first(ast.walk(function_tree(code)), table)
+    tree = function_tree(code)
+    if isinstance(tree, ast.FunctionDef):
+        tree = live(tree, as_inferred(decided or {}))
+    found = _first(ast.walk(tree), table)
     if found is None:
         return None
     return Place(code.co_filename, getattr(found[0], "lineno", code.co_firstlineno)), found[1]

@@ -16,6 +16,8 @@ from pathlib import Path
 from types import CodeType
 from typing import Any
 
+from ...lockstep.texts import shown_line, shown_lines
+
 _NUMBA_FILE = re.compile(r"[/\\](numba|numba_cuda|llvmlite)[/\\]")
 _AT = re.compile(r"(?:at|from|in) (?P<file>\S[^\n]*?) \((?P<line>\d+)\)")
 
@@ -40,7 +42,7 @@ class Place:
     @property
     def source(self) -> str:
         """The source line, stripped; empty where the source is not to be had."""
-        return linecache.getline(self.file, self.line).strip()
+        return shown_line(self.file, self.line)
 
     def nodes(self) -> Iterator[ast.AST]:
         """The syntax nodes that begin on this line, outer ones first."""
@@ -53,7 +55,7 @@ def syntax_tree(file: str) -> ast.AST:
     """Syntax tree of a file or cell; empty where it cannot be read."""
     linecache.checkcache(file)
     try:
-        return ast.parse("".join(linecache.getlines(file)))
+        return ast.parse("".join(shown_lines(file)))
     except SyntaxError:
         return ast.Module([], [])
 

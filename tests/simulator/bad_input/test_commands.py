@@ -62,6 +62,8 @@ COMMANDS = {
     "a list": (["two.py:second", *LAUNCH, "[1, 2]"], '"[1, 2]"' + NO_ARGUMENT),
     "filled with a text": (["two.py:second", *LAUNCH, "int8[4]=zero"], '"int8[4]=zero"' + NO_ARGUMENT),
     "does not fit the dtype": (["two.py:second", *LAUNCH, "int8[4]=300"], '"int8[4]=300": 300 does not fit into int8'),
+    "whole float too large": (["two.py:second", *LAUNCH, "uint8[4]=300.0"], '"uint8[4]=300.0": 300.0 does not fit into uint8'),
+    "below zero": (["two.py:second", *LAUNCH, "uint8[4]=-1"], '"uint8[4]=-1": -1 does not fit into uint8'),
     "scalar too large": (["two.py:second", *LAUNCH, "int8(300)"], '"int8(300)": 300 does not fit into int8'),
     "tuple as fill": (["two.py:second", *LAUNCH, "int8[4]=(1, 2)"], '"int8[4]=(1, 2)": write one number, not a tuple'),
     "complex for a float": (["two.py:second", *LAUNCH, "float32(1j)"], '"float32(1j)": 1j is no number of float32'),

@@ -41,8 +41,8 @@ class Callable:
 
 
 # fmt: off
-WHERE = "Define the kernel with `def` in a file or a notebook cell; where a program writes it, put its text into linecache.cache under the name given to compile()."
-SOURCES.add("exec", lambda w: cuda.jit(typed_in)[1, 32](w.dev, w.inp), UnsupportedSyntax, "line 1: the source of typed_in cannot be read (could not get source code). " + WHERE)
+WHERE = 'Give the text a name that linecache knows, by these two lines in place of the exec:\n    linecache.cache["<typed_in>"] = (len(text), None, text.splitlines(True), "")\n    exec(compile(text, "<typed_in>", "exec"), names)'
+SOURCES.add("exec", lambda w: cuda.jit(typed_in)[1, 32](w.dev, w.inp), UnsupportedSyntax, "line 1: typed_in was made by exec, and its text is kept nowhere; Numba compiles the bytecode, and the engine runs the text. " + WHERE)
 SOURCES.add("builtin", lambda w: run(len, 1, 32, 0, 0, (w.dev,)), LaunchRefused, "an object of type builtin_function_or_method is no kernel: decorate a function")
 SOURCES.add("an instance", lambda w: run(Callable(), 1, 32, 0, 0, (w.dev,)), LaunchRefused, "an object of type Callable is no kernel: decorate a function")
 SOURCES.add("a partial function", lambda w: run(functools.partial(typed_in, 3), 1, 32, 0, 0, (w.dev,)), LaunchRefused, "an object of type partial is no kernel: decorate a function")

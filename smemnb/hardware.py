@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Final
 
 __all__ = ["BANKS", "LINE_BYTES", "SECTOR_BYTES", "WARP_LANES", "WAVEFRONT_BYTES", "WORD_BYTES"]
-__all__ += ["CHIPS", "FP32_LANES", "LIMITS", "Chip", "Limits", "chip", "limits"]
+__all__ += ["CHIPS", "FP32_LANES", "FP64_RATIO", "LIMITS", "Chip", "Limits", "chip", "limits"]
 
 KB: Final = 1024
 MB: Final = 1024 * KB
@@ -143,6 +143,18 @@ FP32_LANES: Final = {
 """float32 multiply-adds that an SM begins per cycle (CUDA Programming Guide, "Arithmetic
 Instructions")."""
 
+FP64_RATIO: Final = {
+    (7, 0): 2,
+    (7, 5): 32,
+    (8, 0): 2,
+    (8, 6): 64,
+    (8, 9): 64,
+    (9, 0): 2,
+    (10, 0): 2,
+    (12, 0): 64,
+}
+"""float32 multiply-adds for one of float64, from the same table."""
+
 
 @dataclass(frozen=True)
 class Chip:
@@ -158,6 +170,7 @@ class Chip:
         dram_reached: the highest rate that a copy was seen to reach, None where none is known.
         l2_bytes_per_cycle: most that L2 hands to all SMs together, None where none is published.
         source: where the figures come from.
+        bus_bits: width of the memory bus, None where none is published.
     """
 
     name: str
@@ -169,6 +182,7 @@ class Chip:
     dram_reached: float | None = None
     l2_bytes_per_cycle: int | None = None
     source: str = ""
+    bus_bits: int | None = None
 
     @property
     def fp32_lanes(self) -> int:
@@ -189,6 +203,15 @@ class Chip:
         """
         return 2 * self.fp32_lanes * self.sms * self.cycles_per_s
 
+    @property
+    def memory_mhz(self) -> float | None:
+        """The memory clock of the data sheet's rate, as CUDA says it: two transfers per cycle.
+
+        >>> chip("A100 80GB").memory_mhz                  # the board reports 1593
+        1592.96875
+        """
+        return None if self.bus_bits is None else self.dram_bytes_per_s / self.bus_bits * 4 / 1e6
+
 
 _HOPPER = "132 SMs and 67 TFLOP/s (so 1980 MHz)"
 _A100 = "NVIDIA A100 architecture whitepaper, tables 4 and 5, L2 rate p. 35"
@@ -204,8 +227,9 @@ CHIPS: Final = {
             dram_bytes_per_s=4.8e12,
             l2_bytes=60 * MB,
             dram_reached=4.263e12,
-            source=f"NVIDIA H200 data sheet, {_HOPPER}; L2 as the device reports it; reached by"
-            " copy_wide of 1 GiB, driver 580.159.04",
+            source=f"NVIDIA H200 data sheet, {_HOPPER}; L2 as the device reports it; a bus of six"
+            " HBM3e stacks; reached by copy_wide of 1 GiB, driver 580.159.04",
+            bus_bits=6144,
         ),
         Chip(
             name="H100 SXM",
@@ -215,8 +239,9 @@ CHIPS: Final = {
             dram_bytes_per_s=3.35e12,
             l2_bytes=50 * MB,
             source=f"NVIDIA H100 data sheet and architecture whitepaper, {_HOPPER}",
+            bus_bits=5120,
         ),
-        Chip("A100 40GB", (8, 0), 108, 1410, 1.555e12, 40 * MB, None, 5120, _A100),
+        Chip("A100 40GB", (8, 0), 108, 1410, 1.555e12, 40 * MB, None, 5120, _A100, 5120),
         Chip(
             "A100 80GB",
             (8, 0),
@@ -227,6 +252,17 @@ CHIPS: Final = {
             None,
             5120,
             f"{_A100}; memory rate of the A100 80GB SXM data sheet",
+            5120,
+        ),
+        Chip(
+            name="V100",
+            cc=(7, 0),
+            sms=80,
+            boost_mhz=1530,
+            dram_bytes_per_s=900e9,
+            l2_bytes=6 * MB,
+            source="NVIDIA Tesla V100 architecture whitepaper, table 1 (SXM2)",
+            bus_bits=4096,
         ),
         Chip(
             name="T4",
@@ -236,6 +272,7 @@ CHIPS: Final = {
             dram_bytes_per_s=320e9,
             l2_bytes=4 * MB,
             source="NVIDIA T4 data sheet; NVIDIA Turing architecture whitepaper, Tesla T4",
+            bus_bits=256,
         ),
         Chip(
             name="L4",
@@ -245,6 +282,7 @@ CHIPS: Final = {
             dram_bytes_per_s=300e9,
             l2_bytes=48 * MB,
             source="NVIDIA L4 data sheet and product brief (7424 lanes in 58 SMs)",
+            bus_bits=192,
         ),
         Chip(
             name="RTX 3090",
@@ -254,6 +292,7 @@ CHIPS: Final = {
             dram_bytes_per_s=936e9,
             l2_bytes=6 * MB,
             source="NVIDIA Ampere GA102 architecture whitepaper, GeForce RTX 3090",
+            bus_bits=384,
         ),
         Chip(
             name="RTX 4090",
@@ -263,6 +302,17 @@ CHIPS: Final = {
             dram_bytes_per_s=1.008e12,
             l2_bytes=72 * MB,
             source="NVIDIA Ada architecture whitepaper, GeForce RTX 4090",
+            bus_bits=384,
+        ),
+        Chip(
+            name="RTX 5090",
+            cc=(12, 0),
+            sms=170,
+            boost_mhz=2407,
+            dram_bytes_per_s=1.792e12,
+            l2_bytes=96 * MB,
+            source="NVIDIA RTX Blackwell GPU architecture whitepaper, GeForce RTX 5090",
+            bus_bits=512,
         ),
     )
 }

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from smemnb import hardware
-from smemnb.hardware import CHIPS, FP32_LANES, LIMITS, chip, limits
+from smemnb.hardware import CHIPS, FP32_LANES, FP64_RATIO, LIMITS, chip, limits
 
 KB = 1024
 
@@ -106,10 +106,12 @@ def test_frozen():
         ("H100 SXM", 67, 3350, 50),
         ("A100 40GB", 19.5, 1555, 40),
         ("A100 80GB", 19.5, 2039, 40),
+        ("V100", 15.7, 900, 6),
         ("T4", 8.1, 320, 4),
         ("L4", 30.3, 300, 48),
         ("RTX 3090", 35.6, 936, 6),
         ("RTX 4090", 82.6, 1008, 72),
+        ("RTX 5090", 104.8, 1792, 96),
     ],
 )
 def test_chips_have_their_published_rates(name, tflop_per_s, gb_per_s, l2_mb):
@@ -123,8 +125,26 @@ def test_chips_have_their_published_rates(name, tflop_per_s, gb_per_s, l2_mb):
     assert one.dram_reached is None or one.dram_reached < one.dram_bytes_per_s
 
 
+@pytest.mark.parametrize(
+    "name, bus_bits, reported_mhz",
+    [
+        ("A100 40GB", 5120, 1215),
+        ("A100 80GB", 5120, 1593),
+        ("V100", 4096, 877),
+        ("T4", 256, 5001),
+        ("RTX 3090", 384, 9751),
+        ("RTX 4090", 384, 10501),
+    ],
+)
+def test_memory_clocks(name, bus_bits, reported_mhz):
+    """Worked out from rate and width, the clock is what boards report, to a few per mille."""
+    one = CHIPS[name]
+    assert one.bus_bits == bus_bits
+    assert one.memory_mhz == pytest.approx(reported_mhz, rel=3e-3)
+
+
 def test_every_architecture_has_lanes():
-    assert FP32_LANES.keys() == LIMITS.keys()
+    assert FP32_LANES.keys() == LIMITS.keys() == FP64_RATIO.keys()
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,6 @@ are one possibility of several.
 from __future__ import annotations
 
 import json
-import linecache
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import PurePath
@@ -35,6 +34,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..errors import SmemnbError
+from ..lockstep.texts import shown_line
 from .model import LaunchInfo
 
 if TYPE_CHECKING:
@@ -315,7 +315,7 @@ def _row(site: Site, space: str, unknown: str) -> MachineRow:
     return MachineRow(
         line=last.line if last else 0,
         inner="" if len(places) < 2 else f"{PurePath(places[0].file).name}:{places[0].line}",
-        source=linecache.getline(last.file, last.line).strip() if last else "",
+        source=shown_line(last.file, last.line) if last else "",
         address=site.located.address,
         instruction=site.located.name,
         kind=site.kind,
@@ -363,12 +363,13 @@ def keep(args: Sequence[Any]) -> Snapshot | None:
 def relaunch(kernel: Any, args: Sequence[Any], kept: Snapshot | None) -> Relaunch | None:
     """A launch that has run, with what was kept of it."""
     from ..simulator import devices
+
+    if kept is None or devices.simulated_by_numba():  # which has no types
+        return None
     from ..simulator.inference import argument_type
     from ..simulator.launch import kernel_of
     from ..simulator.signatures import fit
 
-    if kept is None or devices.simulated_by_numba():
-        return None
     known = kernel_of(kernel)
     types = tuple(argument_type(_plain(value)) for value in args)
     if known.signatures:
@@ -385,9 +386,13 @@ def needs(again: Relaunch | None, kernel: str) -> Relaunch:
     """The launch that was kept.
 
     Raises:
-        SmemnbError: the trace was read from a file, or its arguments were not kept.
+        SmemnbError: the trace was read from a file, or its arguments were not kept, or Numba
+            simulates and has no types.
     """
     if again is None:
+        from ..simulator.devices import need_types
+
+        need_types("the machine code of a trace")
         raise SmemnbError(
             f"this trace of {kernel} has not kept its launch (it was read from JSON, or its"
             f" arguments exceed {KEPT_BYTES >> 20} MB or hold objects): trace the kernel again,"

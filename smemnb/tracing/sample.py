@@ -24,6 +24,9 @@ from .model import Dim3
 Blocks = Literal["all", "first", "last", "edges"] | int | Sequence[int | tuple[int, ...]]
 Others = Literal["run", "skip"]
 
+MOST_BLOCKS = 1 << 53
+"""The largest grid of a trace: with 1024 threads each, the numbers of threads fit in 64 bits."""
+
 _NAMES = ("all", "first", "last", "edges")
 
 
@@ -73,9 +76,17 @@ Segment(first=4, blocks=1, weight=6), Segment(first=5, blocks=2, weight=0), \
 Segment(first=7, blocks=1, weight=1)]
 
     Raises:
-        LaunchRefused: a block outside the grid.
+        LaunchRefused: a block outside the grid, or a grid of more than `MOST_BLOCKS`.
     """
     total = math.prod(grid)
+    if total > MOST_BLOCKS:
+        raise LaunchRefused(
+            f"the grid {grid} has {total:,} blocks; a trace tells the threads of at most"
+            f" {MOST_BLOCKS:,} blocks apart, and no GPU would come to the end of so many. Launch"
+            " fewer: let each thread do more"
+        )
+    if blocks == "all":
+        return None
     chosen = _weights(grid, blocks)
     if len(chosen) == total:
         return None
@@ -99,9 +110,8 @@ def _weights(grid: Dim3, blocks: Blocks) -> dict[int, int]:
     total = math.prod(grid)
     if blocks == "edges":
         return {_number(place, grid): count for place, count in _places(grid)}
-    if blocks == "all":
-        numbers: list[int] = list(range(total))
-    elif blocks == "first":
+    numbers: list[int]
+    if blocks == "first":
         numbers = [0]
     elif blocks == "last":
         numbers = [total - 1]

@@ -11,7 +11,6 @@ the engine refuses, are refused with their line.
 from __future__ import annotations
 
 import inspect
-import linecache
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -20,8 +19,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import KernelStopped, LaunchRefused, SmemnbError, shortened
 from ..lockstep.fibers.plan import Order, check_order
+from ..lockstep.texts import shown_line
 from ..lockstep.watch import Site
 from .as_compiled import keep, relaunch
+from .callers import calls_into_numba
 from .findings import Finding, findings_of, in_order
 from .model import AccessRow, Dim3, LaunchInfo, LocalArray, Observation, SiteCounts
 from .prices.local_arrays import local_arrays
@@ -168,7 +169,10 @@ class Tracer:
 
     def _traced(self, seen: Watched, stopped: bool = False) -> Trace:
         """The trace of what the watchers have seen; `stopped` where the launch did not end."""
+        from ..simulator import devices
+
         counts = seen.counts()
+        untyped = (devices.WITHOUT_TYPES,) if devices.simulated_by_numba() else ()
         return trace_of(
             self._function,
             seen.launch.grid,
@@ -177,8 +181,8 @@ class Tracer:
             counts=counts,
             observations=seen.observations(counts),
             watched_blocks=seen.watched_blocks,
-            limits=seen.limits(),
-            local_arrays=local_arrays(self._function),
+            limits=(*seen.limits(), *untyped),
+            local_arrays=local_arrays(self._function, seen.launch.types),
             sites=seen.sites() if self._watching.waivers else None,
             ended=not stopped,
         )
@@ -239,8 +243,10 @@ def trace_of(
     blocks = math.prod(grid) if watched_blocks is None else watched_blocks
 
     def findings(of: Sequence[Observation]) -> tuple[Finding, ...]:
-        return findings_of(kernel.__name__, block, labels.of, _source, of)
+        return findings_of(kernel.__name__, block, labels.of, _source, of, calls)
 
+    far = any("numba" in site.file for site in _sites(seen))  # perhaps a function of Numba's
+    calls = calls_into_numba(kernel) if far else {}
     kept, waived = list(findings(seen)), list[Waived]()
     if sites is not None and observations is not None:
         met = [*(one.site for one in found), *_sites(seen), *sites]
@@ -346,7 +352,7 @@ def _row(one: SiteCounts, labels: _Labels) -> AccessRow:
 
 def _source(site: Site) -> str:
     """The source line of a site, or its expression where the file cannot be read any more."""
-    return linecache.getline(site.file, site.line).strip() or site.text
+    return shown_line(site.file, site.line) or site.text
 
 
 def _python_function(kernel: Any) -> FunctionType:

@@ -28,13 +28,13 @@ from __future__ import annotations
 
 import difflib
 import io
-import linecache
 import re
 import tokenize
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..errors import SmemnbError
+from ..lockstep.texts import shown_lines
 from ..lockstep.watch import Site
 from .findings import KINDS, Finding
 from .model import Observation
@@ -178,7 +178,7 @@ _read: dict[str, tuple[list[str], dict[int, list[Waiver]]]] = {}
 
 def waivers_of(file: str) -> dict[int, list[Waiver]]:
     """The waivers in a file (or a notebook's cell), by each line that they hold for."""
-    lines = linecache.getlines(file) if file else []
+    lines = shown_lines(file) if file else []
     if file not in _read or _read[file][0] is not lines:
         _read[file] = lines, waivers_in(lines)
     return _read[file][1]

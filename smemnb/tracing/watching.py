@@ -16,6 +16,7 @@ from .watchers.counting import Counting
 from .watchers.initialisation import Initialisation
 from .watchers.orders import Orders
 from .watchers.races import Races
+from .watchers.threads import Threads
 
 if TYPE_CHECKING:
     from ..lockstep.batch import Batch, Launch
@@ -32,9 +33,9 @@ class Watched(Watcher):
         self._prices, self._written = Prices(), Initialisation()
         self._barriers: set[Site] = set()
         self._counting = [Counting()] if counts else []
-        self._checking: list[Races | Initialisation | Barriers | Bounds | Orders] = []
+        self._checking: list[Races | Initialisation | Barriers | Bounds | Orders | Threads] = []
         if checks:
-            self._checking = [Races(), self._written, Barriers(), Bounds(), Orders()]
+            self._checking = [Races(), self._written, Barriers(), Bounds(), Orders(), Threads()]
 
     @property
     def all(self) -> tuple[Watcher, ...]:

@@ -11,7 +11,7 @@ import pytest
 
 from smemnb import trace
 from smemnb.tracing.findings import KINDS
-from tests.corpus import local_arrays, memory, order, prices, races_global, races_shared  # noqa: F401
+from tests.corpus import local_arrays, memory, order, prices, races_global, races_shared, threads  # noqa: F401
 from tests.corpus.pairs import PAIRS, Pair
 
 NOT_YET: dict[str, str] = {}

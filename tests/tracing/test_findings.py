@@ -130,10 +130,57 @@ def test_divergent_barrier_at_two_lines():
 
 
 def test_exited_before_barrier():
-    """An early return before a barrier becomes a guard."""
+    """A note: harmless since compute capability 7.0, undefined before; a guard is safe on both."""
     found = only(seen("exited_before_barrier", WAIT, **HALF))
+    assert (found.severity, found.price) == ("note", False)
     assert "and 16 have returned before it (first thread (16, 0), warp 0)." in found.cause
-    assert found.cure.startswith("Turn the early return into a guard")
+    assert "7.0" in found.cure and SYNC in found.cure
+
+
+def test_exited_before_grid_barrier():
+    """An error: some threads of a block, or whole blocks, of which the first is named."""
+    found = only(seen("exited_before_grid_barrier", WAIT, **HALF))
+    assert found.severity == "error"
+    assert "and 16 have returned before it (first thread (16, 0), warp 0)." in found.cause
+    blocks = {**HALF, "other_thread": None, "other_warp": None, "detail": {"blocks": 3}}
+    found = only(seen("exited_before_grid_barrier", WAIT, **blocks, other_block=(5, 0, 0)))
+    assert facts(found.cause) == facts(f"3 {BARRIER} 5")  # blocks, the line, the first absent one
+
+
+def test_ended_by_exception():
+    """The line, the exception with its text, how many threads, the first."""
+    one = {"array": None, "index": None, "count": 12}
+    detail = {"exception": "ValueError", "said": "odd"}
+    found = only(seen("ended_by_exception", WAIT, **one, detail=detail))
+    assert (found.severity, found.unit, found.count) == ("error", "threads", 12)
+    assert "ValueError('odd') in 12 threads" in found.cause and "debug=True" in found.cause
+
+
+def test_unassigned():
+    """The line, the variable, the first thread; the cure names the variable."""
+    one = {"array": None, "index": None, "count": 12}
+    found = only(seen("unassigned", TILE_LOAD, **one, detail={"name": "best"}))
+    assert (found.severity, found.unit, found.count) == ("warning", "times", 12)
+    assert "reads best 12 times" in found.cause
+    assert found.cure.startswith("Assign best on every way")
+
+
+@pytest.mark.parametrize("kind", ["race", "race_in_warp", "race_atomic"])
+def test_lines_in_the_order_of_the_program(kind):
+    """The barrier goes between the line that comes first and the other; in a loop, to its end."""
+    forward = only(race(kind, first=TILE_STORE, then=TILE_LOAD)).cure
+    assert f"between line {STORE} and line {LOAD}" in forward
+    back = only(race(kind, first=TILE_LOAD, then=TILE_STORE)).cure
+    assert "between" not in back and f"after line {LOAD}, at the end of the loop" in back
+
+
+@pytest.mark.parametrize("kind", ["race", "race_in_warp", "race_atomic"])
+def test_a_barrier_that_stands_there_is_repaired(kind):
+    """No second barrier beside one that not every thread reaches, of whatever kind the race is."""
+    found = turned([race(kind), seen("divergent_barrier", WAIT, **HALF)]).findings
+    (cure,) = [one.cure for one in found if one.kind == kind]
+    assert cure.startswith(f"Repair the barrier of line {BARRIER} first")
+    assert "Put cuda." not in cure
 
 
 def test_race_around_a_divergent_barrier():

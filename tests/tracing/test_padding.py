@@ -1,9 +1,11 @@
 """Pads that free nothing: whether they cost wavefronts, and which access is reported."""
 
 import numpy as np
-from numba import cuda, float32
+import pytest
+from numba import cuda, float32, int32
 
 from smemnb.tracing import trace
+from tests.facts import facts
 
 
 def findings(kernel, block, rows, cols):
@@ -88,3 +90,41 @@ def test_pad_that_costs_bytes_alone():
         out[ty, tx] = tile[ty, 31 - tx]
 
     assert findings(rows_only, (32, 32), 32, 32) == ()
+
+
+@pytest.mark.parametrize(("pitch", "room", "count"), [(32, 33, 31 * 32), (33, 33, 0), (32, 32, 0)])
+def test_room_for_a_pad_in_dynamic_memory(pitch, room, count):
+    """Rows of 32 where the launch pays for 33: the pad is paid for and not used."""
+
+    @cuda.jit
+    def turned(out, inp):
+        tile = cuda.shared.array(0, float32)
+        tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+        tile[ty * pitch + tx] = inp[ty, tx]
+        cuda.syncthreads()
+        out[ty, tx] = tile[tx * pitch + ty]
+
+    inp = np.arange(32 * 32, dtype=np.float32).reshape(32, 32)
+    report = trace(turned)[1, (32, 32), 0, 4 * 32 * room](np.zeros_like(inp), inp)
+    found = [one for one in report.findings if one.kind == "phantom_padding"]
+    assert [one.count for one in found] == ([count] if count else [])
+    if count:
+        assert (found[0].array, found[0].line) == ("tile", report.bank_map(found[0].line).line)
+        assert {"32", "33"} <= set(facts(found[0].cause))
+
+
+def test_dynamic_memory_of_two_types_is_left_alone():
+    """What is the pad of which, nobody can say."""
+
+    @cuda.jit
+    def turned(out, inp):
+        tile = cuda.shared.array(0, float32)
+        head = cuda.shared.array(0, int32)
+        tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+        tile[ty * 32 + tx] = inp[ty, tx]
+        cuda.syncthreads()
+        out[ty, tx] = tile[tx * 32 + ty] + float32(head[0] * 0)
+
+    inp = np.arange(32 * 32, dtype=np.float32).reshape(32, 32)
+    report = trace(turned)[1, (32, 32), 0, 4 * 32 * 33](np.zeros_like(inp), inp)
+    assert "phantom_padding" not in {one.kind for one in report.findings}

@@ -375,6 +375,31 @@ def test_float64_in_numbas_own_functions():
     assert "the literal 0.1 is float64" in found.cause
 
 
+def width(a, b):
+    w = max(a - b + 1, 0.0)
+    return w / 2.0
+
+
+@pytest.mark.parametrize("inline", [False, True, "always"])
+def test_float64_in_an_inlined_function(inline):
+    """Each line is found once, where it is written and with its own names."""
+    device = cuda.jit(device=True, inline=inline)(width)
+
+    @cuda.jit
+    def kernel(out, inp):
+        i = cuda.grid(1)
+        if i < out.shape[0]:
+            out[i] = device(inp[i + 1], inp[i])
+
+    found = trace(kernel)[1, 32](zeros(32), ramp(33)).findings
+    first = width.__code__.co_firstlineno
+    assert [(one.function, one.line, one.count) for one in found] == [
+        ("width", first + 1, 2),
+        ("width", first + 2, 1),
+    ]
+    assert "w / 2.0" in found[1].cause and "_v" not in found[0].cause + found[1].cause
+
+
 def test_float64_kernel_is_left_alone():
     """An array of float64 says that float64 is meant."""
     found = trace(by_literal)[1, 32](zeros(32), ramp(32).astype(np.float64)).findings

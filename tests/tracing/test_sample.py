@@ -2,10 +2,13 @@
 
 import numpy as np
 import pytest
+from numba import cuda
 
+from smemnb import lockstep
 from smemnb.errors import LaunchRefused
 from smemnb.kernels.matmul import matmul_tiled
 from smemnb.kernels.transpose import transpose_tiled
+from smemnb.lockstep.batch import Segment
 from smemnb.tracing import Trace, trace
 from smemnb.tracing.sample import segments
 
@@ -106,3 +109,44 @@ def test_findings_of_watched_blocks():
     some = trace(traced.turn_unsynced, blocks="first")[3, (32, 32)](np.zeros_like(inp), inp)
     race = next(found for found in some.findings if found.kind == "race")
     assert race.count == 992
+
+
+@cuda.jit
+def where(out, count):
+    out[0], out[1], out[2] = cuda.blockIdx.x, cuda.blockIdx.y, cuda.blockIdx.z
+    out[3], out[4], out[5] = cuda.grid(3)
+    out[6] = cuda.gridsize(1)
+    cuda.atomic.add(count, 0, 1)
+
+
+@pytest.mark.parametrize("order", [None, "reversed"])
+@pytest.mark.parametrize(
+    "grid", [(65536, 1, 65535), (40000, 50000, 2), (65536, 65535, 1), (2**31 - 1, 65535, 1)]
+)
+def test_grids_of_more_than_int32(grid, order):
+    """Indices and counts hold where linear numbers of blocks and threads need 64 bits."""
+    last = tuple(extent - 1 for extent in grid)
+    for blocks, place in (("last", last), ([last], last), ([0], (0, 0, 0)), (3, last)):
+        out, count = np.zeros(7, np.int64), np.zeros(1, np.int32)
+        seen = trace(where, blocks=blocks, others="skip", order=order)[grid, 32](out, count)
+        lanes = [range(32 * place[0], 32 * place[0] + 32), *([at] for at in place[1:])]
+        if blocks != 3 or order is None:  # else the first block may run last
+            assert tuple(out[:3]) == place
+            assert all(at in some for at, some in zip(out[3:6], lanes, strict=True))
+        assert (out[6], count[0]) == (32 * grid[0], 32 * (3 if blocks == 3 else 1))
+        assert {row.requests for row in seen.lines} == {np.prod(grid, dtype=object)}
+        assert {row.lanes for row in seen.lines} == {32 * np.prod(grid, dtype=object)}
+
+
+def test_the_largest_grid():
+    """The last block of the largest legal grid; a trace says how many it tells apart."""
+    grid = (2**31 - 1, 65535, 65535)
+    blocks = grid[0] * grid[1] * grid[2]
+    out, count = np.zeros(7, np.int64), np.zeros(1, np.int32)
+    args, last = (out, count), [Segment(blocks - 1, 1)]
+    lockstep.launch(where.py_func, grid, (32, 1, 1), args, segments=last)
+    assert tuple(out[:3]) == (2**31 - 2, 65534, 65534)
+    with pytest.raises(LaunchRefused, match=f"{blocks:,}"):
+        trace(where, blocks="last", others="skip")[grid, 32](*args)
+    with pytest.raises(LaunchRefused, match="65536 blocks along z"):
+        trace(where, blocks="last", others="skip")[(1, 1, 65536), 32](*args)

@@ -250,6 +250,80 @@ def test_return_before_a_barrier(early, expected):
     assert kinds(kernel, np.zeros(100, np.float32), numbers(100)) == expected
 
 
+def test_what_returned_threads_did_is_ordered():
+    """A barrier waits until they have returned; without it, theirs is a race like any other."""
+
+    @cuda.jit
+    def kernel(out, inp, waits):
+        tile = cuda.shared.array(64, float32)
+        tx = cuda.threadIdx.x
+        tile[tx] = inp[tx]
+        if tx >= 32:
+            return
+        if waits:
+            cuda.syncthreads()
+        out[tx] = tile[63 - tx]
+
+    waiting = trace(kernel)[1, 64](np.zeros(64, np.float32), numbers(64), True)
+    assert [found.kind for found in waiting.findings] == ["exited_before_barrier"]
+    assert waiting.ok
+    racing = trace(kernel)[1, 64](np.zeros(64, np.float32), numbers(64), False)
+    assert [found.kind for found in racing.findings] == ["race"]
+
+
+@pytest.mark.parametrize("name", ["syncthreads_count", "syncthreads_and", "syncthreads_or"])
+def test_votes_of_the_threads_that_are_left(name):
+    """Those that have returned are neither counted nor asked."""
+    vote = getattr(cuda, name)
+
+    @cuda.jit
+    def kernel(out, inp):
+        tx = cuda.threadIdx.x
+        if tx >= 40:
+            return
+        out[tx] = vote(int32(inp[tx] < 40))
+
+    out = np.zeros(64, np.int32)
+    report = trace(kernel)[1, 64](out, np.arange(64, dtype=np.float32))
+    assert [found.kind for found in report.findings] == ["exited_before_barrier"]
+    assert set(out[:40]) == {40 if name == "syncthreads_count" else 1} and not out[40:].any()
+
+
+def test_syncwarp_of_returned_lanes():
+    """A syncwarp waits for the lanes of its mask that have not returned: no finding."""
+
+    @cuda.jit
+    def kernel(out, inp):
+        tile = cuda.shared.array(32, float32)
+        tx = cuda.threadIdx.x
+        tile[tx] = inp[tx]
+        if tx >= 20:
+            return
+        cuda.syncwarp(0xFFFFFFFF)
+        out[tx] = tile[31 - tx]
+
+    args = np.zeros(32, np.float32), numbers(32)
+    assert kinds(kernel, *args, grid=1, block=32) == []
+
+
+@pytest.mark.parametrize("order", [None, "reversed", "random"])
+def test_blocks_before_a_barrier_of_the_grid(order):
+    """Two of eight blocks have returned; in every order the same is found."""
+
+    @cuda.jit
+    def kernel(out, inp):
+        i = cuda.grid(1)
+        if cuda.blockIdx.x in (3, 6):
+            return
+        out[i] = inp[i]
+        cuda.cg.this_grid().sync()
+
+    args = np.zeros(512, np.float32), numbers(512)
+    (found,) = trace(kernel, order=order)[8, 64](*args).findings
+    assert (found.kind, found.count) == ("exited_before_grid_barrier", 2 * 64)
+    assert "first block 3" in found.cause
+
+
 @pytest.mark.parametrize(
     "filled, grid, expected", [(63, 1, "uninitialised"), (63, 2, "stale"), (64, 2, None)]
 )

@@ -319,6 +319,13 @@ def test_html():
     assert shared[24:30] == ["all", "128", "2,112", "32", "1,984", "0"]
 
 
+def test_html_says_multicast():
+    """The column of `multicast` has the glossary's word: broadcast is where it is all lanes."""
+    heads = Page(turned()._repr_html_()).cells[:8]
+    assert [head.split()[-1] for head in heads].index("multicast") == 5
+    assert not any("broadcast" in head for head in heads)
+
+
 def test_html_of_extra():
     """Extra wavefronts stand out, in their row and in the totals; where there are none, not."""
     page = turned()._repr_html_()

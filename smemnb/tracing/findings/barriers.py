@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..model import Observation
+from ..model import Observation, place
 from .words import Words
 
 
@@ -23,9 +23,40 @@ def exited_before_barrier(words: Words, seen: Observation) -> tuple[str, str]:
     """Some threads of a block returned before a barrier."""
     others = "has" if seen.detail.get("missing") == 1 else "have"
     return _some_at_a_barrier(words, seen, f"{others} returned before it"), (
-        "Turn the early return into a guard: put the work under an if, and leave "
-        "cuda.syncthreads() outside it, where every thread passes."
+        "From compute capability 7.0 on a barrier waits only for threads that have not returned, "
+        "and all is well; on older GPUs the result is undefined. To be safe there, put the work "
+        "under an if in place of the early return, and leave cuda.syncthreads() outside it."
     )
+
+
+def exited_before_grid_barrier(words: Words, seen: Observation) -> tuple[str, str]:
+    """Threads or whole blocks returned before a barrier of the grid."""
+    cure = (
+        "Turn the early return into a guard: put the work under an if, and leave the barrier "
+        "of the grid outside it, where every thread of every block passes."
+    )
+    waits = "A block that does not come is waited for without end"
+    if seen.other_block is None:
+        others = "has" if seen.detail.get("missing") == 1 else "have"
+        return (
+            f"{_some_at_a_barrier(words, seen, f'{others} returned before it')} {waits}, and the "
+            "first thread of a block is the one that counts.",
+            cure,
+        )
+    blocks = seen.detail["blocks"]
+    absent = "1 block has" if blocks == 1 else f"{blocks} blocks have"
+    return (
+        f"{absent} returned before the barrier of the grid in {words.line(seen.site)} "
+        f"(first block {_block(seen)}). {waits}.",
+        cure,
+    )
+
+
+def _block(seen: Observation) -> str:
+    """The other block of an observation, with as many coordinates as blocks here have."""
+    assert seen.other_block is not None
+    x, y, z = map(max, seen.block, seen.other_block)
+    return place(seen.other_block, (x + 1, y + 1, z + 1))
 
 
 def _some_at_a_barrier(words: Words, seen: Observation, others: str) -> str:

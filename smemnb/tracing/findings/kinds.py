@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Literal, get_args
 
 from ...errors import SmemnbError
-from . import barriers, indices, memory, prices, races, signals, waivers
+from . import barriers, indices, memory, prices, races, signals, threads, waivers
 from .words import Say
 
 Severity = Literal["error", "warning", "note"]
@@ -79,16 +79,22 @@ KINDS = _table(
             "divergent_barrier", "error", "thread", barriers.divergent_barrier, brings_others=True
         ),
         Kind(
-            "exited_before_barrier",
+            "exited_before_grid_barrier",
             "error",
             "thread",
-            barriers.exited_before_barrier,
+            barriers.exited_before_grid_barrier,
             brings_others=True,
         ),
+        Kind("exited_before_barrier", "note", "thread", barriers.exited_before_barrier),
         Kind("divergent_syncwarp", "error", "thread", barriers.divergent_syncwarp),
         Kind("stray_shuffle", "error", "time", barriers.stray_shuffle),
         Kind("unnamed_lane", "error", "time", barriers.unnamed_lane),
         Kind("missing_lane", "error", "time", barriers.missing_lane),
+        # threads that end, and variables without a value
+        Kind(
+            "ended_by_exception", "error", "thread", threads.ended_by_exception, brings_others=True
+        ),
+        Kind("unassigned", "warning", "time", threads.unassigned, brings_others=True),
         # memory that nobody stored
         Kind("uninitialised", "error", "time", memory.uninitialised),
         Kind("stale", "error", "time", memory.stale),

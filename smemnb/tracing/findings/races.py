@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ...lockstep.batch import DYNAMIC_BASE
+from ...lockstep.watch import Site
 from ..model import Observation
 from ..subscript import subscript
 from .words import Words
@@ -40,12 +41,9 @@ def _ordered_by(barrier: str, words: Words, seen: Observation) -> str:
             "Let one thread store it, give every thread a cell of its own, or use "
             "cuda.atomic.add if the values are to be added up."
         )
-    broken = words.broken_barrier(first, then)
-    if broken is not None and barrier == _BLOCK:
-        return (
-            f"Repair the barrier of {words.line(broken)} first: not every thread reaches it, so "
-            "it orders nothing."
-        )
+    broken = broken_between(words, first, then)
+    if broken:
+        return broken
     if (first.file, first.line) == (then.file, then.line):
         if first.text == then.text:
             return (
@@ -53,6 +51,22 @@ def _ordered_by(barrier: str, words: Words, seen: Observation) -> str:
                 "another function of cuda.atomic."
             )
         return f"Load into a variable first, then {barrier}, then store on a line of its own."
+    return put_between(barrier, words, first, then)
+
+
+def broken_between(words: Words, first: Site, then: Site) -> str:
+    """To repair the barrier that stands between two lines and that some miss; "" without one."""
+    broken = words.broken_barrier(first, then)
+    if broken is None:
+        return ""
+    return (
+        f"Repair the barrier of {words.line(broken)} first: not every thread reaches it, so it "
+        "orders nothing."
+    )
+
+
+def put_between(barrier: str, words: Words, first: Site, then: Site) -> str:
+    """Where a barrier goes: between two lines, or at the end of the loop that comes back."""
     if first.file == then.file and first.function == then.function and first.line > then.line:
         return (
             f"Put {barrier} after {words.line(first)}, at the end of the loop body: the next "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...lockstep.watch import Site
 from ..model import Observation, place
+from .races import broken_between, put_between
 from .words import Words, act, cell
 
 
@@ -29,7 +30,7 @@ def race_between_blocks(words: Words, seen: Observation) -> tuple[str, str]:
 def race_atomic(words: Words, seen: Observation) -> tuple[str, str]:
     """One access is atomic, the other is not, and nothing orders them."""
     then = seen.other or seen.site
-    atomic, plain = (seen.site, then) if _is_atomic(seen.site) else (then, seen.site)
+    plain = then if _is_atomic(seen.site) else seen.site
     cause = f"{_both(words, seen)}: one is atomic, the other is not, and nothing orders them."
     if plain.kind == "store":
         instead = "cuda.atomic.exch in place of the plain store"
@@ -38,8 +39,10 @@ def race_atomic(words: Words, seen: Observation) -> tuple[str, str]:
     if seen.other_block is not None:
         ways = f"Use {instead}, or move one of the lines to a launch of its own."
     else:
-        ways = f"Put cuda.syncthreads() between {words.line(atomic)} and {words.line(plain)}, or "
-        ways += f"use {instead}."
+        ways = broken_between(words, seen.site, then)
+        if not ways:
+            ways = put_between("cuda.syncthreads()", words, seen.site, then)
+            ways = f"{ways[:-1]}; or use {instead}."
     return cause, ways
 
 

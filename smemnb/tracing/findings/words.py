@@ -10,6 +10,8 @@ from ..model import Dim3, Observation, place
 Said = tuple[str, str]
 """What went wrong, and what to change."""
 
+_BROKEN = ("divergent_barrier", "divergent_syncwarp")
+
 Say = Callable[["Words", Observation], Said]
 """The words of one kind of finding."""
 
@@ -35,7 +37,7 @@ class Words:
     ) -> None:
         self._kernel, self._block = kernel, block
         self.label, self.source = label, source
-        self._broken = [one.site for one in seen if one.kind == "divergent_barrier"]
+        self._broken = [one.site for one in seen if one.kind in _BROKEN]
 
     def line(self, site: Site) -> str:
         """The line of a site as it is said: "line 9", or "line 9 of helper"."""
@@ -67,7 +69,7 @@ class Words:
         return f"{said}: the same cell {cell(seen)}"
 
     def broken_barrier(self, first: Site, then: Site) -> Site | None:
-        """A barrier between two lines that some threads do not reach."""
+        """A barrier between two lines that some threads do not reach, of a block or of a warp."""
         ends = sorted((first.line, then.line))
         for barrier in self._broken:
             if barrier.file == first.file == then.file and ends[0] <= barrier.line <= ends[1]:

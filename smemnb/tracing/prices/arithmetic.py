@@ -15,14 +15,16 @@ from __future__ import annotations
 
 import operator
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from types import CodeType
 from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from ...lockstep.watch import Site
+from ..callers import is_from_numba
 from ..model import Observation
 
 _NARROWED = {operator.add, operator.sub, operator.mul, operator.truediv}
@@ -69,21 +71,36 @@ def double_arithmetic(types: Any) -> list[Observation]:
 def _doubled(types: Any) -> list[Observation]:
     if not _single(types.argument_types):
         return []
-    own = [parts for parts in types.typed() if not _is_from_numba(parts[0])]
-    functions = [_Function(*parts) for parts in own]
+    every = list(types.typed())
+    functions = [_Function(*parts) for parts in every if not is_from_numba(parts[0])]
     if any(function.names_double() for function in functions):
         return []
-    return [seen for function in functions for seen in _observed(function)]
+    lines = [_Lines.of(function.__code__) for function, _, _ in every]
+    return [seen for function in functions for seen in _observed(function, lines)]
 
 
-def _is_from_numba(function: Any) -> bool:
-    """Whether a function is Numba's own, as those of cuda.random are."""
-    return str(function.__module__).split(".")[0] == "numba"
+@dataclass(frozen=True)
+class _Lines:
+    """The lines of a function, those of the functions inside it too."""
+
+    file: str
+    first: int
+    last: int
+
+    @classmethod
+    def of(cls, code: CodeType) -> _Lines:
+        inside = [cls.of(part).last for part in code.co_consts if isinstance(part, CodeType)]
+        last = max([line for *_, line in code.co_lines() if line is not None] + inside)
+        return cls(code.co_filename, code.co_firstlineno, last)
+
+    def has(self, where: Any) -> bool:
+        """Whether a place of Numba's is in here."""
+        return bool(self.file == where.filename and self.first <= where.line <= self.last)
 
 
-def _observed(function: _Function) -> Iterator[Observation]:
+def _observed(function: _Function, known: Sequence[_Lines]) -> Iterator[Observation]:
     lines: dict[int, list[_Operation]] = defaultdict(list)
-    for operation in function.operations():
+    for operation in function.operations(known):
         lines[operation.line].append(operation)
     for line, operations in sorted(lines.items()):
         reasons = dict(reason for one in operations for reason in one.reasons)
@@ -156,10 +173,13 @@ class _Function:
                 return True
         return False
 
-    def operations(self) -> Iterator[_Operation]:
-        """Its operations in float64."""
+    def operations(self, known: Sequence[_Lines]) -> Iterator[_Operation]:
+        """Its operations in float64; what Numba put in from a `known` function is told there."""
+        own = _Lines.of(self.code)
         for statement in self._statements:
             if type(statement).__name__ != "Assign":
+                continue
+            if not own.has(statement.loc) and any(one.has(statement.loc) for one in known):
                 continue
             expression = statement.value
             if _op(expression) not in _READ:

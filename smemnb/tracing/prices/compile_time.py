@@ -37,8 +37,9 @@ from typing import Any
 import numpy as np
 
 from ...errors import UnsupportedSyntax
+from ...lockstep.language.scope import InferredTypes, live_tree
 from ...lockstep.memory.attributes import numpy_dtype
-from ...lockstep.source import source_tree
+from ...lockstep.source import closure_values
 
 ROUNDS = 128
 """Rounds of a loop that are unrolled for certain, if they are not too much work."""
@@ -146,14 +147,18 @@ class _Scope:
     outer: Mapping[str, Any] = field(default_factory=dict)
 
 
-def accesses(function: FunctionType) -> tuple[list[Declared], list[Touched], bool]:
+def accesses(
+    function: FunctionType, types: InferredTypes | None = None
+) -> tuple[list[Declared], list[Touched], bool]:
     """The local arrays of a kernel, what is done to them, and whether all of it was gone through.
+
+    Branches that Numba prunes for these types are not gone through.
 
     Raises:
         UnsupportedSyntax: the source cannot be read.
     """
-    run = _Run()
-    tree = source_tree(function)
+    run = _Run(types)
+    tree = live_tree(function, types)
     names: dict[str, Any] = {
         one.arg: _argument()
         for one in (*tree.args.posonlyargs, *tree.args.args, *tree.args.kwonlyargs)
@@ -178,7 +183,8 @@ def declares_local(function: Any) -> bool:
 class _Run:
     """Goes through statements and expressions; a value is a Python object, `Unknown` or `View`."""
 
-    def __init__(self) -> None:
+    def __init__(self, types: InferredTypes | None) -> None:
+        self.types = types
         self.declared: dict[tuple[Any, int, int], Declared] = {}
         self.touched: list[Touched] = []
         self._units, self._looped, self._depth = 0.0, 0, 0
@@ -441,10 +447,9 @@ class _Run:
         if name in scope.outer:
             return scope.outer[name]
         function = scope.function
-        cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-        for free, cell in cells:
-            if free == name:
-                return cell.cell_contents
+        closure = closure_values(function)
+        if name in closure:
+            return closure[name]
         if name in function.__globals__:
             return function.__globals__[name]
         return getattr(builtins, name, Unknown(RUN_TIME, ""))
@@ -635,7 +640,7 @@ class _Run:
     ) -> Any:
         """A device function, gone through with these arguments."""
         try:
-            tree = source_tree(body)
+            tree = live_tree(body, self.types)
         except UnsupportedSyntax:
             for one in (*args, *named.values()):
                 self._escape(one, node, f"is handed to {ast.unparse(node.func)}")

@@ -29,16 +29,17 @@ show. All code counts, whether this launch comes to it or not.
 from __future__ import annotations
 
 import ast
-import linecache
 import math
 from collections.abc import Iterator
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, ref
 
 import numpy as np
 
 from ...errors import UnsupportedSyntax
+from ...lockstep.language.scope import InferredTypes
 from ...lockstep.memory import KernelArray, LocalStore
+from ...lockstep.texts import shown_line
 from ...lockstep.watch import Site
 from ..model import LocalAccess, LocalArray, Observation
 from .compile_time import (
@@ -54,19 +55,30 @@ IN_LOOPS, SELECTED = 32, 128
 MOST_BYTES = 255 * 4
 KNOWLEDGE = ("compile time", "open", "run time")
 
-_known: WeakKeyDictionary[Any, tuple[LocalArray, ...]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[Any, tuple[Any, tuple[LocalArray, ...]]] = WeakKeyDictionary()
+"""What was found of a function, and a weak reference to the types that it was found for."""
 
 
-def local_arrays(function: Any) -> tuple[LocalArray, ...]:
-    """The local arrays of a kernel and of the device functions it calls, in order of the source."""
-    if function not in _known:
-        _known[function] = tuple(_found(function)) if declares_local(function) else ()
-    return _known[function]
+def local_arrays(function: Any, types: InferredTypes | None = None) -> tuple[LocalArray, ...]:
+    """The local arrays of a kernel and of the device functions it calls, in order of the source.
+
+    What is known for the types of its last launch is kept.
+    """
+    seen_with = _nothing if types is None else ref(types)
+    known = _known.get(function)
+    if known is None or known[0] is not seen_with:
+        found = tuple(_found(function, types)) if declares_local(function) else ()
+        known = _known[function] = seen_with, found
+    return known[1]
 
 
-def _found(function: Any) -> Iterator[LocalArray]:
+def _nothing() -> None:
+    """Stand in for a reference to the types where nobody inferred any."""
+
+
+def _found(function: Any, types: InferredTypes | None) -> Iterator[LocalArray]:
     try:
-        declared, touched, whole = accesses(function)
+        declared, touched, whole = accesses(function, types)
     except UnsupportedSyntax:
         return
     for one in sorted(declared, key=lambda one: (one.function is not function, one.node.lineno)):
@@ -166,12 +178,12 @@ def _access(function: Any, node: ast.AST, kind: str, index: str, why: str) -> Lo
 
 
 def _line(function: Any, number: int) -> str:
-    return linecache.getline(function.__code__.co_filename, number, function.__globals__).strip()
+    return shown_line(function.__code__.co_filename, number, function.__globals__)
 
 
-def arrays_in_memory(function: Any) -> Iterator[Observation]:
+def arrays_in_memory(function: Any, types: InferredTypes | None) -> Iterator[Observation]:
     """One observation per local array that does not lie in registers for certain."""
-    for array in local_arrays(function):
+    for array in local_arrays(function, types):
         at = array.decided_by
         if array.lies == "registers" or at is None:
             continue

@@ -2,7 +2,8 @@
 
 Three forms. The pad stands on the wrong axis: the last rows of a (33, 32) tile are never stored
 and columns still conflict. The array is flat, as large as with a pad, and indexed without it: the
-cells that a pad would have used up are left over at the end. The pad stands right but nothing gains
+cells that a pad would have used up are left over at the end; so are they where a launch gives room
+for a pad in dynamic shared memory, and nobody uses it. The pad stands right but nothing gains
 by it: the worst request of every expression takes as many wavefronts with the pad as without, or
 more. The last has words of its own, and is reported of the access that the pad makes worse.
 

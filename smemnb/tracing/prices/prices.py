@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -28,6 +28,8 @@ class Prices(Watcher):
     def __init__(self) -> None:
         self.declared: dict[Site, KernelArray] = {}
         """Where shared arrays were declared."""
+        self.dynamic: dict[np.dtype[Any], KernelArray] = {}
+        """The dynamic shared memory, as elements of each type that the kernel takes it for."""
 
     def start(self, launch: Launch) -> None:
         """Remember the launch."""
@@ -42,6 +44,8 @@ class Prices(Watcher):
         for site, array in self._batch.shared.items():
             if isinstance(site, Site):
                 self.declared.setdefault(site, array)
+            elif isinstance(site, np.dtype):
+                self.dynamic.setdefault(site, array)
 
     def observations(
         self, counts: Sequence[SiteCounts], written: Initialisation
@@ -53,13 +57,14 @@ class Prices(Watcher):
         from ...simulator import devices
 
         yield from double_arithmetic(self._launch.types)
-        yield from arrays_in_memory(self._launch.function)
+        yield from arrays_in_memory(self._launch.function, self._launch.types)
         yield from few_blocks(self._launch, self.declared, limits(devices.cc()))
         if not counts:
             return
         yield from inefficient_accesses(counts)
         yield from unused_arrays(self.declared, counts)
-        for array in self.declared.values():
+        alone = self.dynamic.values() if len(self.dynamic) == 1 else ()
+        for array in (*self.declared.values(), *alone):
             on_it = [one for one in counts if _same(one, array)]
             stored = written.stored(array)
             if on_it and stored is not None:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from ..findings import Finding
     from ..trace import Trace
 
-_SHARED = ("requests", "wavefronts", "n-way", "extra wavefronts", "requests with broadcast")
+_SHARED = ("requests", "wavefronts", "n-way", "extra wavefronts", "requests with multicast")
 _GLOBAL = ("requests", "sectors", "sectors per request", "extra sectors")
 _COLOURS = "color:inherit;background:inherit"
 _PAGE = f"{_COLOURS};padding:2px 0 0 6px"

@@ -31,7 +31,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 class _Rows(NamedTuple):
     """Requests put aside: addresses and active lanes (rows, 32), and where they come from.
 
-    `kept` are the places of these rows among all rows of the event, None if all were kept.
+    `kept` are the places of these rows among all rows of the event, None if all were kept. With
+    `one_block` rows are rounds of one block, else those of block after block.
     """
 
     address: Array
@@ -40,6 +41,7 @@ class _Rows(NamedTuple):
     block: int  # linear number of the first row's block
     warps: int  # rows per block
     kept: Array | None = None
+    one_block: bool = False
 
 
 @dataclass
@@ -67,6 +69,8 @@ class Counting(Watcher):
     Order: by first execution.
     """
 
+    takes_rounds = True
+
     def __init__(self) -> None:
         self._tallies: dict[Any, _Tally] = {}
         self._launch: Launch | None = None
@@ -93,7 +97,7 @@ class Counting(Watcher):
         if not len(rows.address):
             return
         if len(tally.in_turn) < IN_TURN and (event.kind, array.space) == ("load", "global"):
-            tally.in_turn.append(_first_request(rows))
+            tally.in_turn += _first_requests(rows, IN_TURN - len(tally.in_turn))
         tally.rows.append(rows)
         tally.waiting += len(rows.address)
         if tally.waiting >= ROWS_BEFORE_MEASURING:
@@ -137,6 +141,8 @@ def _rows_of(event: Access, batch: Batch, masks: _Masks) -> _Rows:
     """The event as one row per request, without repeating rows that blocks or warps share."""
     offset, active = event.offset, event.active
     count, warps, lanes = batch.shape
+    one_block = event.rounds > 1
+    count = event.rounds if one_block else count
     blocks = max(offset.shape[0], active.shape[0])
     rows = max(offset.shape[1], active.shape[1])
     shape = (blocks, rows, lanes)
@@ -144,17 +150,32 @@ def _rows_of(event: Access, batch: Batch, masks: _Masks) -> _Rows:
     weight = (count // blocks) * (warps // rows) * batch.weight
     address = address.reshape(-1, lanes)
     if active.size == 1:  # one mask for all lanes: EVERY_LANE
-        return _Rows(address, None, weight, batch.first, rows)
+        return _Rows(address, None, weight, batch.first, rows, None, one_block)
     mask, kept = masks.of(active, shape)
     if kept is None:
-        return _Rows(address, mask, weight, batch.first, rows)
-    return _Rows(address[kept], mask, weight, batch.first, rows, kept)
+        return _Rows(address, mask, weight, batch.first, rows, None, one_block)
+    return _Rows(address[kept], mask, weight, batch.first, rows, kept, one_block)
 
 
-def _first_request(rows: _Rows) -> tuple[int, Array]:
-    """The addresses of the first row's active lanes, and which row of the event it is."""
-    active = slice(None) if rows.active is None else rows.active[0]
-    return 0 if rows.kept is None else int(rows.kept[0]), rows.address[0][active]
+def _first_requests(rows: _Rows, most: int) -> list[tuple[int, Array]]:
+    """The addresses of the first row's active lanes, and which row of the event it is.
+
+    Of several rounds at once the first `most` of them have one each.
+    """
+    if not rows.one_block:
+        active: Any = ... if rows.active is None else rows.active[0]
+        return [(0 if rows.kept is None else int(rows.kept[0]), rows.address[0][active])]
+    places = np.arange(len(rows.address)) if rows.kept is None else rows.kept
+    lanes = np.ones((len(places), 32), bool) if rows.active is None else rows.active
+    found, number = [], places // rows.warps
+    for one in np.unique(number[lanes.any(axis=1)])[:most].tolist():
+        here = np.flatnonzero((number == one) & lanes.any(axis=1))
+        if 2 * len(here) > rows.warps:  # as a single round is kept whole
+            here = np.flatnonzero(places == one * rows.warps)
+        first = int(here[0]) if len(here) else -1
+        address = rows.address[first][lanes[first]] if len(here) else rows.address[0][:0]
+        found.append((int(places[first]) % rows.warps if len(here) else 0, address))
+    return found
 
 
 def _of_one_warp(requests: list[tuple[int, Array]]) -> tuple[tuple[int, ...], ...]:
@@ -184,6 +205,10 @@ class _Masks:
         return self._rows
 
 
+_MANY = 1 << 40
+"""A sum goes over a few thousand requests of at most 64 sectors each."""
+
+
 def _measure(tally: _Tally) -> None:
     """Measure the rows put aside and add them to the sums."""
     parts, tally.rows, tally.waiting = tally.rows, [], 0
@@ -191,9 +216,10 @@ def _measure(tally: _Tally) -> None:
         np.concatenate([part.address for part in parts]) if len(parts) > 1 else (parts[0].address)
     )
     active = _joined_masks(parts)
-    weight = np.repeat(
-        np.array([part.weight for part in parts], np.int64), [len(part.address) for part in parts]
-    )
+    each = [part.weight for part in parts]
+    # Python's own numbers where a block stands for so many that sums would pass 64 bits
+    kind = np.int64 if max(each) < _MANY else object
+    weight = np.repeat(np.array(each, kind), [len(part.address) for part in parts])
     if active is None:
         tally.add("requests", weight.sum())
         tally.add("lanes", weight.sum() * 32)
@@ -237,7 +263,7 @@ def _joined_masks(parts: list[_Rows]) -> Array | None:
 
 def _first_origin(parts: list[_Rows], rows: Array) -> tuple[int, int, int]:
     """Which of these rows comes first: the row, its block and its warp."""
-    if len(parts) == 1 and parts[0].kept is None:
+    if len(parts) == 1 and parts[0].kept is None and not parts[0].one_block:
         block, warp = divmod(int(rows[0]), parts[0].warps)
         return int(rows[0]), block + parts[0].block, warp
     blocks, warps = _origins(parts, rows)
@@ -257,7 +283,8 @@ def _origins(parts: list[_Rows], rows: Array) -> tuple[Array, Array]:
     for which, part in enumerate(parts):
         if part.kept is not None:
             at[number == which] = part.kept[at[number == which]]
-    return block + at // warps, at % warps
+    one_block = np.array([part.one_block for part in parts])[number]
+    return block + np.where(one_block, 0, at // warps), at % warps
 
 
 def _add_shared(tally: _Tally, address: Array, active: Array | None, weight: Array) -> Array:

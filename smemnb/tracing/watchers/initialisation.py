@@ -74,6 +74,8 @@ def _earlier(new: tuple[int, Array], known: tuple[int, Array] | None) -> tuple[i
 class Initialisation(Watcher):
     """Finds reads of shared memory before any write; `observations()` lists them per site."""
 
+    takes_rounds = True  # whose accesses are never to shared memory
+
     def __init__(self) -> None:
         self._early: dict[tuple[Site, str], _Early] = {}
         self._writer: dict[Any, tuple[int, Array]] = {}  # grain; per cell the first block

@@ -18,17 +18,18 @@ needed barriers, is taken as needed.
 from __future__ import annotations
 
 import ast
-import inspect
 import math
-import textwrap
 import types
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...errors import UnsupportedSyntax
+from ...lockstep.source import closure_values, source_tree
 from ...lockstep.watch import Access, Barrier, Site, Watcher
 from ..model import Observation
+from .spans import BLOCK, History, Spans
 
 if TYPE_CHECKING:
     from ...lockstep.batch import Batch, Launch
@@ -37,11 +38,35 @@ Array = np.ndarray[Any, np.dtype[Any]]
 LANES_AT_MOST = 1 << 22
 NEAR = 4  # accesses on either side of a barrier that are looked at first
 SPREAD_AT_MOST = 1 << 22  # cells of a block, for that first look
-_NOBODY = np.iinfo(np.int64).max
+SPACES = ("shared", "global")
+
+
+class _Side:
+    """The accesses to one memory before a barrier, since the last one that was needed.
+
+    `events` are those whose cells are not in `history` yet; `recent` the last of all.
+    """
+
+    def __init__(self) -> None:
+        self.kinds: set[str] = set()
+        self.recent: list[Access] = []
+        self.events: list[Access] = []
+        self.history = History()
+
+    def add(self, events: list[Access], spans: Spans | None) -> None:
+        """Add accesses, and their spans if these are known."""
+        self.kinds |= {event.kind for event in events}
+        self.recent = (self.recent + events)[-NEAR:]
+        if spans is None:
+            self.events += events
+        else:
+            self.history.add(spans)
 
 
 class Orders(Watcher):
     """Finds barriers that order nothing; `observations()` lists them."""
+
+    takes_rounds = True
 
     def __init__(self) -> None:
         self._needed: set[Site | None] = set()
@@ -59,14 +84,23 @@ class Orders(Watcher):
     def begin_batch(self, batch: Batch) -> None:
         """Nothing has been touched yet."""
         self._batch, self._blocks = batch, self._blocks + batch.count
-        self._before: list[Access] = []
+        self._lost = False
+        self._begin(None)
+
+    def _begin(self, pending: Site | None) -> None:
+        """Forget what came before."""
+        self._before = {space: _Side() for space in SPACES}
         self._now: list[Access] = []
-        self._pending: Site | None = None
-        self._lanes, self._lost = 0, False
+        self._spans: dict[str, Spans] = {}  # of what came since the last barrier, where known
+        self._pending, self._lanes = pending, 0
 
     def access(self, event: Access) -> None:
         """Put the access aside until the next barrier."""
         if not self._watching:
+            return
+        if event.rounds > 1:
+            for one in event.each_round():
+                self.access(one)
             return
         self._now.append(event)
         self._touched = True
@@ -74,7 +108,7 @@ class Orders(Watcher):
         if self._lanes > LANES_AT_MOST:
             self._lost = True
             self._needed |= {self._pending} - {None}
-            self._pending, self._before, self._now, self._lanes = None, [], [], 0
+            self._begin(None)
 
     def barrier(self, event: Barrier) -> None:
         """Settle the barrier before this one, and begin to ask about this one."""
@@ -88,14 +122,16 @@ class Orders(Watcher):
             self._needed.add(site)
             self._lost = False
         if site in self._needed:
-            self._pending, self._before, self._now, self._lanes = None, [], [], 0
+            self._begin(None)
         else:
-            self._pending, self._before, self._now = site, self._before + self._now, []
+            for space, side in self._before.items():
+                side.add(self._events(space), self._spans.get(space))
+            self._pending, self._now, self._spans = site, [], {}
 
     def end_batch(self) -> None:
         """Settle the last barrier."""
         self._settle()
-        self._before, self._now, self._pending = [], [], None
+        self._begin(None)
 
     def observations(self) -> list[Observation]:
         """One observation per barrier that none of its executions needed."""
@@ -122,6 +158,10 @@ class Orders(Watcher):
             for file, first, last in _loops(function)
         )
 
+    def _events(self, space: str) -> list[Access]:
+        """What came since the last barrier, in one memory."""
+        return [event for event in self._now if event.array.space == space]
+
     def _settle(self) -> None:
         """Decide whether the barrier asked about is needed by what followed it."""
         site = self._pending
@@ -129,31 +169,27 @@ class Orders(Watcher):
             return
         if self._seen_by_others() or self._meet():
             self._needed.add(site)
-            self._before = []
-            self._lanes = sum(max(e.offset.size, e.active.size) for e in self._now)
+            now = self._now
+            self._begin(site)
+            self._now, self._lanes = now, sum(max(e.offset.size, e.active.size) for e in now)
 
     def _seen_by_others(self) -> bool:
         """Whether other blocks may rely on the order of global accesses around the barrier."""
-        before, now = (
-            [event.kind for event in events if event.array.space == "global"]
-            for events in (self._before, self._now)
-        )
+        before = self._before["global"].kinds
+        now = {event.kind for event in self._events("global")}
         if not before or not now:
             return False
-        return self._fenced or any(kind.startswith("atomic") for kind in before + now)
+        return self._fenced or any(kind.startswith("atomic") for kind in before | now)
 
     def _meet(self) -> bool:
         """Whether some cell is touched on both sides, by two threads, and written by one."""
-        for space in ("shared", "global"):
-            before, now = (
-                [event for event in events if event.array.space == space]
-                for events in (self._before, self._now)
-            )
-            written = any(event.kind != "load" for event in before + now)
-            if not (before and now and written):
+        for space in SPACES:
+            before, now = self._before[space], self._events(space)
+            kinds = before.kinds | {event.kind for event in now}
+            if not (before.kinds and now and kinds - {"load"}):
                 continue
-            near = before[-NEAR:], now[:NEAR]  # as a rule they meet at once, in the first block
-            if self._meet_at_once(*near) or self._share_a_cell(before, now):
+            near = before.recent, now[:NEAR]  # as a rule they meet at once, in the first block
+            if self._meet_at_once(*near) or self._share_a_cell(space, now):
                 return True
         return False
 
@@ -183,23 +219,27 @@ class Orders(Watcher):
         met = last[others - least]
         return bool(((met >= 0) & (met != their)).any())
 
-    def _share_a_cell(self, before: list[Access], now: list[Access]) -> bool:
-        both = before + now
-        grain = math.gcd(*(event.unit for event in both))
-        alike = all(e.offset.shape[0] == 1 and e.active.shape[0] == 1 for e in both)
+    def _share_a_cell(self, space: str, now: list[Access]) -> bool:
+        before = self._before[space]
+        if before.events:
+            before.history.add(self._spans_of(before.events))
+            before.events = []
+        self._spans[space] = self._spans_of(now)
+        return before.history.meets(self._spans[space])
+
+    def _spans_of(self, events: list[Access]) -> Spans:
+        grain = math.gcd(*(event.unit for event in events))
+        alike = all(e.offset.shape[0] == 1 and e.active.shape[0] == 1 for e in events)
         blocks = 1 if alike else self._batch.count
-        flat = [
-            [self._flat(cell, grain, blocks) for event in events for cell in event.cells(grain)]
-            for events in (before, now)
+        touches = [
+            self._flat(cell, grain, blocks) for event in events for cell in event.cells(grain)
         ]
-        cells = np.unique(np.concatenate([cell for side in flat for cell, _, _ in side]))
-        (all_a, write_a), (all_b, write_b) = (_spans(side, cells) for side in flat)
-        return _meets(write_a, all_b) or _meets(all_a, write_b)
+        return Spans.of(touches, grain, blocks)
 
     def _flat(self, event: Access, grain: int, blocks: int) -> tuple[Array, Array, bool]:
         """Cells, their threads, and whether they are written."""
         shape = (blocks, *self._batch.shape[1:])
-        block = np.arange(blocks, dtype=np.int64).reshape(-1, 1, 1) << 42
+        block = np.arange(blocks, dtype=np.int64).reshape(-1, 1, 1) << BLOCK
         cell = event.address[:blocks] // grain + block
         thread = np.arange(shape[1] * 32).reshape(1, -1, 32)
         active = np.broadcast_to((event.active & self._launch.live)[:blocks], shape)
@@ -210,36 +250,14 @@ class Orders(Watcher):
         )
 
 
-Span = tuple[Array, Array]
-"""Per cell the lowest and the highest thread that touches it; the highest is -1 for none."""
-
-
-def _spans(side: list[tuple[Array, Array, bool]], cells: Array) -> tuple[Span, Span]:
-    """Of all accesses of one side, and of those that write."""
-    spans = [(np.full(len(cells), _NOBODY), np.full(len(cells), -1)) for _ in range(2)]
-    for cell, thread, write in side:
-        place = np.searchsorted(cells, cell)
-        for low, high in spans if write else spans[:1]:
-            np.minimum.at(low, place, thread)
-            np.maximum.at(high, place, thread)
-    return spans[0], spans[1]
-
-
-def _meets(first: Span, second: Span) -> bool:
-    """Whether some cell has a thread in each, and they are not one and the same."""
-    both = (first[1] >= 0) & (second[1] >= 0)
-    alone = (first[0] == first[1]) & (second[0] == second[1]) & (first[0] == second[0])
-    return bool((both & ~alone).any())
-
-
 def _functions(function: Any, found: list[Any]) -> list[Any]:
     """A function and the functions that it names, and so on."""
     code = getattr(function, "__code__", None)
     if code is None or function in found:
         return found
     found.append(function)
-    cells = [cell.cell_contents for cell in function.__closure__ or () if _filled(cell)]
-    for value in [function.__globals__.get(name) for name in code.co_names] + cells:
+    named = [function.__globals__.get(name) for name in code.co_names]
+    for value in [*named, *closure_values(function).values()]:
         inner = getattr(value, "py_func", value)
         if isinstance(inner, types.FunctionType):
             _functions(inner, found)
@@ -249,18 +267,10 @@ def _functions(function: Any, found: list[Any]) -> list[Any]:
 def _loops(function: Any) -> Iterator[tuple[str, int, int]]:
     """File, first and last line of every loop of a function; none if it has no source."""
     try:
-        lines, first = inspect.getsourcelines(function)
-        tree = ast.parse(textwrap.dedent("".join(lines)))
-    except (OSError, SyntaxError):
+        tree = source_tree(function)
+    except UnsupportedSyntax:
         return
     for node in ast.walk(tree):
         if isinstance(node, ast.For | ast.While):
             last = node.end_lineno or node.lineno
-            yield function.__code__.co_filename, node.lineno + first - 1, last + first - 1
-
-
-def _filled(cell: Any) -> bool:
-    try:
-        return cell.cell_contents is not None
-    except ValueError:
-        return False
+            yield function.__code__.co_filename, node.lineno, last

@@ -53,6 +53,8 @@ Key = tuple[str, bool, Site, Site]
 class Races(Watcher):
     """Finds races; `observations()` lists them, one per pair of sites and kind."""
 
+    takes_rounds = True  # between two signals of a thread the order of its accesses is all one
+
     def __init__(self) -> None:
         self._found: dict[Key, Observation] = {}
 

@@ -50,12 +50,17 @@ class Moment:
             self._threads = np.arange(begin, end, dtype=dtype).reshape(self.shape)
         return self._threads[:count]
 
-    def epochs(self, count: int, keep: Any) -> Array | int:
-        """The epoch of each kept lane: that of its warp, or how often it was at a syncwarp."""
+    def epochs(self, shape: tuple[int, ...], keep: Any) -> Array | int:
+        """The epoch of each kept lane: that of its warp, or how often it was at a syncwarp.
+
+        `shape` is that of the first blocks, or of rounds of the only one.
+        """
         if not isinstance(self.warp, np.ndarray):
             return self.warp
         epoch = self.warp if self.warp.ndim == 3 else self.warp[..., LANES, LANES]
-        kept: Array = np.broadcast_to(epoch, self.shape)[:count][keep].reshape(-1)
+        several = len(epoch) > shape[0]
+        kept: Array = np.broadcast_to(epoch[: shape[0]] if several else epoch, shape)[keep]
+        kept = kept.reshape(-1)
         return kept
 
     @property

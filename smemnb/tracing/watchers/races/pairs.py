@@ -67,17 +67,17 @@ def pairs_in_blocks(touches: list[Touch]) -> list[Pair]:
     touches = [touch for touch in touches if len(touch.cell)]
     agreed = agreed_cells(touches)
     groups = _groups(touches)
-    by_epoch = [_groups(_at(touches, epoch)) for epoch in sorted(_epochs(touches))]
+    in_epoch, cells, epochs = _by_epoch(touches)
+    at_once = {(one.site, one.write): one for one in _groups(in_epoch)}
     found: list[Pair] = []
     for number, first in enumerate(groups):
         for second in groups[number:]:
             if can_race(first, second):
                 apart = _meeting(first, second, 32)
                 found += reported_pairs(WARPS, first, second, apart, agreed)
-                inside = [_inside_warp(first, second, now) for now in by_epoch]
-                found += reported_pairs(
-                    LANES, first, second, _without(_joined(inside), apart), agreed
-                )
+                mine, other = (at_once[one.site, one.write] for one in (first, second))
+                inside = _once(_meeting(mine, other, 1, 32), cells, epochs)
+                found += reported_pairs(LANES, first, second, _without(inside, apart), agreed)
     return found
 
 
@@ -101,22 +101,21 @@ def can_race(first: Any, second: Any) -> bool:
     return (first.write or second.write) and not (first.atomic and second.atomic)
 
 
-def _epochs(touches: list[Touch]) -> set[int]:
-    values: set[int] = set()
-    for touch in touches:
-        values |= set(np.unique(touch.epoch).tolist())
-    return values
+def _by_epoch(touches: list[Touch]) -> tuple[list[Touch], Array, int]:
+    """The touches in cells of their own per epoch; the cells, and how many epochs there are.
 
-
-def _at(touches: list[Touch], epoch: int) -> list[Touch]:
-    """The touches of one epoch."""
-    now = []
-    for touch in touches:
-        if not isinstance(touch.epoch, np.ndarray):
-            now += [touch] if touch.epoch == epoch else []
-        elif len((kept := touch.only(touch.epoch == epoch)).cell):
-            now.append(kept)
-    return now
+    Such a cell has the number: place of the cell * epochs + place of the epoch.
+    """
+    cells = np.unique(np.concatenate([NOTHING, *(touch.cell for touch in touches)]))
+    several = [np.unique(touch.epoch) for touch in touches]
+    epochs = np.unique(np.concatenate([NOTHING, *several]))
+    parted = [
+        touch.moved(
+            np.searchsorted(cells, touch.cell) * len(epochs) + np.searchsorted(epochs, touch.epoch)
+        )
+        for touch in touches
+    ]
+    return parted, cells, len(epochs)
 
 
 def _groups(touches: list[Touch]) -> list[_Group]:
@@ -179,24 +178,10 @@ def _meeting(first: _Group, second: _Group, unit: int, within: int = 0) -> _Meet
     return _Meeting(first.cell[a], thread, other)
 
 
-def _inside_warp(first: _Group, second: _Group, now: list[_Group]) -> _Meeting:
-    """Where both groups race inside a warp, in one epoch whose groups are `now`."""
-    mine = [one for one in now if (one.site, one.write) == (first.site, first.write)]
-    other = [one for one in now if (one.site, one.write) == (second.site, second.write)]
-    if not mine or not other:
-        return _Meeting(NOTHING, NOTHING, NOTHING)
-    return _meeting(mine[0], other[0], 1, 32)
-
-
-def _joined(parts: list[_Meeting]) -> _Meeting:
-    """Several meetings as one, each cell once."""
-    if len(parts) == 1:
-        return parts[0]
-    cell = np.concatenate([part.cell for part in parts])
-    _, first = np.unique(cell, return_index=True)
-    thread = np.concatenate([part.thread for part in parts])
-    other = np.concatenate([part.other for part in parts])
-    return _Meeting(cell[first], thread[first], other[first])
+def _once(meeting: _Meeting, cells: Array, epochs: int) -> _Meeting:
+    """A meeting in cells of their own per epoch as one in the cells, at the first such epoch."""
+    place, first = np.unique(meeting.cell // max(epochs, 1), return_index=True)
+    return _Meeting(cells[place], meeting.thread[first], meeting.other[first])
 
 
 def _without(meeting: _Meeting, apart: _Meeting) -> _Meeting:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -45,7 +46,7 @@ class Touch:
     time: int
     turn: Array | None = None
 
-    def only(self, keep: Array) -> Touch:
+    def only(self, keep: Array | slice) -> Touch:
         """The touches where `keep` holds."""
         return replace(
             self,
@@ -55,6 +56,22 @@ class Touch:
             value=None if self.value is None else self.value[keep],
             turn=None if self.turn is None else self.turn[keep],
         )
+
+    def parted(self, keep: Array) -> tuple[list[Touch], list[Touch]]:
+        """The touches where `keep` holds, and the others; none for neither."""
+        if keep.all():
+            return [self] if len(keep) else [], []
+        return ([self.only(keep)], [self.only(~keep)]) if keep.any() else ([], [self])
+
+    def of_blocks(self, size: int) -> Iterator[tuple[int, Touch]]:
+        """Each block of the batch with its touches, where a block has `size` cells.
+
+        The touches must be in order of blocks, as those of an access are.
+        """
+        block = self.cell // size
+        ends = np.flatnonzero(np.r_[block[1:] != block[:-1], True]) + 1
+        for first, last in zip([0, *ends[:-1].tolist()], ends.tolist(), strict=True):
+            yield int(block[first]), self.only(slice(first, last))
 
     def moved(self, cell: Array) -> Touch:
         """The same touches with other numbers for their cells."""
@@ -73,7 +90,7 @@ def flat(record: Record, unit: int, start: int, size: int, count: int) -> Touch:
     """
     event, moment = record.event, record.moment
     array, active = event.array, event.active
-    shape = (count, *moment.shape[1:])
+    shape = (event.rounds if event.rounds > 1 else count, *moment.shape[1:])
     per = event.unit // unit
     cell = event.offset if per == 1 else event.offset * per
     if array.base != start:
@@ -84,10 +101,11 @@ def flat(record: Record, unit: int, start: int, size: int, count: int) -> Touch:
     keep: Any = ...
     if active.size > 1:
         keep = spread(active, shape)
-    thread = moment.threads(count)
+    thread = spread(moment.threads(count), shape)
     value = None
     if event.kind == "store" and event.value is not None:
-        value = spread(event.value, moment.shape)[:count][keep].reshape(-1)
+        whole = shape if event.rounds > 1 else moment.shape
+        value = spread(event.value, whole)[: shape[0]][keep].reshape(-1)
     touch = Touch(
         event.site,
         array,
@@ -95,13 +113,29 @@ def flat(record: Record, unit: int, start: int, size: int, count: int) -> Touch:
         event.kind.startswith("atomic"),
         cell[keep].reshape(-1),
         thread[keep].reshape(-1),
-        moment.epochs(count, keep),
+        moment.epochs(shape, keep),
         value if value is None or value.dtype.itemsize == event.unit else None,
         moment,
         record.time,
         None if event.turn is None else spread(event.turn, moment.shape)[keep].reshape(-1),
     )
     return touch if per == 1 else split(touch, per)
+
+
+def for_blocks(touch: Touch, count: int, size: int) -> Touch:
+    """The touches of the first block as those of `count` blocks that do the same."""
+    blocks, lanes = np.arange(count)[:, None], touch.moment.shape[1] * 32
+
+    def tiled(values: Array) -> Array:
+        return np.tile(values, count)
+
+    return replace(
+        touch,
+        cell=(touch.cell + blocks * size).reshape(-1),
+        thread=(touch.thread + (blocks * lanes).astype(touch.thread.dtype)).reshape(-1),
+        epoch=tiled(touch.epoch) if isinstance(touch.epoch, np.ndarray) else touch.epoch,
+        value=None if touch.value is None else tiled(touch.value),
+    )
 
 
 def split(touch: Touch, per: int) -> Touch:

@@ -8,11 +8,12 @@ with fewer indices than it has axes) counts as written.
 from __future__ import annotations
 
 import ast
-import functools
-import inspect
-import textwrap
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
+
+from ....errors import UnsupportedSyntax
+from ....lockstep.lifetime import once_per_function
+from ....lockstep.source import source_tree
 
 if TYPE_CHECKING:
     from ....lockstep.batch import Launch
@@ -52,14 +53,12 @@ def _arrays(values: Iterable[Any]) -> Iterator[ArrayInfo]:
             yield value
 
 
-@functools.lru_cache(maxsize=256)
+@once_per_function
 def indices_read(function: Any) -> dict[str, set[int]]:
     """Parameters that are only read from or asked for their shape: with how many indices."""
     try:
-        tree = ast.parse(textwrap.dedent(inspect.getsource(function))).body[0]
-    except (OSError, TypeError, SyntaxError):
-        return {}
-    if not isinstance(tree, ast.FunctionDef):
+        tree = source_tree(function)
+    except UnsupportedSyntax:
         return {}
     found: dict[str, set[int]] = {
         one.arg: set() for one in (*tree.args.posonlyargs, *tree.args.args)

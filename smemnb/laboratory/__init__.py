@@ -7,6 +7,8 @@ what was recorded. The files lie in `smemnb/measure/recorded/`.
     agreement         counters of the set beside both views of the model: h200_agreement.json
     here              cases of the set on this machine's GPU, as chapter 09 shows them
     twins/            kernels with a barrier less, and racecheck's verdicts: h200_twins.json
+    severities/       kernels that are wrong on purpose, and what a GPU makes of them:
+                      h200_severities.json, SEVERITIES.md
     conflict_counter  the counter of bank conflicts on a kernel without any:
                       h200_conflict_counter.json
     strides           times of loads at several strides: h200_strides.json
@@ -20,6 +22,10 @@ On a GPU, with Nsight Compute:
     python -m smemnb.laboratory.twins record --out FILE.json
     python -m smemnb.laboratory.conflict_counter FILE.json
     python -m smemnb.laboratory timing
+
+On a GPU that was given for it, for these kernels may hang it:
+
+    python -m smemnb.laboratory.severities record --launch-wrong-kernels --out FILE.json
 
 On any machine with the compiler's wheels:
 

@@ -18,6 +18,9 @@ and per line, with what the machine code that ran predicts; `laboratory.agreemen
 `h200_twins.json`: racecheck's verdicts there on kernels with one barrier removed or moved, by pairs
 of lines; `laboratory.twins.recording` makes and reads it.
 
+`h200_severities.json`: what kernels that are wrong on purpose did there: wrong values, hangs,
+faults, or nothing; `laboratory.severities` makes and reads it, `SEVERITIES.md` there shows it.
+
 `h200_strides.json`: a loop of shared loads at seven strides, by time; `laboratory.strides` reads
 it.
 

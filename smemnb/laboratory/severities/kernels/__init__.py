@@ -1,0 +1,1 @@
+"""Kernels that are wrong on purpose, by family; a docstring says what the author did."""

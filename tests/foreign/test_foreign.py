@@ -21,16 +21,32 @@ FAMILIES = sorted(
 for family in FAMILIES:
     importlib.import_module(f"tests.foreign.{family}")
 
+SAMPLED = ("fields", "mistakes", "pictures", "sequences", "solvers", "tables")
+"""Families of which the first tier runs one program each; of the others it runs all."""
+
 
 def _marked(case: Case, size: object) -> object:
     marks = [pytest.mark.xfail(strict=True, reason=case.wrong)] if case.wrong else []
     return pytest.param(case, size, id=f"{case.name}-{size}".replace(" ", ""), marks=marks)
 
 
-ALL = [_marked(case, size) for case in CASES for size in case.sizes]
+def _family(case: Case) -> str:
+    return case.body.__module__.rpartition(".")[2]
 
 
-@pytest.mark.parametrize(("case", "size"), ALL)
+def _of(cases: list[Case]) -> list[object]:
+    return [_marked(case, size) for case in cases for size in case.sizes]
+
+
+WHOLE = [case for case in CASES if _family(case) not in SAMPLED]
+OTHERS = [case for case in CASES if _family(case) in SAMPLED]
+FAMILY = {case.name: _family(case) for case in OTHERS}
+
+
+@pytest.mark.parametrize(
+    ("case", "size"),
+    [*_of(WHOLE), *sampled(_of(OTHERS), 1, by=lambda one: FAMILY[one.values[0].name])],
+)
 def test_values_and_findings(case: Case, size: object) -> None:
     """Right values in a plain and a watched launch; the findings are those expected."""
     case.body(Run(), size)
@@ -40,14 +56,15 @@ def test_values_and_findings(case: Case, size: object) -> None:
     assert seen == case.finds, [str(found) for found in run.findings]
 
 
-@pytest.mark.parametrize(("case", "size"), sampled(ALL, 25))
+@pytest.mark.parametrize(("case", "size"), [*sampled(_of(WHOLE), 25), *sampled(_of(OTHERS), 0)])
 def test_values_in_reversed_order(case: Case, size: object) -> None:
     """Right values whatever warp comes first."""
     case.body(Run(checks=False, order="reversed"), size)
 
 
 def test_enough_of_them() -> None:
-    """At least 40 programs, no name twice."""
+    """At least 40 programs in each tier, no name twice."""
     names = [case.name for case in CASES]
-    assert len(names) >= 40
+    assert len(OTHERS) >= 40
+    assert len(WHOLE) >= 40
     assert sorted(set(names)) == sorted(names)

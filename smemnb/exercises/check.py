@@ -1,10 +1,14 @@
-"""`check(name, kernel)`: is it right, is it safe, is it within the budget? It never raises.
+"""`check(name, kernel)`: is it right, is it safe, is it within the budget?
+
+Whatever a learner hands over, it gives a verdict and never raises. Only where nothing can be
+graded, because Numba simulates and has no types, it raises: that is nobody's wrong answer.
 
 The kernel runs only in the lockstep engine, also where a GPU is present, because a wrong kernel
 can hang one. It is graded in this order: whether it can run at all; its values, in every case;
 changed inputs; findings (races, barriers, initialisation, bounds); counts per line. No case runs
-after one whose values are wrong. **Limits**: an answer is tried on the cases of its exercise, not
-on every launch.
+after one whose values are wrong. A kernel that holds in all published cases is tried on fresh ones,
+other sizes and other numbers, drawn from a seed that its text makes: what it does there cannot have
+been looked up. **Limits**: an answer is tried on some launches, not on every one.
 """
 
 from __future__ import annotations
@@ -12,21 +16,27 @@ from __future__ import annotations
 import inspect
 import re
 import time
-from contextlib import redirect_stdout
+from collections.abc import Sequence
 from dataclasses import replace
-from io import StringIO
 from typing import Any
 
 from ..errors import SmemnbError, UnsupportedSyntax, shortened
-from .exercise import Exercise
-from .grading.advice import on_findings, on_launches, on_values
-from .grading.observe import Run, observe
+from ..lockstep.intrinsics.printing import unshown
+from ..session import FailedCell, failed_definition, tell, watch_cells
+from ..simulator.devices import need_types
+from ..tracing.findings import Finding
+from .draw import seed_of
+from .exercise import PARTS, Case, Exercise
+from .grading.advice import on_findings, on_fresh, on_launches, on_values
+from .grading.fresh import held
+from .grading.observe import Run, observe, outputs_of, title_of
 from .grading.parts import count_parts, findings_part
-from .grading.values import changed_input, wrong_cell
+from .grading.values import WrongCell, changed_input, wrong_cell
 from .grading.verdict import Part, Verdict
+from .host_hooks import host_hook
 from .progress import remember
 from .registry import find, unknown
-from .source import described, function_of, parameters, same_code, source_line
+from .source import described, function_of, parameters, same_code, source_line, source_of
 from .variants import is_mark
 
 PATIENCE_SECONDS = 15.0
@@ -41,12 +51,23 @@ def check(name: Any, kernel: Any) -> Verdict:
     >>> check("ex00_scale", None)
     ex00_scale: not yet
     kernel      this is None, not a kernel: give check the function under @cuda.jit
+
+    Raises:
+        SmemnbError: NUMBA_ENABLE_CUDASIM=1, so that nothing can be graded.
     """
+    try:
+        need_types("check")
+    except SmemnbError as error:
+        raise shortened(error) from error.__cause__
     exercise = find(name)
     if exercise is None:
         shown = name[:40] if isinstance(name, str) else "check"
         return Verdict(shown, (Part("exercise", unknown(name), ok=False),))
     try:
+        watch_cells()
+        cell = failed_definition(kernel)
+        if cell is not None:
+            return _of_earlier_run(exercise, cell)
         verdict = graded(exercise, kernel)
     except KeyboardInterrupt as error:
         raise shortened(error) from error.__cause__
@@ -58,14 +79,29 @@ def check(name: Any, kernel: Any) -> Verdict:
     return replace(verdict, note=remember(exercise.name, done=bool(verdict), checks=1))
 
 
-def graded(exercise: Exercise, kernel: Any, *, advise: bool = True) -> Verdict:
+def _of_earlier_run(exercise: Exercise, cell: FailedCell) -> Verdict:
+    """The verdict on a kernel that a failed cell was to define anew: nothing is graded."""
+    said = f"the cell that defines {cell.name} did not run, so this {cell.name} is an earlier one"
+    text = "\n".join(line for line in (said, cell.why, cell.source) if line)
+    hint = "Repair that cell, run it, then check again."
+    return Verdict(exercise.name, (Part("kernel", text, ok=False),), hint)
+
+
+def graded(
+    exercise: Exercise, kernel: Any, *, advise: bool = True, seed: int | None = None
+) -> Verdict:
     """Grade a kernel without recording it.
 
     Args:
         exercise: what the kernel is an answer to.
         kernel: any object.
         advise: whether to look for a hint, which may take one more launch.
+        seed: of the fresh cases; None for the one that the kernel's text makes.
+
+    Raises:
+        SmemnbError: NUMBA_ENABLE_CUDASIM=1, so that nothing can be graded.
     """
+    need_types("grading")
     refusal = refused(exercise, kernel)
     if refusal:
         return Verdict(exercise.name, (Part("kernel", refusal, ok=False),))
@@ -76,31 +112,94 @@ def graded(exercise: Exercise, kernel: Any, *, advise: bool = True) -> Verdict:
             f'Write the missing lines, run the cell, check again. hint("{exercise.name}", 1) '
             "says how to begin.",
         )
-    try:
-        with redirect_stdout(StringIO()):
-            runs = _runs(exercise, kernel)
-    except SmemnbError as error:
-        return Verdict(exercise.name, (Part("kernel", _engine_refusal(error), ok=False),))
-    except Exception as error:  # whatever a learner's code can raise
-        text = f"the kernel stopped: {plain(error)}"
-        return Verdict(exercise.name, (Part("kernel", text, ok=False),))
-    return _verdict(exercise, kernel, runs, advise)
-
-
-def _runs(exercise: Exercise, kernel: Any) -> list[Run]:
-    runs: list[Run] = []
+    seed = seed_of(source_of(kernel) or "") if seed is None else seed
     end = time.monotonic() + PATIENCE_SECONDS
-    for case in exercise.cases:
-        runs.append(observe(exercise, case, kernel, end - time.monotonic()))
+    try:
+        with unshown():
+            runs = _runs(exercise, kernel, exercise.cases, end)
+            verdict = _verdict(exercise, kernel, runs, advise=advise)
+            if not verdict or exercise.fresh is None:
+                return verdict
+            fresh = _runs(exercise, kernel, exercise.drawn(seed), end)
+            return _with_fresh(exercise, kernel, verdict, runs, fresh, advise=advise)
+    except _Stopped as stopped:
+        return Verdict(exercise.name, (Part("kernel", str(stopped), ok=False),))
+
+
+class _Stopped(Exception):
+    """A kernel did not come to its end; the text says why, and where."""
+
+
+def _runs(exercise: Exercise, kernel: Any, cases: Sequence[Case], end: float) -> list[Run]:
+    """The runs of these cases, up to the first with wrong values.
+
+    Raises:
+        _Stopped: a run did not come to its end.
+    """
+    runs: list[Run] = []
+    for case in cases:
+        try:
+            runs.append(observe(exercise, case, kernel, end - time.monotonic()))
+        except SmemnbError as error:
+            tell(error)
+            raise _Stopped(_engine_refusal(error) + _fresh_title(exercise, case)) from None
+        except Exception as error:  # whatever a learner's code can raise
+            text = f"the kernel stopped: {plain(error)}"
+            raise _Stopped(text + _fresh_title(exercise, case)) from None
         if wrong_cell(exercise, runs[-1]):
             break
     return runs
 
 
-def _verdict(exercise: Exercise, kernel: Any, runs: list[Run], advise: bool) -> Verdict:
+def _fresh_title(exercise: Exercise, case: Case) -> str:
+    """The launch of a fresh case, in a line of its own; "" for a published one."""
+    if case.seed is None:
+        return ""
+    inputs = case.inputs()
+    return f"\n({title_of(case, inputs, outputs_of(exercise, inputs)[0])})"
+
+
+def _verdict(exercise: Exercise, kernel: Any, runs: list[Run], *, advise: bool) -> Verdict:
+    parts, cell, first = _parts(exercise, runs, len(exercise.cases))
+    verdict = Verdict(exercise.name, parts)
+    if verdict or not advise:
+        return verdict
+    return replace(verdict, hint=_hint(exercise, kernel, verdict, runs, cell, first))
+
+
+def _with_fresh(
+    exercise: Exercise,
+    kernel: Any,
+    published: Verdict,
+    before: list[Run],
+    fresh: list[Run],
+    *,
+    advise: bool,
+) -> Verdict:
+    """The verdict on a kernel that is right in the published cases, with the fresh ones."""
+    seed = fresh[0].case.seed
+    assert seed is not None
+    count = len(exercise.drawn(seed))
+    parts, cell, first = _parts(exercise, held(exercise, fresh), count)
+    if cell is None:  # what holds is said of the published cases, whose counts are always the same
+        failed = {part.name: part for part in parts if not part.ok}
+        both = {part.name: part for part in published.parts} | failed
+        said = f"{both['output'].text}, and in {count} fresh ones of seed {seed}"
+        both["output"] = replace(both["output"], text=said)
+        parts = tuple(both[name] for name in PARTS if name in both)
+    verdict = Verdict(exercise.name, parts)
+    if verdict or not advise:
+        return verdict
+    return replace(verdict, hint=_hint(exercise, kernel, verdict, [*before, *fresh], cell, first))
+
+
+def _parts(
+    exercise: Exercise, runs: list[Run], cases: int
+) -> tuple[tuple[Part, ...], WrongCell | None, Finding | None]:
+    """The parts of runs of that many cases, the first wrong cell, and the worst finding."""
     cell = wrong_cell(exercise, runs[-1])
     wrong = "" if cell is None else cell.text
-    right = f"right answer in {len(runs)} of {len(exercise.cases)} launches"
+    right = f"right answer in {len(runs)} of {cases} launches"
     parts = [Part("output", wrong or right, ok=not wrong)]
     changed = next((text for text in map(changed_input, runs) if text), "")
     if changed:
@@ -112,18 +211,27 @@ def _verdict(exercise: Exercise, kernel: Any, runs: list[Run], advise: bool) -> 
     parts.append(findings)
     if not wrong:
         parts += count_parts(exercise, runs)
-    verdict = Verdict(exercise.name, tuple(parts))
-    if not verdict and advise:
-        said = verdict.advice
-        if first and (wrong or verdict.reason == "findings"):
-            said = on_findings(exercise, kernel, first, wrong=bool(wrong))
-        elif cell is not None:
-            said = on_values(exercise, kernel, runs[-1], cell)
-        if wrong:
-            said += on_launches(runs)
-        said = f'{said}\nhint("{exercise.name}", 1) says more.'
-        verdict = replace(verdict, hint=said)
-    return verdict
+    return tuple(parts), cell, first
+
+
+def _hint(
+    exercise: Exercise,
+    kernel: Any,
+    verdict: Verdict,
+    runs: list[Run],
+    cell: WrongCell | None,
+    first: Finding | None,
+) -> str:
+    said = verdict.advice
+    if first and (cell or verdict.reason == "findings"):
+        said = on_findings(exercise, kernel, first, wrong=cell is not None)
+    elif cell is not None:
+        said = on_values(exercise, kernel, runs[-1], cell)
+    if cell:
+        said += on_launches(runs)
+    elif runs[-1].case.seed is not None:
+        said += on_fresh(runs[-1])
+    return f'{said}\nhint("{exercise.name}", 1) says more.'
 
 
 def refused(exercise: Exercise, kernel: Any) -> str:
@@ -147,7 +255,7 @@ def refused(exercise: Exercise, kernel: Any) -> str:
         return f"{name} takes * or keyword parameters: write them as ({', '.join(asked)})"
     if len(given) != len(asked):
         return f"{name} takes ({', '.join(given)}); this exercise wants ({', '.join(asked)})"
-    return ""
+    return host_hook(kernel)
 
 
 def plain(error: BaseException) -> str:

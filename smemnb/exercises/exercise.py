@@ -1,4 +1,4 @@
-"""What an exercise consists of: specification, solution, wrong answers, cases, budget.
+"""What an exercise consists of: specification, solution, wrong answers, cases, budget, fresh cases.
 
 How to add one, `exNN_<noun>`:
 
@@ -14,9 +14,17 @@ How to add one, `exNN_<noun>`:
 5. List the cases: full, ragged, one row, one column, two launches of the same data at least.
    `scattered` makes whole numbers without symmetry, `cover` a grid.
 6. Set the budget to what the solution takes, exactly; a case may have one of its own.
+7. Write `_fresh(draw)`, which yields the cases that nobody knows beforehand: every published case
+   can be looked up, and its answer kept in a table. `draw.size(low, high)` and `draw.one_of(...)`
+   choose sizes and launches, as far as the exercise lets them vary, and `draw.numbers()` is a seed
+   for `scattered`. Two cases are mostly enough: whole tiles with `like=0`, which is held to what
+   published case 0 asks for, in the counts of the solution's own run; and a ragged size with
+   numbers as large as those of the published cases, which needs no budget (the exercise's holds).
+   Keep both as small as the published ones: every check runs them.
 
 `pytest tests/exercises -k exNN_<noun>` then checks that the stub and each wrong answer are refused,
-the wrong ones for their reason, that the solution is accepted, and that the budget is exact.
+the wrong ones for their reason, that the solution is accepted, and that the budget is exact; that a
+table of all published answers is refused, and the solution accepted with several seeds.
 `chapters/ex00_scale.py` is an example.
 
 **Limits**: outputs are arrays of floats or integers; the engine reports a store outside of an array
@@ -25,8 +33,8 @@ the wrong ones for their reason, that the solution is accepted, and that the bud
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -34,6 +42,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import variants
+from .draw import Draw
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Kernel = Any
@@ -67,13 +76,19 @@ class Budget:
 
 @dataclass(frozen=True)
 class Case:
-    """One launch on one set of inputs; `budget` replaces the exercise's where it is given."""
+    """One launch on one set of inputs; `budget` replaces the exercise's where it is given.
+
+    A fresh case has a `seed`, and may be `like` a published one: it is held to the same counts as
+    that one, in the numbers that the solution takes for the fresh case.
+    """
 
     inputs: Callable[[], tuple[Any, ...]]
     grid: tuple[int, ...]
     block: tuple[int, ...]
     budget: Budget | None = None
     shared_bytes: int = 0
+    like: int | None = None
+    seed: int | None = None
 
 
 @dataclass(frozen=True)
@@ -92,13 +107,14 @@ class Wrong:
     refused_by: tuple[str, str]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Exercise:
     """All that is known of one exercise.
 
     `start` is what the elements of the outputs hold before the launch (an accumulator wants 0);
     None poisons them, so that an element that was never written shows. `rtol` is for results that
-    depend on the order of rounding; whole numbers mostly allow 0.
+    depend on the order of rounding; whole numbers mostly allow 0. `fresh` makes cases of what it
+    draws; None for an exercise that is tried on its published cases alone.
     """
 
     name: str
@@ -112,6 +128,12 @@ class Exercise:
     budget: Budget = field(default_factory=Budget)
     start: int | None = None
     rtol: float = 0.0
+    fresh: Callable[[Draw], Iterable[Case]] | None = None
+
+    def drawn(self, seed: int) -> tuple[Case, ...]:
+        """The fresh cases of a seed, the same ones for the same seed."""
+        cases = self.fresh(Draw(seed, self.name)) if self.fresh else ()
+        return tuple(replace(case, seed=seed) for case in cases)
 
     @cached_property
     def stub(self) -> str:

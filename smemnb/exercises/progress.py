@@ -6,7 +6,8 @@ same time: each takes a lock, reads the file again, merges its news and replaces
 step, so that a reader never meets half a file. What is stored only grows (done stays done).
 
 A file that cannot be read is moved aside, one of a newer smemnb is left as it is; neither is ever
-overwritten. No failure here breaks a verdict: `remember` says what went wrong and returns.
+overwritten. Where `progress.json` is a symbolic link, all of this happens to the file that it leads
+to. No failure here breaks a verdict: `remember` says what went wrong and returns.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -23,6 +23,7 @@ from typing import Any
 
 from .filelock import locked
 from .registry import exercises
+from .whole_file import is_plain, leftovers, write_whole
 
 SCHEMA = 1
 OFF = "progress is not recorded here (SMEMNB_PROGRESS=off)"
@@ -128,10 +129,19 @@ def _count(entry: dict[str, Any], key: str) -> int:
 def _changed() -> Iterator[tuple[State, str]]:
     """Hand out the state to be changed, and the new name of a damaged file ("" if none)."""
     folder().mkdir(parents=True, exist_ok=True)
-    with locked(folder() / "progress.lock"):
+    with locked(file().resolve().with_name("progress.lock")):
+        _clear_up()
         state, aside = _read_or_begun()
         yield state, aside
         _write(state)
+
+
+def _clear_up() -> None:
+    """Delete what killed writers have left: nobody writes now, the lock is ours."""
+    of_earlier_versions = file().resolve().parent.glob("progress.*.tmp")
+    for left in (*leftovers(file()), *of_earlier_versions):
+        with suppress(OSError):
+            left.unlink()
 
 
 def _read_or_begun() -> tuple[State, str]:
@@ -147,6 +157,8 @@ class _DamagedFile(Unusable):
 
 def _read() -> State:
     try:
+        if not is_plain(file()):
+            raise Unusable("progress.json is no plain file (a folder, a named pipe or a device)")
         stored = json.loads(file().read_bytes())
     except FileNotFoundError:
         return {}
@@ -165,23 +177,13 @@ def _read() -> State:
 
 
 def _set_aside() -> str:
-    number = 1
-    while (target := folder() / f"progress.damaged-{number}.json").exists():
+    damaged, number = file().resolve(), 1
+    while (target := damaged.with_name(f"progress.damaged-{number}.json")).exists():
         number += 1
-    file().rename(target)
+    damaged.rename(target)
     return target.name
 
 
 def _write(state: State) -> None:
     text = json.dumps({"schema": SCHEMA, "exercises": state}, indent=1, sort_keys=True) + "\n"
-    handle, name = tempfile.mkstemp(dir=folder(), prefix="progress.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as stream:
-            stream.write(text)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(name, file())  # noqa: PTH105 (Path.replace is the same call)
-    except BaseException:
-        with suppress(OSError):
-            Path(name).unlink()
-        raise
+    write_whole(file(), text.encode(), mode=0o600)

@@ -50,6 +50,14 @@ def printing(out, inp):
 
 
 @cuda.jit
+def printing_wrong(out, inp):
+    i = cuda.grid(1)
+    if i < out.shape[0]:
+        print(i)
+        out[i] = 3 * inp[i]
+
+
+@cuda.jit
 def counting(out, inp):
     i = 0
     while i >= 0:

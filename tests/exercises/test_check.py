@@ -1,4 +1,5 @@
 import inspect
+import sys
 import threading
 from pathlib import Path
 
@@ -7,8 +8,10 @@ import numpy as np
 import pytest
 
 from smemnb.exercises.check import check, plain
+from smemnb.exercises.draw import seed_of
 from smemnb.exercises.progress import file
 from smemnb.exercises.registry import exercises, find
+from smemnb.exercises.source import source_of
 from tests.facts import facts
 
 SCALE = find("ex00_scale")
@@ -77,6 +80,7 @@ def test_cannot_run(kernel, line):
 def test_prints_are_not_shown(capsys):
     """A print per thread would bury the verdict."""
     assert check("ex00_scale", kernels.printing)
+    assert not check("ex00_scale", kernels.printing_wrong), "and run again for the hint"
     assert capsys.readouterr().out == ""
 
 
@@ -107,7 +111,9 @@ def test_name_array():
 def test_done():
     """A verdict that holds: one line per part, nothing of this machine."""
     count = len(SCALE.cases)
-    assert facts(repr(check("ex00_scale", SCALE.solution))) == facts(f"{count} {count} 4")
+    seed = seed_of(source_of(SCALE.solution))
+    said = facts(f"{count} {count} 2 {seed} 4")
+    assert facts(repr(check("ex00_scale", SCALE.solution))) == said
 
 
 def test_other_names():
@@ -180,3 +186,25 @@ def test_exercises_are_found():
 def test_plain():
     """Folders and addresses leave a message; divisions stay."""
     assert plain(ValueError("1/2 in C:\\Users\\me\\k.py")) == "ValueError: 1/2 in k.py"
+
+
+def test_stdout_is_left_alone(capsys):
+    """Checks in several threads hide what kernels print, and leave sys.stdout as it was."""
+    before, seen = sys.stdout, set()
+    halt = threading.Event()
+
+    def watch():
+        while not halt.is_set():
+            seen.add(id(sys.stdout))
+
+    work = [threading.Thread(target=check, args=("ex00_scale", kernels.printing)) for _ in range(3)]
+    watching = threading.Thread(target=watch)
+    watching.start()
+    for thread in work:
+        thread.start()
+    for thread in work:
+        thread.join()
+    halt.set()
+    watching.join()
+    assert (seen, sys.stdout) == ({id(before)}, before)
+    assert capsys.readouterr().out == ""

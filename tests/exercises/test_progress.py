@@ -1,5 +1,6 @@
 import json
 import multiprocessing
+import os
 import threading
 
 import pytest
@@ -103,6 +104,42 @@ def test_file_is_a_folder():
     assert not list(folder().glob("*.tmp"))
 
 
+@pytest.mark.parametrize("name", [".progress.json.0123456789abcdef.part", "progress.x1y2.tmp"])
+def test_killed_writer(name):
+    """What a killed writer left, of this version or an earlier one, goes with the next record."""
+    folder().mkdir(parents=True)
+    (folder() / name).write_text("{half")
+    remember("ex00_scale", done=True)
+    assert sorted(path.name for path in folder().iterdir()) == ["progress.json", "progress.lock"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links need rights on Windows")
+@pytest.mark.parametrize("before", [None, '{"schema": 1, "exercises": {}}', "damaged"])
+def test_link(tmp_path, before):
+    """A progress.json that is a link stays one: the file that it leads to is written."""
+    folder().mkdir(parents=True)
+    (tmp_path / "cloud").mkdir()
+    real = tmp_path / "cloud" / "mine.json"
+    if before is not None:
+        real.write_text(before)
+    file().symlink_to(real)
+    note = remember("ex00_scale", done=True)
+    assert file().is_symlink()
+    assert json.loads(real.read_text())["exercises"]["ex00_scale"]["done"] is True
+    assert ("damaged" in note) is (before == "damaged")
+    assert progress().done == ("ex00_scale",)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_named_pipe():
+    """A named pipe would be waited for without end: it is refused, and stays as it is."""
+    folder().mkdir(parents=True)
+    os.mkfifo(file())
+    assert "no plain file" in repr(progress())
+    assert remember("ex00_scale", done=True).startswith("not recorded: progress.json is no plain")
+    assert not file().is_file()
+
+
 def test_off(monkeypatch, home):
     """SMEMNB_PROGRESS=off writes nothing at all."""
     monkeypatch.setenv("SMEMNB_PROGRESS", "off")
@@ -118,7 +155,7 @@ def test_threads():
     writers = [threading.Thread(target=many, args=(25 * i,)) for i in range(4)]
     for writer in writers:
         writer.start()
-    seen = set()
+    seen = {"damaged" in repr(progress())}
     while any(writer.is_alive() for writer in writers):
         seen.add("damaged" in repr(progress()))
     for writer in writers:

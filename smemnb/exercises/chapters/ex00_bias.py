@@ -18,8 +18,8 @@ def add_bias(out, matrix, bias):
         out[row, col] = matrix[row, col] + bias[col]
 
 
-def _matrix(rows, cols):
-    return scattered((rows, cols), seed=cols), scattered(cols, seed=rows)
+def _matrix(rows, cols, seed=0):
+    return scattered((rows, cols), seed=cols + seed), scattered(cols, seed=rows + seed)
 
 
 def _matrix_cases():
@@ -33,6 +33,14 @@ def _matrix_cases():
     for shape, block in [*((shape, (32, 8)) for shape in shapes), ((40, 35), (32, 4))]:
         grid = cover((max(shape), max(shape)), block)
         yield Case(partial(_matrix, *shape), grid=grid, block=block)
+
+
+def _fresh(draw):
+    """Whole blocks, held to the budget of the full size; a ragged size."""
+    for like, unit, high in ((0, 32, draw.one_of(4, 8, 16)), (None, 1, draw.one_of(2, 4, 8))):
+        rows, cols = (unit * draw.size(1, 96 // unit) for _ in range(2))
+        grid = cover((max(rows, cols), max(rows, cols)), (32, high))
+        yield Case(partial(_matrix, rows, cols, draw.numbers()), grid, (32, high), like=like)
 
 
 EXERCISE = Exercise(
@@ -75,6 +83,7 @@ EXERCISE = Exercise(
         ),
     ),
     cases=tuple(_matrix_cases()),
+    fresh=_fresh,
     hints=(
         "One thread, one cell of `out`: which row and which column are its own? "
         "`cuda.grid(2)` gives both, x first.",

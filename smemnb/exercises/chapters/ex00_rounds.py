@@ -19,8 +19,8 @@ def rounds(out, inp):
         out[cell] = inp[cell] + 1
 
 
-def _inputs(count):
-    return (scattered(count, seed=count),)
+def _inputs(count, seed=0):
+    return (scattered(count, seed=count + seed),)
 
 
 def _few_threads():
@@ -30,6 +30,15 @@ def _few_threads():
     launches = [(1000, 2, 64), (1000, 1, 96), (128, 2, 64), (1, 1, 32), (100, 2, 64)]
     for count, grid, block in [*launches, (*sizes(1, seed=7, low=300, high=900), 3, 64)]:
         yield Case(partial(_inputs, count), grid=(grid,), block=(block,))
+
+
+def _fresh(draw):
+    """Whole rounds, held to the budget of the full size; a ragged count."""
+    blocks, threads, rounds = draw.size(2, 4), draw.one_of(32, 64, 128), draw.size(2, 6)
+    data = partial(_inputs, blocks * threads * rounds, draw.numbers())
+    yield Case(data, (blocks,), (threads,), like=0)
+    data = partial(_inputs, draw.size(150, 1500), draw.numbers())
+    yield Case(data, (draw.size(1, 4),), (draw.one_of(32, 64, 96),))
 
 
 EXERCISE = Exercise(
@@ -74,6 +83,7 @@ EXERCISE = Exercise(
         ),
     ),
     cases=tuple(_few_threads()),
+    fresh=_fresh,
     hints=(
         "All threads together take the first `threads` cells, then the next `threads` cells, "
         "and so on. Which cell does a thread take after cell `i`?",

@@ -18,8 +18,8 @@ def scale(out, inp):
         out[i] = 2 * inp[i]
 
 
-def _inputs(count):
-    return (scattered(count, seed=count),)
+def _inputs(count, seed=0):
+    return (scattered(count, seed=count + seed),)
 
 
 def _cases():
@@ -33,6 +33,16 @@ def _cases():
     launches += [(300, (64,), 0), (300, (96,), 3)]
     for n, block, spare in launches:
         yield Case(partial(_inputs, n), grid=(cover((n,), block)[0] + spare,), block=block)
+
+
+def _fresh(draw):
+    """Whole blocks, held to the budget of the full size; a ragged count, with spare blocks."""
+    blocks, threads = draw.size(2, 9), draw.one_of(32, 64, 128, 256)
+    data = partial(_inputs, blocks * threads, draw.numbers())
+    yield Case(data, (blocks,), (threads,), like=0)
+    count, threads = draw.size(2, 2000), draw.one_of(32, 96, 160, 256)
+    grid = cover((count,), (threads,))[0] + draw.size(0, 3)
+    yield Case(partial(_inputs, count, draw.numbers()), (grid,), (threads,))
 
 
 EXERCISE = Exercise(
@@ -79,6 +89,7 @@ EXERCISE = Exercise(
         ),
     ),
     cases=tuple(_cases()),
+    fresh=_fresh,
     hints=(
         "Each thread has one cell. Which one is already in `i`; the rest is one assignment.",
         "The grid has whole blocks, so it may have more threads than `out` has cells. What "

@@ -12,8 +12,8 @@ from ..exercise import Budget, Case, Exercise, Wrong, scattered
 TILE = 128
 
 
-def _inputs(*shape, unit=1):
-    return (scattered(shape, seed=shape[-1]) * np.float32(unit),)
+def _inputs(*shape, unit=1, seed=0):
+    return (scattered(shape, seed=shape[-1] + seed) * np.float32(unit),)
 
 
 def _cases(once, *launches):
@@ -42,6 +42,16 @@ def place(out, inp):
             if tile[k] < tile[tx]:
                 smaller += 1
         out[row, tx] = smaller
+
+
+def _fresh(draw):
+    """Full rows, held to the budget of the first case; short ones of large cells."""
+    rows, threads = draw.size(2, 6), draw.one_of(64, 96, 128)
+    data = partial(_inputs, rows, threads, seed=draw.numbers())
+    yield Case(data, (rows,), (threads,), like=0)
+    rows, threads = draw.size(1, 7), draw.one_of(64, 96, 128)
+    data = partial(_inputs, rows, draw.size(2, threads), unit=2.0**64, seed=draw.numbers())
+    yield Case(data, (rows,), (threads,))
 
 
 EXERCISE = Exercise(
@@ -78,6 +88,7 @@ EXERCISE = Exercise(
         *(((3, 97), 3, 128), ((5, 40), 5, 64), ((5, 40), 5, 96), ((1, 128), 1, 128)),
         ((7, 1), 7, 32),
     ),
+    fresh=_fresh,
     hints=(
         "Three steps: stage, barrier, reuse. In the first hole each thread that has a cell "
         "of the row stages it, one cell per thread, and then the whole block waits.",

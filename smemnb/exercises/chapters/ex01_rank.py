@@ -13,8 +13,8 @@ TILE = 128
 DRAWN = sizes(2, seed=3, low=130, high=600)
 
 
-def _inputs(*shape, unit=1):
-    return (scattered(shape, seed=shape[-1]) * np.float32(unit),)
+def _inputs(*shape, unit=1, seed=0):
+    return (scattered(shape, seed=shape[-1] + seed) * np.float32(unit),)
 
 
 def _cases(once, *launches):
@@ -54,6 +54,16 @@ def rank(out, inp):
         out[i] = smaller
 
 
+def _fresh(draw):
+    """Whole blocks, held to the budget of the first case; a ragged line of large cells."""
+    blocks, threads = draw.size(2, 4), draw.one_of(64, 128)
+    data = partial(_inputs, blocks * threads, seed=draw.numbers())
+    yield Case(data, (blocks,), (threads,), like=0)
+    count, threads = draw.size(2, 400), draw.one_of(32, 64, 96, 128)
+    data = partial(_inputs, count, unit=2.0**64, seed=draw.numbers())
+    yield Case(data, cover((count,), (threads,)), (threads,))
+
+
 EXERCISE = Exercise(
     name="ex01_rank",
     chapter="01_shared_memory",
@@ -87,6 +97,7 @@ EXERCISE = Exercise(
         *_lines((512, 128), (129, 128), (127, 128), (1, 128), (DRAWN[0], 128)),
         *_lines((200, 64), (200, 96)),
     ),
+    fresh=_fresh,
     hints=(
         "One pass of the loop is the first exercise again, for the piece of inp that begins "
         "at `start`: stage, barrier, compare.",

@@ -16,8 +16,8 @@ ONES = np.ones(HALO + 1, np.float32)
 DRAWN = sizes(2, seed=3, low=130, high=600)
 
 
-def _inputs(*shape, unit=1):
-    return (scattered(shape, seed=shape[-1]) * np.float32(unit),)
+def _inputs(*shape, unit=1, seed=0):
+    return (scattered(shape, seed=shape[-1] + seed) * np.float32(unit),)
 
 
 def _cases(once, *launches):
@@ -56,6 +56,16 @@ def window(out, inp):
         out[i] = acc
 
 
+def _fresh(draw):
+    """Whole blocks, held to the budget of the first case; a ragged line of large cells."""
+    blocks, threads = draw.size(2, 9), draw.one_of(32, 64, 128)
+    data = partial(_inputs, blocks * threads, seed=draw.numbers())
+    yield Case(data, (blocks,), (threads,), like=0)
+    count, threads = draw.size(2, 900), draw.one_of(32, 64, 96, 128)
+    data = partial(_inputs, count, unit=2.0**64, seed=draw.numbers())
+    yield Case(data, cover((count,), (threads,)), (threads,))
+
+
 EXERCISE = Exercise(
     name="ex01_window",
     chapter="01_shared_memory",
@@ -89,6 +99,7 @@ EXERCISE = Exercise(
         *_lines((1024, 128), (129, 128), (127, 128), (7, 128), (1, 128)),
         *_lines((300, 64), (300, 96), *((n, 128) for n in DRAWN)),
     ),
+    fresh=_fresh,
     hints=(
         "The tile has 7 cells more than the block has threads. Cells 7 and up are staged "
         "already. Which cells of inp belong into cells 0 to 6?",

@@ -56,9 +56,9 @@ def _group_sums(key, value):
     return np.stack([np.where(key == g, value, 0).sum(axis=1) for g in range(GROUPS)], axis=1)
 
 
-def _keyed(rows, cols, most=99):
-    key = scattered((rows, cols), seed=cols, low=0, high=GROUPS - 1, dtype=np.int32)
-    return key, scattered((rows, cols), seed=rows, low=-most, high=most, dtype=np.int32)
+def _keyed(rows, cols, most=99, seed=0):
+    key = scattered((rows, cols), seed=cols + seed, low=0, high=GROUPS - 1, dtype=np.int32)
+    return key, scattered((rows, cols), seed=rows + 7 * seed, low=-most, high=most, dtype=np.int32)
 
 
 def _group_cases():
@@ -68,6 +68,15 @@ def _group_cases():
     for rows, cols, threads in [(3, 97, 64), (1, 200, 64), (7, 1, 64), (5, 70, 32), (5, 20, 32)]:
         data = partial(_keyed, rows, cols, 10**8 if cols == 20 else 99)  # sums fill an int32
         yield Case(data, grid=(rows,), block=(threads,))
+
+
+def _fresh(draw):
+    """Full rows, held to the budget of the first case; short ones whose sums fill an int32."""
+    rows, cols = draw.size(2, 6), THREADS * draw.size(1, 5)
+    yield Case(partial(_keyed, rows, cols, seed=draw.numbers()), (rows,), (THREADS,), like=0)
+    rows, cols = draw.size(1, 7), draw.size(2, 21)
+    data = partial(_keyed, rows, cols, 10**8, seed=draw.numbers())
+    yield Case(data, (rows,), (draw.one_of(32, THREADS),))
 
 
 EXERCISE = Exercise(
@@ -113,6 +122,7 @@ EXERCISE = Exercise(
         ),
     ),
     cases=tuple(_group_cases()),
+    fresh=_fresh,
     hints=(
         "Each thread has its own 8 sums, which nobody else writes. SHAPE has 8 x 64 cells: "
         "which of the two must be the row, so that all sums of a thread lie in one bank?",

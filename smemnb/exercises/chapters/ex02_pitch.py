@@ -31,8 +31,8 @@ def row_sums(out, inp):
         out[first + tx] = acc
 
 
-def _rows_of_24(rows, unit):
-    return (scattered((rows, COLS), seed=rows) * np.float32(unit),)
+def _rows_of_24(rows, unit, seed=0):
+    return (scattered((rows, COLS), seed=rows + seed) * np.float32(unit),)
 
 
 def _row_sum_cases():
@@ -42,6 +42,16 @@ def _row_sum_cases():
     launches = [(n, 8, 1) for n in (1, 31, 33, *sizes(2, seed=2, low=34, high=300))]
     for rows, high, unit in [*launches, (70, 1, 2.0**64), (70, 4, 1)]:
         yield Case(partial(_rows_of_24, rows, unit), cover((rows,), (32,)), block=(32, high))
+
+
+def _fresh(draw):
+    """Full blocks, held to the budget of the first case; a ragged number of rows, large cells."""
+    blocks, high = draw.size(2, 6), draw.one_of(2, 4, 8, 16)
+    data = partial(_rows_of_24, 32 * blocks, 1, draw.numbers())
+    yield Case(data, (blocks,), (32, high), like=0)
+    rows, high = draw.size(2, 300), draw.one_of(1, 2, 4, 8)
+    data = partial(_rows_of_24, rows, 2.0**64, draw.numbers())
+    yield Case(data, cover((rows,), (32,)), (32, high))
 
 
 EXERCISE = Exercise(
@@ -73,6 +83,7 @@ EXERCISE = Exercise(
         ),
     ),
     cases=tuple(_row_sum_cases()),
+    fresh=_fresh,
     hints=(
         "Write the loop first: each of 32 lanes walks along its own row of the tile, so in "
         "every step the warp reads a column. How many words lie between two lanes?",

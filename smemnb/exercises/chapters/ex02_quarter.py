@@ -29,8 +29,9 @@ def quarter_turn(out, inp):
             out[cols - 1 - left - c, top + tx] = tile[tx, c]
 
 
-def _image(rows, cols):
-    return (scattered((rows, cols), seed=rows + cols, low=0, high=254, dtype=np.uint8),)
+def _image(rows, cols, seed=0):
+    seed += rows + cols
+    return (scattered((rows, cols), seed=seed, low=0, high=254, dtype=np.uint8),)
 
 
 def _turn_cases():
@@ -39,6 +40,14 @@ def _turn_cases():
     yield Case(partial(_image, 64, 96), grid=(3, 2), block=(32, 8), budget=clean)
     for rows, cols, high in [(40, 35, 8), (1, 70, 8), (70, 1, 8), (45, 83, 4), (45, 83, 32)]:
         yield Case(partial(_image, rows, cols), cover((cols, rows), (32, 32)), block=(32, high))
+
+
+def _fresh(draw):
+    """Full tiles, held to the budget of the first case; a ragged image."""
+    for like, unit in ((0, 32), (None, 1)):
+        rows, cols = (unit * draw.size(1, 96 // unit) for _ in range(2))
+        grid, block = cover((cols, rows), (32, 32)), (32, draw.one_of(4, 8, 16, 32))
+        yield Case(partial(_image, rows, cols, draw.numbers()), grid, block, like=like)
 
 
 EXERCISE = Exercise(
@@ -83,6 +92,7 @@ EXERCISE = Exercise(
         ),
     ),
     cases=tuple(_turn_cases()),
+    fresh=_fresh,
     hints=(
         "In np.rot90, the last column of inp, cols - 1, becomes row 0 of out. The lanes of a "
         "warp now stand one below the other in the tile and side by side in out.",

@@ -30,9 +30,9 @@ def transpose_batch(out, inp):
             out[b, left + y, top + tx] = tile[tx, y]
 
 
-def _matrices(count, rows, cols, unit=1):
+def _matrices(count, rows, cols, unit=1, seed=0):
     """Whole numbers; larger by `unit`, beyond what narrower tiles hold."""
-    return (scattered((count, rows, cols), seed=rows + 3 * cols) * np.float32(unit),)
+    return (scattered((count, rows, cols), seed=rows + 3 * cols + seed) * np.float32(unit),)
 
 
 def _cases():
@@ -43,6 +43,15 @@ def _cases():
         grid = (*cover((cols, rows), (32, 32)), count)
         data = partial(_matrices, count, rows, cols, 2.0**64 if high == 32 else 1)
         yield Case(data, grid, (32, high))
+
+
+def _fresh(draw):
+    """Full tiles, held to the budget of the first case; ragged matrices of large cells."""
+    for like, edge, unit in ((0, 32, 1), (None, 1, 2.0**64)):
+        rows, cols = (edge * draw.size(1, 96 // edge) for _ in range(2))
+        count, high = draw.size(1, 4), draw.one_of(4, 8, 16, 32)
+        data = partial(_matrices, count, rows, cols, unit, draw.numbers())
+        yield Case(data, (*cover((cols, rows), (32, 32)), count), (32, high), like=like)
 
 
 EXERCISE = Exercise(
@@ -86,6 +95,7 @@ EXERCISE = Exercise(
         ),
     ),
     cases=tuple(_cases()),
+    fresh=_fresh,
     hints=(
         "A block has fewer rows of threads than its tile has rows, so each thread goes through a "
         "loop, before the barrier and after it. How far apart are the rows of one thread?",

@@ -31,9 +31,9 @@ def flip_over(out, inp):
         out[cols - 1 - right, rows - 1 - below] = tile[tx, ty]
 
 
-def _matrix(rows, cols, unit=1):
+def _matrix(rows, cols, unit=1, seed=0):
     """Whole numbers; larger by `unit`, beyond what narrower tiles hold."""
-    return (scattered((rows, cols), seed=rows + 3 * cols) * np.float32(unit),)
+    return (scattered((rows, cols), seed=rows + 3 * cols + seed) * np.float32(unit),)
 
 
 def _cases():
@@ -46,6 +46,16 @@ def _cases():
     yield Case(partial(_matrix, 20, 32), (1, 2), (32, 32))
     half_warps = Budget(extra=None, shared_bytes=4224)  # of 16 lanes, two rows: no pad is clean
     yield Case(partial(_matrix, 45, 37), (3, 3), (16, 16), budget=half_warps)
+
+
+def _fresh(draw):
+    """Full tiles, held to the budget of the first case; a ragged matrix of large cells."""
+    rows, cols = 32 * draw.size(1, 3), 32 * draw.size(1, 3)
+    data = partial(_matrix, rows, cols, seed=draw.numbers())
+    yield Case(data, (cols // 32, rows // 32), (32, 32), like=0)
+    rows, cols, n = draw.size(1, 80), draw.size(1, 80), draw.one_of(8, 16, 32)
+    data = partial(_matrix, rows, cols, 2.0**64, draw.numbers())
+    yield Case(data, cover((cols, rows), (n, n)), (n, n), like=None if n == 32 else 6)
 
 
 EXERCISE = Exercise(
@@ -97,6 +107,7 @@ EXERCISE = Exercise(
         ),
     ),
     cases=tuple(_cases()),
+    fresh=_fresh,
     hints=(
         "The lanes of a warp are to stand side by side in out. A row of out comes from a column of "
         "inp: so the lane now counts rows of inp, and the warp has one column.",

@@ -32,9 +32,9 @@ def planes(out, inp):
             out[channel, first + tx] = tile[tx, channel]
 
 
-def _pixels(count, unit=1):
+def _pixels(count, unit=1, seed=0):
     """Whole numbers; larger by `unit`, beyond what narrower tiles hold."""
-    return (scattered((count, 3), seed=count) * np.float32(unit),)
+    return (scattered((count, 3), seed=count + seed) * np.float32(unit),)
 
 
 def _cases():
@@ -44,6 +44,16 @@ def _cases():
     for count, threads in [(1, 128), (129, 128), (300, 128), (300, 64), (97, 32)]:
         data = partial(_pixels, count, 2.0**64 if count == 97 else 1)
         yield Case(data, cover((count,), (threads,)), (threads,))
+
+
+def _fresh(draw):
+    """Full blocks, held to the budget of the first case; a ragged number of large pixels."""
+    blocks, threads = draw.size(2, 6), draw.one_of(32, 64, 128)
+    data = partial(_pixels, blocks * threads, seed=draw.numbers())
+    yield Case(data, (blocks,), (threads,), like=0)
+    count, threads = draw.size(2, 400), draw.one_of(32, 64, 96, 128)
+    data = partial(_pixels, count, 2.0**64, draw.numbers())
+    yield Case(data, cover((count,), (threads,)), (threads,))
 
 
 EXERCISE = Exercise(
@@ -90,6 +100,7 @@ EXERCISE = Exercise(
         ),
     ),
     cases=tuple(_cases()),
+    fresh=_fresh,
     hints=(
         "In memory, cell k of the block's pixels follows cell k - 1. A lane need not stage the "
         "cells of its own pixel. Of which pixel, and which channel, is cell k?",

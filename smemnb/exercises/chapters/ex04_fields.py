@@ -32,9 +32,9 @@ def fields(out, inp):
             out[f, first + tx] = tile[tx, f ^ (tx // 4 % 8)]
 
 
-def _records(count, unit=1):
+def _records(count, unit=1, seed=0):
     """Whole numbers; larger by `unit`, beyond what narrower tiles hold."""
-    return (scattered((count, 8), seed=count) * np.float32(unit),)
+    return (scattered((count, 8), seed=count + seed) * np.float32(unit),)
 
 
 def _cases():
@@ -44,6 +44,16 @@ def _cases():
     for count, threads in [(1, 128), (129, 128), (300, 128), (300, 64), (97, 32)]:
         data = partial(_records, count, 2.0**64 if count == 97 else 1)
         yield Case(data, cover((count,), (threads,)), (threads,))
+
+
+def _fresh(draw):
+    """Full blocks, held to the budget of the first case; a ragged number of large records."""
+    blocks, threads = draw.size(2, 6), draw.one_of(32, 64, 128)
+    data = partial(_records, blocks * threads, seed=draw.numbers())
+    yield Case(data, (blocks,), (threads,), like=0)
+    count, threads = draw.size(2, 400), draw.one_of(32, 64, 96, 128)
+    data = partial(_records, count, 2.0**64, draw.numbers())
+    yield Case(data, cover((count,), (threads,)), (threads,))
 
 
 EXERCISE = Exercise(
@@ -100,6 +110,7 @@ EXERCISE = Exercise(
         ),
     ),
     cases=tuple(_cases()),
+    fresh=_fresh,
     hints=(
         "Write down the banks of field 0 of records 0 to 7, 8 words apart. Which records share a "
         "bank? They need different shifts; the others may have one shift together.",

@@ -50,9 +50,9 @@ def _transpose_records_by_word(out, inp):
                 out[left + x, top + tx, w] = tile[w * 1024 + tx * 32 + (x ^ tx)]
 
 
-def _matrix(rows, cols, unit=1):
+def _matrix(rows, cols, unit=1, seed=0):
     """Whole numbers; larger by `unit`, beyond what narrower tiles hold."""
-    return (scattered((rows, cols, 4), seed=rows + 3 * cols) * np.float32(unit),)
+    return (scattered((rows, cols, 4), seed=rows + 3 * cols + seed) * np.float32(unit),)
 
 
 def _cases():
@@ -62,6 +62,14 @@ def _cases():
     for rows, cols, high in [(40, 35, 8), (1, 70, 8), (37, 1, 4), (33, 34, 16)]:
         data = partial(_matrix, rows, cols, 2.0**64 if high == 16 else 1)
         yield Case(data, cover((cols, rows), (32, 32)), (32, high))
+
+
+def _fresh(draw):
+    """Full tiles, held to the budget of the first case; a ragged matrix of large cells."""
+    for like, edge, unit in ((0, 32, 1), (None, 1, 2.0**64)):
+        rows, cols = (edge * draw.size(1, 64 // edge) for _ in range(2))
+        grid, block = cover((cols, rows), (32, 32)), (32, draw.one_of(4, 8, 16))
+        yield Case(partial(_matrix, rows, cols, unit, draw.numbers()), grid, block, like=like)
 
 
 EXERCISE = Exercise(
@@ -108,6 +116,7 @@ EXERCISE = Exercise(
         ),
     ),
     cases=tuple(_cases()),
+    fresh=_fresh,
     hints=(
         "A request of 16 bytes per lane has four phases of 8 lanes. In the second loop the 8 lanes "
         "of a phase stand in 8 rows of the tile: which chunk should each row give?",

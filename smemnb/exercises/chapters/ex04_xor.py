@@ -31,9 +31,9 @@ def transpose_long(out, inp):
             out[left + x, top + tx] = tile[tx, x ^ tx]
 
 
-def _matrix(rows, cols, unit=1):
+def _matrix(rows, cols, unit=1, seed=0):
     """Whole numbers; larger by `unit`, beyond what narrower tiles hold."""
-    return (scattered((rows, cols), seed=rows + 3 * cols) * np.float32(unit),)
+    return (scattered((rows, cols), seed=rows + 3 * cols + seed) * np.float32(unit),)
 
 
 def _cases():
@@ -43,6 +43,14 @@ def _cases():
     for rows, cols, high in [(40, 70, 8), (1, 130, 8), (70, 1, 8), (33, 97, 4), (33, 97, 32)]:
         data = partial(_matrix, rows, cols, 2.0**64 if high == 32 else 1)
         yield Case(data, cover((cols, rows), (WIDE, HIGH)), (32, high))
+
+
+def _fresh(draw):
+    """Full tiles, held to the budget of the first case; a ragged matrix of large cells."""
+    for like, high, wide, unit in ((0, HIGH, WIDE, 1), (None, 1, 1, 2.0**64)):
+        rows, cols = high * draw.size(1, 96 // high), wide * draw.size(1, 128 // wide)
+        grid, block = cover((cols, rows), (WIDE, HIGH)), (32, draw.one_of(4, 8, 16, 32))
+        yield Case(partial(_matrix, rows, cols, unit, draw.numbers()), grid, block, like=like)
 
 
 EXERCISE = Exercise(
@@ -100,6 +108,7 @@ EXERCISE = Exercise(
         ),
     ),
     cases=tuple(_cases()),
+    fresh=_fresh,
     hints=(
         "Both lines name the cell in row y and column x of the tile. Where is it kept? Decide "
         "once, as a formula of row and column, then use it in both lines.",

@@ -29,9 +29,10 @@ def channels(out, inp):
             out[channel, first + tx] = tile[tx, channel]
 
 
-def _samples(count):
+def _samples(count, seed=0):
     """Whole numbers over the range of int16."""
-    return (scattered((count, 12), seed=count, low=-(2**15), high=2**15 - 1, dtype=np.int16),)
+    seed += count
+    return (scattered((count, 12), seed=seed, low=-(2**15), high=2**15 - 1, dtype=np.int16),)
 
 
 def _cases():
@@ -40,6 +41,16 @@ def _cases():
     yield Case(partial(_samples, 512), (4,), (MOST,), budget=clean)
     for count, threads in [(1, 128), (129, 128), (300, 128), (300, 64), (97, 32)]:
         yield Case(partial(_samples, count), cover((count,), (threads,)), (threads,))
+
+
+def _fresh(draw):
+    """Full blocks, held to the budget of the first case; a ragged number of samples."""
+    blocks, threads = draw.size(2, 5), draw.one_of(32, 64, MOST)
+    data = partial(_samples, blocks * threads, draw.numbers())
+    yield Case(data, (blocks,), (threads,), like=0)
+    count, threads = draw.size(2, 400), draw.one_of(32, 64, 96, MOST)
+    data = partial(_samples, count, draw.numbers())
+    yield Case(data, cover((count,), (threads,)), (threads,))
 
 
 EXERCISE = Exercise(
@@ -86,6 +97,7 @@ EXERCISE = Exercise(
         ),
     ),
     cases=tuple(_cases()),
+    fresh=_fresh,
     hints=(
         "As the pixels of 03_transpose, with 12 cells per sample and 2 bytes per cell. Stage the "
         "cells in the order of memory; a lane then reads its own sample.",

@@ -27,12 +27,12 @@ def less_mirror(out, inp):
             out[top + y, left + tx] = inp[top + y, left + tx] - tile[tx, y]
 
 
-def _square(n, unit=1):
+def _square(n, unit=1, seed=0):
     """Whole numbers of up to 6 digits, larger by `unit`: differences are exact in float32.
 
     int16 holds few of them; int32, with a unit of 2**40, none but 0.
     """
-    return (scattered((n, n), seed=n, low=-999_999, high=999_999) * np.float32(unit),)
+    return (scattered((n, n), seed=n + seed, low=-999_999, high=999_999) * np.float32(unit),)
 
 
 def _cases():
@@ -42,6 +42,14 @@ def _cases():
     for n, high in [(1, 8), (35, 8), (70, 4), (70, 32), (64, 16)]:
         data = partial(_square, n, 2.0**40 if high == 16 else 1)
         yield Case(data, cover((n, n), (32, 32)), (32, high))
+
+
+def _fresh(draw):
+    """Full tiles, held to the budget of the first case; a ragged matrix of large cells."""
+    for like, edge, unit in ((0, 32, 1), (None, 1, 2.0**40)):
+        n, high = edge * draw.size(1, 96 // edge), draw.one_of(4, 8, 16, 32)
+        data = partial(_square, n, unit, draw.numbers())
+        yield Case(data, cover((n, n), (32, 32)), (32, high), like=like)
 
 
 EXERCISE = Exercise(
@@ -100,6 +108,7 @@ EXERCISE = Exercise(
         ),
     ),
     cases=tuple(_cases()),
+    fresh=_fresh,
     hints=(
         "A block of out needs two tiles of inp. One of them lies where the block lies, and each of "
         "its cells is needed by one thread. Which one is worth staging?",

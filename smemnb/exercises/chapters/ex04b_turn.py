@@ -27,9 +27,9 @@ def turn_right(out, inp):
             out[left + x, rows - 1 - top - tx] = tile[tx, x ^ tx]
 
 
-def _matrix(rows, cols, unit=1):
+def _matrix(rows, cols, unit=1, seed=0):
     """Whole numbers of up to 13 digits, which neither float32 nor int32 holds; larger by `unit`."""
-    seed = rows + 3 * cols
+    seed += rows + 3 * cols
     return (unit * scattered((rows, cols), seed, low=-(10**13), high=10**13, dtype=np.float64),)
 
 
@@ -40,6 +40,14 @@ def _cases():
     for rows, cols, high in [(40, 35, 8), (1, 70, 8), (70, 1, 8), (33, 65, 4), (33, 65, 16)]:
         data = partial(_matrix, rows, cols, 2.0**60 if high == 16 else 1)  # above any int64
         yield Case(data, cover((cols, rows), (32, 32)), (32, high))
+
+
+def _fresh(draw):
+    """Full tiles, held to the budget of the first case; a ragged matrix of large cells."""
+    for like, edge, unit in ((0, 32, 1), (None, 1, 2.0**60)):
+        rows, cols = (edge * draw.size(1, 96 // edge) for _ in range(2))
+        grid, block = cover((cols, rows), (32, 32)), (32, draw.one_of(4, 8, 16))
+        yield Case(partial(_matrix, rows, cols, unit, draw.numbers()), grid, block, like=like)
 
 
 EXERCISE = Exercise(
@@ -102,6 +110,7 @@ EXERCISE = Exercise(
         ),
     ),
     cases=tuple(_cases()),
+    fresh=_fresh,
     hints=(
         "It is the transpose of several rows per thread, with one index of out counted backwards. "
         "Which one: where does the first row of inp go?",

@@ -49,10 +49,10 @@ def _longest_direct(out, a, b):
         out[row, col] = best
 
 
-def _ways(rows, depth, cols, unit=1):
+def _ways(rows, depth, cols, unit=1, seed=0):
     """Whole numbers below 0, so that a 0 from anywhere shows; `unit` takes them further down."""
-    a = scattered((rows, depth), seed=rows + depth, low=-99, high=-1)
-    b = scattered((depth, cols), seed=cols, low=-99, high=-1)
+    a = scattered((rows, depth), seed=rows + depth + seed, low=-99, high=-1)
+    b = scattered((depth, cols), seed=cols + seed, low=-99, high=-1)
     return a * np.float32(unit), b * np.float32(unit)
 
 
@@ -65,6 +65,17 @@ def _cases():
     yield Case(partial(_ways, 20, 37, 12), grid=(2, 3), block=(8, 8))
     far = 2.0**120  # sums down to -2.6e38, where float32 ends at -3.4e38
     yield Case(partial(_ways, 33, 17, 20, far), grid=(2, 3), block=(16, 16))
+
+
+def _fresh(draw):
+    """Full tiles, held to the budget of the first case; ragged ones of sums far below 0."""
+    rows, depth, cols = (16 * draw.size(2, 4) for _ in range(3))
+    data = partial(_ways, rows, depth, cols, seed=draw.numbers())
+    yield Case(data, (cols // 16, rows // 16), (16, 16), like=0)
+    rows, depth, cols = (draw.size(1, 60) for _ in range(3))
+    n = draw.one_of(8, 16)
+    data = partial(_ways, rows, depth, cols, 2.0**120, draw.numbers())
+    yield Case(data, cover((cols, rows), (n, n)), (n, n))
 
 
 EXERCISE = Exercise(
@@ -126,6 +137,7 @@ EXERCISE = Exercise(
         ),
     ),
     cases=tuple(_cases()),
+    fresh=_fresh,
     hints=(
         "Stage as in the product. What has to stand beyond the edge, so that a sum with it is "
         "never the largest one?",

@@ -48,10 +48,10 @@ def _product_direct(out, a, b):
         out[row, col] = acc
 
 
-def _factors(rows, depth, cols, unit=1):
+def _factors(rows, depth, cols, unit=1, seed=0):
     """Whole numbers; larger by `unit`, beyond what narrower tiles hold."""
-    a = scattered((rows, depth), seed=rows + depth, low=-9, high=9) * np.float32(unit)
-    return a, scattered((depth, cols), seed=cols, low=-9, high=9) * np.float32(unit)
+    a = scattered((rows, depth), seed=rows + depth + seed, low=-9, high=9) * np.float32(unit)
+    return a, scattered((depth, cols), seed=cols + seed, low=-9, high=9) * np.float32(unit)
 
 
 def _cases():
@@ -64,6 +64,17 @@ def _cases():
     for rows, depth, cols in shapes:
         yield Case(partial(_factors, rows, depth, cols), cover((cols, rows), (16, 16)), (16, 16))
     yield Case(partial(_factors, 20, 37, 12, 2.0**40), grid=(2, 3), block=(8, 8))
+
+
+def _fresh(draw):
+    """Full tiles, held to the budget of the first case; a ragged product of large numbers."""
+    rows, depth, cols = (16 * draw.size(2, 4) for _ in range(3))
+    data = partial(_factors, rows, depth, cols, seed=draw.numbers())
+    yield Case(data, (cols // 16, rows // 16), (16, 16), like=0)
+    rows, depth, cols = (draw.size(1, 60) for _ in range(3))
+    n = draw.one_of(8, 16)
+    data = partial(_factors, rows, depth, cols, 2.0**40, draw.numbers())
+    yield Case(data, cover((cols, rows), (n, n)), (n, n))
 
 
 EXERCISE = Exercise(
@@ -129,11 +140,12 @@ EXERCISE = Exercise(
         ),
     ),
     cases=tuple(_cases()),
+    fresh=_fresh,
     hints=(
         "One pass of the loop: stage a tile of a and one of b, a cell of each per thread; wait; "
         "add n products; wait. Thread (tx, ty) stages the cells of its own place in both tiles.",
         "A thread may have a cell of a and none of b, or none at all: two ifs for the two loads, "
-        "and a 0 in every cell that gets none. Nobody may skip a barrier, so no return.",
+        "and a 0 in every cell that gets none. All threads stage for others, so no return.",
         "In a, the row is the thread's own and the column k0 + tx; in b, the row is k0 + ty and "
         "the column its own. Set both cells to 0, then overwrite them where row and column exist. "
         "At the end, store acc where out has that cell.",

@@ -40,10 +40,10 @@ def by_rows(out, a, b):
         out[row, col] = acc
 
 
-def _factors(rows, depth, cols, unit=1):
+def _factors(rows, depth, cols, unit=1, seed=0):
     """Whole numbers; larger by `unit`, beyond what narrower tiles hold."""
-    a = scattered((rows, depth), seed=rows + depth, low=-9, high=9) * np.float32(unit)
-    return a, scattered((cols, depth), seed=cols, low=-9, high=9) * np.float32(unit)
+    a = scattered((rows, depth), seed=rows + depth + seed, low=-9, high=9) * np.float32(unit)
+    return a, scattered((cols, depth), seed=cols + seed, low=-9, high=9) * np.float32(unit)
 
 
 def _cases():
@@ -53,6 +53,17 @@ def _cases():
     for rows, depth, cols in ((70, 40, 35), (97, 3, 33), (1, 70, 33), (33, 1, 70)):
         yield Case(partial(_factors, rows, depth, cols), cover((cols, rows), (32, 32)), (32, 32))
     yield Case(partial(_factors, 20, 37, 12, 2.0**40), (1, 2), (16, 16), Budget(extra=None))
+
+
+def _fresh(draw):
+    """Full tiles, held to the budget of the first case; a ragged product of large numbers."""
+    rows, depth, cols = (32 * draw.size(2, 3) for _ in range(3))
+    data = partial(_factors, rows, depth, cols, seed=draw.numbers())
+    yield Case(data, (cols // 32, rows // 32), (32, 32), like=0)
+    rows, depth, cols = (draw.size(1, 70) for _ in range(3))
+    n = draw.one_of(16, 32)
+    data = partial(_factors, rows, depth, cols, 2.0**40, draw.numbers())
+    yield Case(data, cover((cols, rows), (n, n)), (n, n), like=None if n == 32 else 5)
 
 
 EXERCISE = Exercise(
@@ -121,6 +132,7 @@ EXERCISE = Exercise(
         ),
     ),
     cases=tuple(_cases()),
+    fresh=_fresh,
     hints=(
         "Column col of out belongs to row col of b. The lanes of a warp should load neighbours, "
         "and neighbours lie in one row of b: which row does a warp stage?",

@@ -47,10 +47,10 @@ def column(out, a, b):
             out[top + ty * RESULTS + i, col] = acc[i]
 
 
-def _factors(rows, depth, cols, unit=1):
+def _factors(rows, depth, cols, unit=1, seed=0):
     """Whole numbers; larger by `unit`, beyond what narrower tiles hold."""
-    a = scattered((rows, depth), seed=rows + depth, low=-9, high=9) * np.float32(unit)
-    return a, scattered((depth, cols), seed=cols, low=-9, high=9) * np.float32(unit)
+    a = scattered((rows, depth), seed=rows + depth + seed, low=-9, high=9) * np.float32(unit)
+    return a, scattered((depth, cols), seed=cols + seed, low=-9, high=9) * np.float32(unit)
 
 
 def _cases():
@@ -67,6 +67,17 @@ def _cases():
         data = partial(_factors, rows, depth, cols, 2.0**40 if depth == 40 else 1)
         yield Case(data, cover((cols, rows), (32, 64)), (32, 8))
     yield Case(partial(_factors, 45, 20, 40), grid=(2, 2), block=(32, 4))
+
+
+def _fresh(draw):
+    """Full tiles, held to the budget of the first case; a ragged product of large numbers."""
+    high = draw.one_of(4, 8)
+    rows, depth, cols = 8 * high * draw.size(1, 2), 2 * DEPTH, 32 * draw.size(1, 3)
+    data = partial(_factors, rows, depth, cols, seed=draw.numbers())
+    yield Case(data, cover((cols, rows), (32, 8 * high)), (32, high), like=0)
+    rows, depth, cols, high = draw.size(1, 70), draw.size(1, 30), draw.size(1, 70), 12 - high
+    data = partial(_factors, rows, depth, cols, 2.0**40, draw.numbers())
+    yield Case(data, cover((cols, rows), (32, 8 * high)), (32, high))
 
 
 EXERCISE = Exercise(
@@ -115,6 +126,7 @@ EXERCISE = Exercise(
         ),
     ),
     cases=tuple(_cases()),
+    fresh=_fresh,
     hints=(
         "Thread (tx, ty) makes column `col`, and 8 of the block's rows. At each k, all 8 sums "
         "need one and the same cell of b's tile: read it once, into a variable.",

@@ -62,10 +62,10 @@ def stage(a, b, a_tile, b_tile, top, left, k0):
             b_tile[k, n] = b[k0 + k, left + n]
 
 
-def _factors(rows, depth, cols, unit=1):
+def _factors(rows, depth, cols, unit=1, seed=0):
     """Whole numbers; larger by `unit`, beyond what narrower tiles hold."""
-    a = scattered((rows, depth), seed=rows + depth, low=-9, high=9) * np.float32(unit)
-    return a, scattered((depth, cols), seed=cols, low=-9, high=9) * np.float32(unit)
+    a = scattered((rows, depth), seed=rows + depth + seed, low=-9, high=9) * np.float32(unit)
+    return a, scattered((depth, cols), seed=cols + seed, low=-9, high=9) * np.float32(unit)
 
 
 def _cases():
@@ -81,6 +81,17 @@ def _cases():
         data = partial(_factors, rows, depth, cols, 2.0**40 if depth == 40 else 1)
         yield Case(data, cover((cols, rows), (64, 64)), (16, 16))
     yield Case(partial(_factors, 45, 12, 70), grid=(2, 2), block=(16, 8))
+
+
+def _fresh(draw):
+    """Full tiles, held to the budget of the first case; a ragged product of large numbers."""
+    high = draw.one_of(8, 16)
+    rows, depth, cols = 4 * high * draw.size(1, 2), 2 * DEPTH, EDGE * draw.size(1, 2)
+    data = partial(_factors, rows, depth, cols, seed=draw.numbers())
+    yield Case(data, cover((cols, rows), (EDGE, 4 * high)), (16, high), like=0)
+    rows, depth, cols, high = draw.size(1, 90), draw.size(1, 30), draw.size(1, 90), 24 - high
+    data = partial(_factors, rows, depth, cols, 2.0**40, draw.numbers())
+    yield Case(data, cover((cols, rows), (EDGE, 4 * high)), (16, high))
 
 
 EXERCISE = Exercise(
@@ -147,6 +158,7 @@ EXERCISE = Exercise(
         ),
     ),
     cases=tuple(_cases()),
+    fresh=_fresh,
     hints=(
         "Per k: read 4 cells of a's tile into a_part, 4 of b's into b_part, then add all 16 "
         "products to acc. The verdict on banks depends on which rows and columns a thread takes.",

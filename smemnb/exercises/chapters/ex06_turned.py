@@ -79,10 +79,10 @@ def store(out, acc, row, col):
                 out[row + i, col + 16 * j] = acc[i, j]
 
 
-def _factors(rows, depth, cols, unit=1):
+def _factors(rows, depth, cols, unit=1, seed=0):
     """Whole numbers; larger by `unit`, beyond what narrower tiles hold."""
-    a = scattered((rows, depth), seed=rows + depth, low=-9, high=9) * np.float32(unit)
-    return a, scattered((depth, cols), seed=cols, low=-9, high=9) * np.float32(unit)
+    a = scattered((rows, depth), seed=rows + depth + seed, low=-9, high=9) * np.float32(unit)
+    return a, scattered((depth, cols), seed=cols + seed, low=-9, high=9) * np.float32(unit)
 
 
 def _cases():
@@ -93,6 +93,17 @@ def _cases():
         data = partial(_factors, rows, depth, cols, 2.0**40 if depth == 40 else 1)
         yield Case(data, cover((cols, rows), (64, 64)), (16, 16))
     yield Case(partial(_factors, 45, 20, 70), grid=(2, 2), block=(16, 8))
+
+
+def _fresh(draw):
+    """Full tiles, held to the budget of the first case; a ragged product of large numbers."""
+    high = draw.one_of(8, 16)
+    rows, depth, cols = 4 * high * draw.size(1, 2), 2 * DEPTH, EDGE * draw.size(1, 2)
+    data = partial(_factors, rows, depth, cols, seed=draw.numbers())
+    yield Case(data, cover((cols, rows), (EDGE, 4 * high)), (16, high), like=0)
+    rows, depth, cols, high = draw.size(1, 90), draw.size(1, 30), draw.size(1, 90), 24 - high
+    data = partial(_factors, rows, depth, cols, 2.0**40, draw.numbers())
+    yield Case(data, cover((cols, rows), (EDGE, 4 * high)), (16, high))
 
 
 EXERCISE = Exercise(
@@ -140,6 +151,7 @@ EXERCISE = Exercise(
         ),
     ),
     cases=tuple(_cases()),
+    fresh=_fresh,
     hints=(
         "Number `cell` is an element of the block's part of a, DEPTH per row. Which row m and "
         "column k, so that neighbouring lanes load neighbours of memory? In the tile it lies at "

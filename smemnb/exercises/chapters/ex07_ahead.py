@@ -87,10 +87,10 @@ def one_buffer(out, a, b):
         out[row, col] = acc
 
 
-def _factors(rows, depth, cols, unit=1):
+def _factors(rows, depth, cols, unit=1, seed=0):
     """Whole numbers; larger by `unit`, beyond what narrower tiles hold."""
-    a = scattered((rows, depth), seed=rows + depth, low=-9, high=9) * np.float32(unit)
-    return a, scattered((depth, cols), seed=cols, low=-9, high=9) * np.float32(unit)
+    a = scattered((rows, depth), seed=rows + depth + seed, low=-9, high=9) * np.float32(unit)
+    return a, scattered((depth, cols), seed=cols + seed, low=-9, high=9) * np.float32(unit)
 
 
 def _cases():
@@ -110,6 +110,17 @@ def _cases():
 def _waits(tiles):
     """One barrier per tile, and one for the first."""
     return Budget(extra=None, shared_bytes=4096, barriers=tiles + 1)
+
+
+def _fresh(draw):
+    """Full tiles, held to the budget of the first case; a ragged product of large numbers."""
+    rows, depth, cols = (16 * draw.size(2, 4) for _ in range(3))
+    data = partial(_factors, rows, depth, cols, seed=draw.numbers())
+    yield Case(data, (cols // 16, rows // 16), (16, 16), like=0)
+    rows, depth, cols = (draw.size(1, 60) for _ in range(3))
+    n = draw.one_of(8, 16)
+    data = partial(_factors, rows, depth, cols, 2.0**40, draw.numbers())
+    yield Case(data, cover((cols, rows), (n, n)), (n, n), like=1)
 
 
 EXERCISE = Exercise(
@@ -189,6 +200,7 @@ EXERCISE = Exercise(
         ),
     ),
     cases=tuple(_cases()),
+    fresh=_fresh,
     hints=(
         "Two halves: before the product, ask for the cells of the next tiles; after it, put them "
         "into the buffer that nobody reads now. One barrier per pass is enough: where must it "

@@ -57,9 +57,9 @@ def walk(out, inp):
         cuda.syncthreads()  # the next tile is full, and everyone has read this one
 
 
-def _matrix(rows, cols, unit=1):
+def _matrix(rows, cols, unit=1, seed=0):
     """Whole numbers; larger by `unit`, beyond what narrower tiles hold."""
-    return (scattered((rows, cols), seed=rows + cols) * np.float32(unit),)
+    return (scattered((rows, cols), seed=rows + cols + seed) * np.float32(unit),)
 
 
 def _cases():
@@ -82,6 +82,14 @@ def _cases():
 def _waits(tiles):
     """One barrier per tile, and one for the first."""
     return Budget(shared_bytes=8448, barriers=tiles + 1)
+
+
+def _fresh(draw):
+    """Whole tiles, held to the budget of the first case; a ragged matrix of large cells."""
+    for like, edge, unit in ((0, TILE, 1), (1, 1, 2.0**64)):
+        rows, cols = (edge * draw.size(2, 96 // edge) for _ in range(2))
+        grid, block = cover((rows,), (TILE,)), (32, draw.one_of(4, 8, 16))
+        yield Case(partial(_matrix, rows, cols, unit, draw.numbers()), grid, block, like=like)
 
 
 EXERCISE = Exercise(
@@ -139,6 +147,7 @@ EXERCISE = Exercise(
         ),
     ),
     cases=tuple(_cases()),
+    fresh=_fresh,
     hints=(
         "The shape is that of the product before: something is put and waited for ahead of the "
         "loop; in the loop, ask for the next, use this one, put the next, wait once.",

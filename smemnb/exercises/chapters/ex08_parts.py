@@ -44,17 +44,17 @@ def _sums(inp, weights):
     return out
 
 
-def _inputs(count, m, unit):
+def _inputs(count, m, unit, seed):
     """Whole numbers; larger by `unit`, beyond what narrower parts hold."""
-    inp = scattered(count + m - 1, seed=count, low=-9, high=9) * np.float32(unit)
-    return inp, scattered(m, seed=m, low=-9, high=9) * np.float32(unit)
+    inp = scattered(count + m - 1, seed=count + seed, low=-9, high=9) * np.float32(unit)
+    return inp, scattered(m, seed=m + seed, low=-9, high=9) * np.float32(unit)
 
 
-def _case(count, m, block, budget=None, unit=1):
+def _case(count, m, block, budget=None, unit=1, seed=0, like=None):
     staged = 4 * (block + m - 1 + m)
     asked = budget or Budget(shared_bytes=staged)
-    inputs = partial(_inputs, count, m, unit)
-    return Case(inputs, cover((count,), (block,)), (block,), asked, shared_bytes=staged)
+    inputs = partial(_inputs, count, m, unit, seed)
+    return Case(inputs, cover((count,), (block,)), (block,), asked, staged, like)
 
 
 def _cases():
@@ -65,6 +65,14 @@ def _cases():
     for count, m, block in ((1000, 7, 128), (70, 1, 64), (1, 5, 32)):
         yield _case(count, m, block)
     yield _case(97, 40, 32, unit=2.0**40)
+
+
+def _fresh(draw):
+    """Whole blocks, held to the budget of the first case; a ragged line of large numbers."""
+    m, block = draw.size(2, 16), draw.one_of(64, 128, 256)
+    yield _case(block * draw.size(1, 5), m, block, seed=draw.numbers(), like=0)
+    count, m, block = draw.size(2, 400), draw.size(1, 40), draw.one_of(32, 64, 128)
+    yield _case(count, m, block, unit=2.0**40, seed=draw.numbers(), like=1)
 
 
 EXERCISE = Exercise(
@@ -131,6 +139,7 @@ EXERCISE = Exercise(
         ),
     ),
     cases=tuple(_cases()),
+    fresh=_fresh,
     hints=(
         "`whole` is one array over all the bytes of the launch. A slice of it is an array as "
         "well: the first part takes as many cells as a block needs of inp, the second the rest.",

@@ -56,9 +56,9 @@ def _turned(inp):
     return np.ascontiguousarray(inp.sum(axis=0).T)
 
 
-def _inputs(*shape, unit=1):
+def _inputs(*shape, unit=1, seed=0):
     """Whole numbers; larger by `unit`, beyond what narrower tiles hold."""
-    return (scattered(shape, seed=sum(shape)) * np.float32(unit),)
+    return (scattered(shape, seed=sum(shape) + seed) * np.float32(unit),)
 
 
 def _cases():
@@ -70,6 +70,17 @@ def _cases():
         yield Case(data, cover((cols, rows), (32, 32)), (32, 32))
     ragged = Budget(extra=None, shared_bytes=4224)
     yield Case(partial(_inputs, 2, 37, 20), grid=(2, 3), block=(16, 16), budget=ragged)
+
+
+def _fresh(draw):
+    """Whole tiles, held to the budget of the first case; ragged planes of large cells."""
+    count, rows, cols = draw.size(2, 6), 32 * draw.size(1, 3), 32 * draw.size(1, 3)
+    data = partial(_inputs, count, rows, cols, seed=draw.numbers())
+    yield Case(data, (cols // 32, rows // 32), (32, 32), like=0)
+    count, rows, cols = draw.size(1, 6), draw.size(1, 70), draw.size(1, 70)
+    n = draw.one_of(16, 32)
+    data = partial(_inputs, count, rows, cols, unit=2.0**64, seed=draw.numbers())
+    yield Case(data, cover((cols, rows), (n, n)), (n, n), like=None if n == 32 else 5)
 
 
 EXERCISE = Exercise(
@@ -126,6 +137,7 @@ EXERCISE = Exercise(
         ),
     ),
     cases=tuple(_cases()),
+    fresh=_fresh,
     hints=(
         "A plane's tile is of no use once its column has been added to acc. So the next plane can "
         "go through the same tile, if everyone is done with it.",

@@ -46,21 +46,21 @@ def _distances_direct(out, a, b):
         out[row, col] = acc
 
 
-def _points(count, others, depth, unit):
+def _points(count, others, depth, unit, seed):
     """Coordinates above 0, so that a 0 that should not be there makes a difference.
 
     Larger by `unit`, they lie beyond what narrower tiles hold.
     """
-    a = scattered((count, depth), seed=count + depth, low=1, high=19)
-    b = scattered((others, depth), seed=others, low=1, high=19)
+    a = scattered((count, depth), seed=count + depth + seed, low=1, high=19)
+    b = scattered((others, depth), seed=others + seed, low=1, high=19)
     return a * np.float32(unit), b * np.float32(unit)
 
 
-def _case(count, others, depth, n, unit=1, **asked):
+def _case(count, others, depth, n, unit=1, seed=0, like=None, **asked):
     staged = 4 * (n * n + n * (n + 1))
     budget = Budget(shared_bytes=staged, **asked)
-    inputs = partial(_points, count, others, depth, unit)
-    return Case(inputs, cover((others, count), (n, n)), (n, n), budget, shared_bytes=staged)
+    inputs = partial(_points, count, others, depth, unit, seed)
+    return Case(inputs, cover((others, count), (n, n)), (n, n), budget, staged, like)
 
 
 def _cases():
@@ -70,6 +70,16 @@ def _cases():
         yield _case(count, others, depth, 32, unit)
     yield _case(20, 37, 21, 16, extra=None)  # two rows per warp: the stores meet
     yield _case(9, 20, 11, 8, extra=None)
+
+
+def _fresh(draw):
+    """Full tiles, held to the budget of the first case; ragged ones of large numbers."""
+    count, others = 32 * draw.size(1, 2), 32 * draw.size(1, 2)
+    yield _case(count, others, 64, 32, seed=draw.numbers(), like=0)
+    count, others, depth = (draw.size(1, 70) for _ in range(3))
+    n = draw.one_of(8, 16, 32)
+    unit, seed, like = 2.0**40, draw.numbers(), 1 if n == 32 else 4
+    yield _case(count, others, depth, n, unit, seed, like)
 
 
 EXERCISE = Exercise(
@@ -180,6 +190,7 @@ EXERCISE = Exercise(
         ),
     ),
     cases=tuple(_cases()),
+    fresh=_fresh,
     hints=(
         "It is a product of rows with rows, with a squared difference in place of a product. The "
         "launch brings n * n cells for one tile and n * (n + 1) for the other: which of them needs "

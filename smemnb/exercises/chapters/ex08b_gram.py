@@ -50,9 +50,9 @@ def gram(out, inp):
                 out[row, col] = acc[i, j]
 
 
-def _rows(count, width, unit=1):
+def _rows(count, width, unit=1, seed=0):
     """Whole numbers; larger by `unit`, beyond what narrower tiles hold."""
-    rows = scattered((count, width), seed=count + 3 * width, low=-9, high=9)
+    rows = scattered((count, width), seed=count + 3 * width + seed, low=-9, high=9)
     return (rows * np.float32(unit),)
 
 
@@ -69,6 +69,17 @@ def _cases():
         data = partial(_rows, count, width, 2.0**40 if width == 97 else 1)
         yield Case(data, cover((width, width), (64, 64)), (16, 16))
     yield Case(partial(_rows, 21, 45), grid=(2, 2), block=(8, 8))
+
+
+def _fresh(draw):
+    """Full tiles, held to the budget of the first case; ragged rows of large numbers."""
+    n = draw.one_of(8, 16)
+    count, width = 2 * DEPTH, 4 * n * draw.size(1, 2)
+    data = partial(_rows, count, width, seed=draw.numbers())
+    yield Case(data, cover((width, width), (4 * n, 4 * n)), (n, n), like=0)
+    count, width, n = draw.size(1, 30), draw.size(1, 70), 24 - n
+    data = partial(_rows, count, width, 2.0**40, draw.numbers())
+    yield Case(data, cover((width, width), (4 * n, 4 * n)), (n, n))
 
 
 EXERCISE = Exercise(
@@ -149,6 +160,7 @@ EXERCISE = Exercise(
         ),
     ),
     cases=tuple(_cases()),
+    fresh=_fresh,
     hints=(
         "Cell (row, col) of out is the sum over k of inp[k, row] times inp[k, col]: two columns of "
         "inp. So a tile is 16 rows of inp and as many of its columns as the block has rows, or "

@@ -40,10 +40,10 @@ def products(out, a, b):
         out[row, col] = acc
 
 
-def _pairs(count, rows, depth, cols, unit=1):
+def _pairs(count, rows, depth, cols, unit=1, seed=0):
     """Whole numbers; larger by `unit`, beyond what narrower tiles hold."""
-    a = scattered((count, rows, depth), seed=rows + depth, low=-9, high=9)
-    b = scattered((count, depth, cols), seed=cols, low=-9, high=9)
+    a = scattered((count, rows, depth), seed=rows + depth + seed, low=-9, high=9)
+    b = scattered((count, depth, cols), seed=cols + seed, low=-9, high=9)
     return a * np.float32(unit), b * np.float32(unit)
 
 
@@ -61,6 +61,17 @@ def _cases():
         data = partial(_pairs, count, rows, depth, cols, 2.0**40 if count == 4 else 1)
         yield Case(data, extent, (16, 16))
     yield Case(partial(_pairs, 2, 20, 13, 12), grid=(2, 3), block=(8, 8))
+
+
+def _fresh(draw):
+    """Pairs of full tiles, held to the budget of the first case; ragged ones of large numbers."""
+    count, rows, depth, cols = draw.size(2, 4), *(16 * draw.size(1, 3) for _ in range(3))
+    data = partial(_pairs, count, rows, depth, cols, seed=draw.numbers())
+    yield Case(data, (cols // 16, rows // 16), (16, 16), like=0)
+    count, rows, depth, cols = draw.size(1, 4), *(draw.size(1, 40) for _ in range(3))
+    n = draw.one_of(8, 16)
+    data = partial(_pairs, count, rows, depth, cols, 2.0**40, draw.numbers())
+    yield Case(data, cover((cols, rows), (n, n)), (n, n))
 
 
 EXERCISE = Exercise(
@@ -152,6 +163,7 @@ EXERCISE = Exercise(
         ),
     ),
     cases=tuple(_cases()),
+    fresh=_fresh,
     hints=(
         "Two buffers and one barrier per tile, as in 07_double_buffering. But the tiles of all "
         "pairs are one row: the first tile of the next pair is loaded while the last one of this "

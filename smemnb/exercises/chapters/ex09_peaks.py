@@ -54,9 +54,9 @@ def _below_peak_given(out, inp):
             out[row, c] = inp[row, c] - largest
 
 
-def _rows(rows, cols, high=-1, unit=1):
+def _rows(rows, cols, high=-1, unit=1, seed=0):
     """Whole numbers below 0, so that a 0 from anywhere shows; `unit` takes them further down."""
-    below = scattered((rows, cols), seed=rows + 3 * cols, low=-99, high=high)
+    below = scattered((rows, cols), seed=rows + 3 * cols + seed, low=-99, high=high)
     return (below * np.float32(unit),)
 
 
@@ -68,6 +68,16 @@ def _cases():
         yield Case(partial(_rows, rows, cols), (-(-rows // 32),), (32, high))
     far = 2.0**121  # peaks from -2.6e38 to -2.4e38, where float32 ends at -3.4e38
     yield Case(partial(_rows, 33, 61, -90, far), grid=(2,), block=(32, 4))
+
+
+def _fresh(draw):
+    """Full blocks, held to the budget of the first case; ragged rows of numbers far below 0."""
+    blocks, cols = draw.size(1, 2), draw.one_of(32, 64)
+    data = partial(_rows, 32 * blocks, cols, seed=draw.numbers())
+    yield Case(data, (blocks,), (32, draw.one_of(4, 8, 16)), like=0)
+    rows, cols = draw.size(2, 64), draw.size(1, 64)
+    data = partial(_rows, rows, cols, -90, 2.0**121, draw.numbers())
+    yield Case(data, (-(-rows // 32),), (32, draw.one_of(4, 8, 16)))
 
 
 EXERCISE = Exercise(
@@ -127,6 +137,7 @@ EXERCISE = Exercise(
         ),
     ),
     cases=tuple(_cases()),
+    fresh=_fresh,
     hints=(
         "The table of the given kernel has no wavefront and 32 sectors per request in each line. "
         "Stage first, trace again, and see which column of the table is bad then.",

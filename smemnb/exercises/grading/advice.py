@@ -108,7 +108,17 @@ def on_launches(runs: Sequence[Run]) -> str:
             f" Launches with blocks of {right} were right, this one has {failing}: does the kernel "
             "have a number in place of blockDim?"
         )
+    if runs[-1].case.seed is not None:
+        return on_fresh(runs[-1])
     return f" The launch before was right ({runs[-2].title}): what is different here?"
+
+
+def on_fresh(run: Run) -> str:
+    """Say what a launch is that nobody knows beforehand, and what it asks of a kernel."""
+    return (
+        f" All published launches were right. This one was drawn from seed {run.case.seed}: does "
+        "the kernel hold sizes or values that fit only the published ones?"
+    )
 
 
 def on_requests(exercise: Exercise, run: Run, name: str, allowed: int) -> str:

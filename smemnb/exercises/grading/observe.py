@@ -7,15 +7,18 @@ written. The kernel gets copies of the inputs, so that a changed input is seen.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from ...lockstep.launch import launch
 from ...tracing import trace
 from ...tracing.trace import Trace
+from ...tracing.tracer import trace_of
+from ...tracing.watching import Watched
 from ..exercise import Array, Case, Exercise, Kernel
-from ..source import parameters
+from ..source import function_of, parameters
 
 _UNSIGNED: dict[int, type[np.unsignedinteger[Any]]] = {2: np.uint16, 4: np.uint32, 8: np.uint64}
 # A quiet NaN whose payload no operation produces, for each width of float.
@@ -49,16 +52,22 @@ class Run:
 
         A single input that has the output's extents, in any order, says nothing new.
         """
-        grid, block = (_dim(d) for d in (self.case.grid, self.case.block))
-        if not self.cells:
-            return f"an output of 0 cells, grid {grid}, block {block}"
-        arrays = [value for value in self.inputs if isinstance(value, np.ndarray)]
-        shapes = [_shape(array) for array in arrays if array.ndim > 1]
-        extents = [sorted(array.shape) for array in arrays if array.ndim > 1]
-        given = ""
-        if len(shapes) > 1 or extents not in ([], [sorted(self.expected[0].shape)]):
-            given = f", input{'s' * (len(shapes) > 1)} {' and '.join(shapes)}"
-        return f"output {_shape(self.expected[0])}{given}, grid {grid}, block {block}"
+        return title_of(self.case, self.inputs, self.expected[0])
+
+
+def title_of(case: Case, inputs: tuple[Any, ...], output: Array) -> str:
+    """Describe a launch, as the title of its run; a fresh one by its seed, too."""
+    grid, block = (_dim(d) for d in (case.grid, case.block))
+    seed = "" if case.seed is None else f", fresh, seed {case.seed}"
+    if not output.size:
+        return f"an output of 0 cells, grid {grid}, block {block}{seed}"
+    arrays = [value for value in inputs if isinstance(value, np.ndarray)]
+    shapes = [_shape(array) for array in arrays if array.ndim > 1]
+    extents = [sorted(array.shape) for array in arrays if array.ndim > 1]
+    given = ""
+    if len(shapes) > 1 or extents not in ([], [sorted(output.shape)]):
+        given = f", input{'s' * (len(shapes) > 1)} {' and '.join(shapes)}"
+    return f"output {_shape(output)}{given}, grid {grid}, block {block}{seed}"
 
 
 def outputs_of(exercise: Exercise, inputs: tuple[Any, ...]) -> tuple[Array, ...]:
@@ -95,6 +104,40 @@ def observe(exercise: Exercise, case: Case, kernel: Kernel, patience_s: float | 
         inputs_after=handed,
         trace=launched,
     )
+
+
+def counted(exercise: Exercise, case: Case) -> Run:
+    """Run the solution on one case and count, no more: nothing of it has to be looked for.
+
+    Which cells it touches is decided by whole numbers, so Numba's type inference, which takes
+    longer than the launch, is left out. Tests compare the counts with those of `observe`.
+    """
+    function = function_of(exercise.solution)
+    assert function is not None
+    inputs = case.inputs()
+    expected = outputs_of(exercise, inputs)
+    outputs = tuple(initial_output(exercise, array) for array in expected)
+    seen = Watched(counts=True, checks=False)
+    grid, block = _three(case.grid), _three(case.block)
+    args = (*outputs, *(_copied(value) for value in inputs))
+    launch(function, grid, block, args, shared_bytes=case.shared_bytes, watchers=seen.all)
+    shared = seen.launch.static_shared_bytes, case.shared_bytes
+    traced = trace_of(function, grid, block, shared, counts=seen.counts(), observations=None)
+    return Run(
+        case=case,
+        names=parameters(exercise.solution),
+        expected=expected,
+        outputs=outputs,
+        unwritten=(),
+        inputs=inputs,
+        inputs_after=(),
+        trace=replace(traced, barriers=seen.barriers),
+    )
+
+
+def _three(extent: tuple[int, ...]) -> tuple[int, int, int]:
+    x, y, z = (*extent, 1, 1)[:3]
+    return x, y, z
 
 
 def poison(expected: Array) -> Any:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...errors import SmemnbError
+from ...lockstep.intrinsics.printing import unshown
 from ...lockstep.watch import Access, Site, Watcher
 from ...tracing.model import Dim3, place
 from ..exercise import Exercise, Kernel
@@ -101,16 +102,17 @@ def who_stored(
     seen = LastStore(run.names[output], int(np.ravel_multi_index(tuple(cell), expected.shape)))
     outputs = [initial_output(exercise, array) for array in run.expected]
     try:
-        launch.run(
-            kernel,
-            case.grid,
-            case.block,
-            0,
-            case.shared_bytes,
-            [*outputs, *case.inputs()],
-            watchers=(seen,),
-            patience_s=PATIENCE_SECONDS,
-        )
+        with unshown():
+            launch.run(
+                kernel,
+                case.grid,
+                case.block,
+                0,
+                case.shared_bytes,
+                [*outputs, *case.inputs()],
+                watchers=(seen,),
+                patience_s=PATIENCE_SECONDS,
+            )
     except SmemnbError:  # stopped: what was seen until then still holds
         pass
     others = len(seen.threads) - 1

@@ -66,13 +66,32 @@ ANSWERS = IMPORTS + SCALE + PLACE + PITCH + CHECKS
 
 
 def hostile(body):
-    """A kernel file whose scale needs a constant that comes of `body`; the others are right."""
+    """A kernel file whose scale needs a constant that `body` is run for; the others are right."""
     lines = "\n".join(f"    {line}" for line in body.splitlines())
     scale = SCALE.replace("2 * inp", "FACTOR * inp")
     made = f"\ndef made():\n{lines}\n    return 2\n\nFACTOR = made()\n"
     return IMPORTS + made + scale + PLACE + PITCH + CHECKS
 
 
-ENDLESS = hostile("while True:\n    pass")
-HOG = hostile("cells = []\nwhile True:\n    cells.append(bytearray(1 << 24))")
-EXIT = hostile("import os\nos._exit(0)")
+FACTORY = (
+    IMPORTS
+    + """
+def make(factor):
+    @cuda.jit(device=True)
+    def times(x):
+        return float32(factor) * x
+
+    @cuda.jit
+    def scale(out, inp):
+        i = cuda.grid(1)
+        if i < inp.shape[0]:
+            out[i] = times(inp[i])
+    return scale
+
+kernels = [make(factor) for factor in (1, 2, 3)]
+check("ex00_scale", kernels[1])
+"""
+)
+SPINNING = IMPORTS + SCALE.replace(
+    "    if i <", "    while inp.shape[0] > 0:\n        i = 0\n    if i <"
+)

@@ -8,11 +8,14 @@ import pytest
 
 from smemnb.exercises.grading.verdict import Part, Verdict
 from smemnb.grading.bar import Bar
-from smemnb.grading.outcome import Outcome, of_verdict
-from smemnb.grading.tables import table, to_csv, to_junit
+from smemnb.grading.outcome import TEXT_LETTERS, Outcome, bounded, of_verdict
+from smemnb.grading.tables import table, to_csv, to_junit, write
 
 GRADES = {
-    "ada": [Outcome("ex00_scale", "accepted", seconds=0.5), Outcome("ex00_bias", "not tried")],
+    "ada": [
+        Outcome("ex00_scale", "accepted", seconds=0.5, likeness=0.75),
+        Outcome("ex00_bias", "not tried"),
+    ],
     "=bo\x07": [
         Outcome(
             "ex00_scale", "wrong", "output", "out[0] is 3\x1b, <expected> 2", "all\x00 of it", 1.25
@@ -51,10 +54,10 @@ def test_long_lines_are_cut():
 def test_csv():
     """Every learner and exercise has a line; no field begins a formula."""
     rows = list(csv.reader(io.StringIO(to_csv(GRADES))))
-    assert rows[0] == ["learner", "exercise", "grade", "reason", "text", "seconds"]
-    assert rows[1] == ["ada", "ex00_scale", "accepted", "", "", "0.500"]
-    text = "out[0] is 3\x1b, <expected> 2"
-    assert rows[3] == ["'=bo\x07", "ex00_scale", "wrong", "output", text, "1.250"]
+    assert rows[0] == ["learner", "exercise", "grade", "reason", "text", "seconds", "likeness"]
+    assert rows[1] == ["ada", "ex00_scale", "accepted", "", "", "0.500", "0.75"]
+    text = "out[0] is 3\\x1b, <expected> 2"
+    assert rows[3] == ["'=bo\\x07", "ex00_scale", "wrong", "output", text, "1.250", ""]
     assert len(rows) == 8
 
 
@@ -77,12 +80,73 @@ def test_junit():
     }
     assert [[child.tag for child in case] for case in ada] == [[], ["skipped"]]
     assert [[child.tag for child in case] for case in bo] == [["failure"], ["error"], ["failure"]]
-    assert bo.attrib["name"] == "=bo?"
+    assert bo.attrib["name"] == "=bo\\x07"
     wrong = bo[0][0]
-    assert bo[0].attrib == {"classname": "=bo?", "name": "ex00_scale", "time": "1.250"}
-    assert wrong.attrib == {"message": "output: out[0] is 3?, <expected> 2", "type": "output"}
-    assert wrong.text == "all? of it"
+    assert bo[0].attrib == {"classname": "=bo\\x07", "name": "ex00_scale", "time": "1.250"}
+    assert wrong.attrib == {"message": "output: out[0] is 3\\x1b, <expected> 2", "type": "output"}
+    assert wrong.text == "all\\x00 of it"
     assert cy[0][0].attrib == {"message": "source: no .py and no .ipynb file"}
+
+
+def test_long_field():
+    """A text of 200,000 letters is cut: Python's csv reads no field of more than 131,072."""
+    long = {"ada": [Outcome("ex00_scale", "wrong", "kernel", "x" * 200_000)]}
+    rows = list(csv.reader(io.StringIO(to_csv(long))))
+    assert len(rows) == 2
+    assert len(rows[1][4]) == TEXT_LETTERS
+
+
+def test_long_names():
+    """One long name hides no other learner's grade; two that are long and alike stay two."""
+    names = ["ada", "n" * 200, "n" * 201]
+    text = table({name: [Outcome("ex00_scale", "wrong", "output")] for name in names})
+    rows = [line for line in text.split("\n") if "ex00_scale" in line]
+    assert [row.split()[1:] for row in rows] == [["ex00_scale", "wrong", "output"]] * 3
+    assert len({row.split()[0] for row in rows}) == 3
+
+
+@pytest.mark.parametrize(
+    "forged", ["\x1b[2J\x07", "\x85\x9b2J", "\u202eadcb", "\ufffe\ud800", "\r\n"]
+)
+def test_control_characters(forged):
+    """None reaches a terminal, a CSV file or XML, wherever it stands; names stay different."""
+    grades = {
+        f"a{forged}": [Outcome(f"ex{forged}", "wrong", f"r{forged}", f"t{forged}", f"w{forged}")],
+        "a": [Outcome("ex", "accepted")],
+    }
+    root = ET.fromstring(to_junit(grades).encode())
+    assert len({suite.attrib["name"] for suite in root}) == 2
+    for text in (table(grades), to_csv(grades), to_junit(grades)):
+        assert all(c == "\n" or c.isprintable() for c in text)
+
+
+def test_write(tmp_path):
+    """A file is written whole or not at all, and nothing else is left."""
+    file = tmp_path / "g.csv"
+    write(file, "one\n")
+    write(file, "two\ud800\n")
+    assert (file.read_text(), [one.name for one in tmp_path.iterdir()]) == (
+        "two\\ud800\n",
+        ["g.csv"],
+    )
+    with pytest.raises(TypeError):
+        write(file, None)
+    assert (file.read_text(), len(list(tmp_path.iterdir()))) == ("two\\ud800\n", 1)
+
+
+@pytest.mark.parametrize("seconds", [10**400, -1, float("nan"), float("inf"), "3", None])
+def test_forged_seconds(seconds):
+    """A number of seconds that is none counts as 0; the grade stays."""
+    outcome = bounded({"exercise": "ex00_scale", "grade": "wrong", "seconds": seconds})
+    assert (outcome.grade, outcome.seconds) == ("wrong", 0.0)
+
+
+@pytest.mark.parametrize(
+    "forged", [3, {}, {"exercise": 3, "grade": "wrong"}, {"exercise": "a", "grade": "best"}]
+)
+def test_no_outcome(forged):
+    """What is no outcome is none."""
+    assert bounded(forged) is None
 
 
 @pytest.mark.parametrize(

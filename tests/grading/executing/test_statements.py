@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from smemnb.exercises.registry import exercises
-from smemnb.grading.child import known_names
-from smemnb.grading.reading import read
+from smemnb.grading.executing.statements import read
+from smemnb.grading.kernel_names import known_names
 from tests.grading.conftest import notebook
 
 KNOWN = {"ex00_scale": "scale", "ex00_bias": "add_bias", "ex01_place": "place"}
-NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+NOTEBOOKS = Path(__file__).parents[3] / "notebooks"
 
 
 @pytest.fixture
@@ -185,7 +185,18 @@ def test_no_text(tmp_path):
     """A file that is no UTF-8 is said to be no Python file."""
     path = tmp_path / "k.py"
     path.write_bytes(b"\xff\xfe\x00")
-    assert read(path, tmp_path, KNOWN).problems == ["k.py is no Python file: UnicodeDecodeError"]
+    (problem,) = read(path, tmp_path, KNOWN).problems
+    assert problem.startswith("k.py cannot be read: ")
+
+
+def test_latin_1(tmp_path):
+    """A file in the encoding that its first line names is read as Python reads it."""
+    path = tmp_path / "k.py"
+    path.write_bytes(
+        "# -*- coding: latin-1 -*-\nk = 'caf\xe9'\ncheck('ex00_scale', k)".encode("latin-1")
+    )
+    reading = read(path, tmp_path, KNOWN)
+    assert (reading.problems, values(reading, "ex00_scale")) == ([], "caf\xe9")
 
 
 def test_lines_of_a_cell(tmp_path, taken):

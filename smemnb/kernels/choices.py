@@ -6,7 +6,7 @@ the ValueError for it, with the nearest values of the same choice that pass the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from itertools import combinations, product
 from math import log2
@@ -34,16 +34,32 @@ class Problem:
     wanted: str
 
 
-def refuse(what: str, values: Mapping[str, Any], check: Check) -> None:
+def refuse(
+    what: str,
+    values: Mapping[str, Any],
+    check: Check,
+    usual: Mapping[str, Any] | None = None,
+) -> None:
     """Raise a ValueError if the check finds a problem with these values.
 
-    The message names the choice, its value, what is wanted, and the nearest values that pass.
+    The message names the choice, its value, what is wanted, and the nearest values that pass. Where
+    `usual` has the values of choices that nobody made, it names those that somebody made first.
     """
     problem = check(values)
     if problem is None:
         return
+    usual = usual or {}
+    made = {name: value for name, value in values.items() if value != usual.get(name, _NO_VALUE)}
     said = f"{what}: {problem.field}={values[problem.field]!r}, but {problem.wanted}."
-    raise ValueError(f"{said} {_advice(problem.field, values, check)}")
+    if made and problem.field not in made:
+        given = " and ".join(f"{name}={value!r}" for name, value in made.items())
+        go = "do" if len(made) > 1 else "does"
+        beside = f"{problem.field}={values[problem.field]!r}"
+        said = f"{what}: {given} {go} not go with {beside}: {problem.wanted}."
+    raise ValueError(f"{said} {_advice(problem.field, values, check, usual)}")
+
+
+_NO_VALUE = object()
 
 
 def wrong_number(values: Mapping[str, Any], least: Mapping[str, int]) -> Problem | None:
@@ -102,17 +118,25 @@ def no_residence(
     return Problem(field, wanted) if wanted else None
 
 
-def _advice(field: str, values: Mapping[str, Any], check: Check) -> str:
-    """Values of this choice, or of another one, or of two, with which the rest as it is passes."""
+def _advice(field: str, values: Mapping[str, Any], check: Check, usual: Mapping[str, Any]) -> str:
+    """Values of this choice, or of another one, or of two, with which the rest as it is passes.
+
+    To take a choice back is the last advice: whoever made it wants another value.
+    """
+    back = ""
     for name in (field, *(other for other in values if other != field)):
         found = _nearest(name, values, check)
-        if found:
-            said = " or ".join(f"{name}={value}" for value in found)
+        said = " or ".join(f"{name}={value}" for value in found)
+        if found and found != [usual.get(name, _NO_VALUE)]:
             return f"With the other choices as they are, {said} would do."
-    pair = _pair(values, check)
+        back = back or said
+    made = [name for name in values if values[name] != usual.get(name, _NO_VALUE)]
+    pair = _pair(values, check, made if back else ())
     if pair:
         said = " and ".join(f"{name}={value}" for name, value in pair.items())
         return f"With the other choices as they are, {said} would do."
+    if back:
+        return f"With the other choices as they are, {back} would do."
     return "More than two of the choices have to change."
 
 
@@ -136,12 +160,15 @@ def _nearest(field: str, values: Mapping[str, Any], check: Check) -> list[Any]:
     return [one for one in nearest if one is not None]
 
 
-def _pair(values: Mapping[str, Any], check: Check) -> dict[str, int]:
-    """Powers of two for two choices that pass, as near to what they are as there are any."""
+def _pair(values: Mapping[str, Any], check: Check, keep: Collection[str]) -> dict[str, int]:
+    """Powers of two for two choices that pass, as near to what they are as there are any.
+
+    The choices to `keep` stay as they are.
+    """
     powers = {
         name: [1 << power for power in range(10) if value / 8 <= 1 << power <= value * 8]
         for name, value in values.items()
-        if type(value) is int and value > 0
+        if type(value) is int and value > 0 and name not in keep
     }
     found: list[tuple[float, dict[str, int]]] = []
     for names in combinations(powers, 2):

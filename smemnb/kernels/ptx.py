@@ -1,14 +1,19 @@
-"""Loads and stores of one element or of 16 bytes, by flat offset, each with two implementations.
+"""Loads and stores of one element or several, by flat offset, each with two implementations.
 
     load1(array, index)              the element at a flat offset
     store1(array, index, value)
+    load4(array, index)              the 4 bytes from there, as a uint32
+    store4(array, index, word)
     load16(array, index)             the 16 bytes from there, as a tuple of elements
     store16(array, index, values)
+    misalignment(array)              elements from a multiple of 16 bytes to the array's first one
+    permuted(low, high, selector)    4 of the 8 bytes of two words
 
 On a GPU they are one instruction each: no negative index counts from the end, an unsigned index
 costs no 64-bit arithmetic, and 16 bytes move at once. The offset counts elements from the array's
 first one, in memory: `row * (array.strides[0] // array.itemsize) + col`. In the engine they are
-checked: every element must lie inside the array, 16 bytes at an address divisible by 16.
+checked: every element must lie inside the array, 16 bytes at an address divisible by 16, 4 bytes
+at one divisible by 4.
 
 To add one: an `@intrinsic` for the GPU and, below, its `@lockstep_implementation`. Inline PTX has
 to name the memory (`ld.global...`): of a generic access nobody can count the sectors. Without a
@@ -32,7 +37,7 @@ from ..lockstep.protocol import lockstep_implementation
 from ..lockstep.watch import Access
 from . import alignment as _alignment  # noqa: F401  shared arrays at multiples of 16 bytes
 
-WIDE_BYTES = 16
+WIDE_BYTES, WORD_BYTES = 16, 4
 
 
 def _address(context: Any, builder: Any, sig: Any, args: Any) -> Any:
@@ -141,6 +146,67 @@ def store16(typingctx, array, index, values):
     return types.void(array, index, several), codegen
 
 
+def _small(array: Any) -> Any:
+    """The array's type, of 1, 2 or 4 bytes per element, or None: nothing else goes into a word."""
+    return array if array.dtype.bitwidth in (8, 16, 32) else None
+
+
+def _word_at(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+    return _as(builder, _address(context, builder, sig, args), ir.IntType(32))
+
+
+@intrinsic
+def load4(typingctx, array, index):
+    """The 4 bytes from a flat offset on, the first one lowest; at a multiple of 4 bytes."""
+
+    def codegen(context, builder, sig, args):
+        word = builder.load(_word_at(context, builder, sig, args))
+        word.align = WORD_BYTES
+        return word
+
+    return _small(array) and (types.uint32(array, index), codegen)
+
+
+@intrinsic
+def store4(typingctx, array, index, word):
+    """Put 4 bytes at a flat offset, the lowest one first; at a multiple of 4 bytes."""
+
+    def codegen(context, builder, sig, args):
+        pointer = _word_at(context, builder, sig, args)
+        builder.store(args[2], pointer).align = WORD_BYTES
+        return context.get_dummy_value()
+
+    return _small(array) and (types.void(array, index, types.uint32), codegen)
+
+
+@intrinsic
+def misalignment(typingctx, array):
+    """Elements from the last multiple of 16 bytes to the array's first element."""
+
+    def codegen(context, builder, sig, args):
+        data = context.make_array(sig.args[0])(context, builder, value=args[0]).data
+        beyond = builder.trunc(builder.ptrtoint(data, ir.IntType(64)), ir.IntType(32))
+        size = sig.args[0].dtype.bitwidth // 8
+        return builder.lshr(
+            builder.and_(beyond, _lane(WIDE_BYTES - 1)), _lane(size.bit_length() - 1)
+        )
+
+    return types.uint32(array), codegen
+
+
+@intrinsic
+def permuted(typingctx, low, high, selector):
+    """4 bytes of two words: digit k of the hexadecimal selector is the place, 0 to 7, of byte k."""
+    word = types.uint32
+
+    def codegen(context, builder, sig, args):
+        kind = ir.FunctionType(ir.IntType(32), [ir.IntType(32)] * 3)
+        code = ir.InlineAsm(kind, "prmt.b32 $0, $1, $2, $3;", "=r,r,r,r")
+        return builder.call(code, args)
+
+    return word(word, word, word), codegen
+
+
 def _place(batch: Any, mask: Any, site: Any, array: Any, index: Any, at: int = 0) -> Any:
     """Offset in the store and the lanes inside, of the element `at` places after `index`."""
     if array.strides[-1] != 1 or array.unit != array.itemsize or not array.uniform:
@@ -157,23 +223,25 @@ def _place(batch: Any, mask: Any, site: Any, array: Any, index: Any, at: int = 0
     return array.place(batch, (*where, rest), mask, site)
 
 
-def _place_wide(batch: Any, mask: Any, site: Any, array: Any, index: Any) -> Any:
-    """Offset of the first element, the lanes whose 16 bytes are inside, and their elements."""
-    count = WIDE_BYTES // array.itemsize
+def _place_wide(
+    batch: Any, mask: Any, site: Any, array: Any, index: Any, moved_bytes: int = WIDE_BYTES
+) -> Any:
+    """Offset of the first element, the lanes whose bytes are all inside, and how many elements."""
+    count = moved_bytes // array.itemsize
     offset, active = _place(batch, mask, site, array, index)
     _, last = _place(batch, mask, site, array, index, count - 1)
     if last is not mask:
         active = active & last
         offset = np.where(active, offset, 0)
-    misaligned = (np.asarray(offset) * array.itemsize + array.root.base) % WIDE_BYTES != 0
+    misaligned = (np.asarray(offset) * array.itemsize + array.root.base) % moved_bytes != 0
     if (misaligned & active).any():
         first = np.argwhere(np.broadcast_to(misaligned & active, batch.shape))[0]
         at = int(np.broadcast_to(index, batch.shape)[tuple(first)])
         raise KernelStopped(
-            f"{site.text} in line {site.line} moves {WIDE_BYTES} bytes at an address that is not a "
-            f"multiple of {WIDE_BYTES}: a GPU stops there. The offset counts elements of "
+            f"{site.text} in line {site.line} moves {moved_bytes} bytes at an address that is not "
+            f"a multiple of {moved_bytes}: a GPU stops there. The offset counts elements of "
             f"{array.name}, {count} to a move; here it is {at}. Offsets, and the first elements of "
-            f"rows, must be multiples of {count}; a shared array needs alignment={WIDE_BYTES}."
+            f"rows, must be multiples of {count}; a shared array needs alignment={moved_bytes}."
         )
     return offset, active, count
 
@@ -229,3 +297,51 @@ def _(batch: Any, mask: Any, site: Any, array: Any, index: Any, values: Any) -> 
     for at in range(count):
         place = offset + at if active is mask else np.where(active, offset + at, 0)
         array.store.write(batch, place, active, values[at])
+
+
+@lockstep_implementation(load4)
+def _(batch: Any, mask: Any, site: Any, array: Any, index: Any) -> Any:
+    offset, active, count = _place_wide(batch, mask, site, array, index, WORD_BYTES)
+    if batch.watched and array.reported:
+        root, unit = array.root, array.unit
+        batch.report_access(Access(site, root, "load", offset, active, elements=count, unit=unit))
+    word, bits = np.zeros((), np.uint32), 8 * array.itemsize
+    kind = np.dtype(f"u{array.itemsize}")
+    for at in range(count):
+        place = np.where(active, offset + at, 0)
+        part = np.asarray(array.store.read(batch, place)).astype(array.dtype).view(kind)
+        word = word | (part.astype(np.uint32) << np.uint32(at * bits))
+    return np.where(active, word, np.zeros((), np.uint32))
+
+
+@lockstep_implementation(store4)
+def _(batch: Any, mask: Any, site: Any, array: Any, index: Any, word: Any) -> None:
+    offset, active, count = _place_wide(batch, mask, site, array, index, WORD_BYTES)
+    word, bits = np.asarray(word).astype(np.uint32), 8 * array.itemsize
+    kind = np.dtype(f"u{array.itemsize}")
+    parts = tuple((word >> np.uint32(at * bits)).astype(kind) for at in range(count))
+    values = tuple(part.view(array.dtype) for part in parts)
+    if batch.watched and array.reported:
+        root, unit, shown = array.root, array.unit, values if count > 1 else values[0]
+        batch.report_access(Access(site, root, "store", offset, active, shown, count, unit=unit))
+    batch.writes += 1
+    for at in range(count):
+        array.store.write(batch, np.where(active, offset + at, 0), active, values[at])
+
+
+@lockstep_implementation(misalignment)
+def _(batch: Any, mask: Any, site: Any, array: Any) -> Any:
+    start = 0 if array.start is None else np.asarray(array.start).astype(np.int64)
+    beyond = (start * array.unit + array.root.base) % WIDE_BYTES
+    return np.asarray(beyond // array.itemsize).astype(np.uint32)
+
+
+@lockstep_implementation(permuted)
+def _(batch: Any, mask: Any, site: Any, low: Any, high: Any, selector: Any) -> Any:
+    low, high, selector = (np.asarray(one).astype(np.uint64) for one in (low, high, selector))
+    both, word = low | (high << np.uint64(32)), np.zeros((), np.uint64)
+    for at in range(WORD_BYTES):
+        place = (selector >> np.uint64(4 * at)) & np.uint64(7)
+        byte = (both >> (place * np.uint64(8))) & np.uint64(0xFF)
+        word = word | (byte << np.uint64(8 * at))
+    return word.astype(np.uint32)

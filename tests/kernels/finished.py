@@ -18,6 +18,11 @@ import numpy as np
 
 from smemnb.kernels.further import FURTHER
 from smemnb.kernels.matmul import ladder as products
+from smemnb.kernels.matmul.choosing import CUTS
+from smemnb.kernels.matmul.cut import Cut
+from smemnb.kernels.matmul.variants.guarded import matmul_guarded_of
+from smemnb.kernels.matmul.variants.vector_tiling import vector_plan
+from smemnb.kernels.matmul.variants.vectors import vector_product_of
 from smemnb.kernels.rung import Rung
 from smemnb.kernels.transpose import ladder as transposes
 from smemnb.tracing import Trace, trace
@@ -44,7 +49,7 @@ class Finished:
 @cache
 def finished() -> list[Finished]:
     """All rungs of both ladders, the kernels of `further`, and what the operations choose."""
-    return [*_transposes(), *_products()]
+    return [*_transposes(), *_products(), *_vectors(), *_guarded()]
 
 
 def _transposes() -> Iterator[Finished]:
@@ -116,6 +121,71 @@ def _multiplied(
 
     small = rung is not None and rung.tile[0] < 128
     return Finished(name, launch, quick=small or name in ("matmul_wide", "matmul_fastest"))
+
+
+def _vectors() -> Iterator[Finished]:
+    for along in ("columns", "depth"):
+        for wide in (True, False):
+            for count, length, turned in ((1, 300, False), (4, 64, True)):
+                yield _by_vectors(along, wide, count, length, turned)
+
+
+def _by_vectors(along: str, wide: bool, count: int, length: int, turned: bool) -> Finished:
+    depth = 512
+
+    @cache
+    def launch() -> Trace:
+        rng, plan = np.random.default_rng(9), vector_plan(count, length, depth, along, wide)
+        vectors, matrix, out = (
+            rng.integers(-9, 10, size).astype(np.float32)
+            for size in ((count, depth), (depth, length), (count, length))
+        )
+        expected = vectors @ matrix + 0.5 * out
+        large = matrix if along == "columns" else np.ascontiguousarray(matrix.T)
+        own = np.zeros(plan.sums, np.float32), np.zeros(plan.flags, np.uint32)
+        kernel = vector_product_of(plan.tiling, out_turned=turned)
+        stored = np.ascontiguousarray(out.T) if turned else out
+        report = trace(kernel)[plan.grid, plan.block](stored, vectors, large, 1.0, 0.5, *own)
+        assert np.array_equal(stored.T if turned else stored, expected)
+        return report
+
+    how = "16" if wide else "4"
+    name = f"{count} x {length} by vectors, neighbours along the {along}, by {how} bytes"
+    return Finished(name, launch, quick=False)
+
+
+def _guarded() -> Iterator[Finished]:
+    for at, cut in enumerate(CUTS):
+        for wide in (True, False):
+            columns = bool(at % 2), bool(at // 2 % 2)
+            yield _of_any_shape(cut, columns, wide)
+
+
+def _of_any_shape(cut: Cut, columns: tuple[bool, bool], wide: bool) -> Finished:
+    more = 4 if wide else 1
+    rows, cols, depth = cut.rows + more, cut.cols + more, 2 * cut.depth * cut.slices + more
+
+    @cache
+    def launch() -> Trace:
+        rng = np.random.default_rng(10)
+        a, b, out = (
+            rng.integers(-9, 10, size).astype(np.float32)
+            for size in ((rows, depth), (depth, cols), (rows, cols))
+        )
+        expected, tiles = a @ b + 0.5 * out, 4
+        stored = [
+            np.ascontiguousarray(one.T) if turned else one
+            for one, turned in zip((a, b), columns, strict=True)
+        ]
+        own = np.zeros(2 * tiles * cut.rows * cut.cols, np.float32), np.zeros(tiles, np.uint32)
+        kernel = matmul_guarded_of(cut, *columns, wide, wide, wide)
+        report = trace(kernel)[(tiles, 2), cut.threads](out, *stored, 1.0, 0.5, *own)
+        assert np.array_equal(out, expected)
+        return report
+
+    how = "16" if wide else "4"
+    name = f"{cut.rows}x{cut.cols} in {cut.slices} slices, by columns {columns}, by {how} bytes"
+    return Finished(name, launch, quick=False)
 
 
 def waivers(reports: Iterator[Trace]) -> list[str]:

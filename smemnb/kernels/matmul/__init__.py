@@ -30,8 +30,11 @@ one thing (`matmul_overlapped` also computes its offsets in 64 bits again, which
 
 ladder      the rungs in order with their launches, and `fastest(out, a, b)`: the kernel that fits
 tiling      the choices of the last rungs as a `Tiling`
-variants    the same kernels from factories, for other shapes, rows and tiles; nobody has to read
-            them to understand a rung
+cut         the choices of kernels for any shape and layout as a `Cut`
+choosing    which cut for which shape, by a model of what each would cost
+variants    the same kernels from factories, for other shapes, rows and tiles, and those for any
+            shape (`guarded`) and for few rows or columns (`vectors`); nobody has to read them to
+            understand a rung
 """
 
 from .rungs.matmul_naive import matmul_naive

@@ -9,7 +9,7 @@ columns likewise.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from ..choices import Problem, no_block, no_residence, refuse, wrong_number
@@ -58,7 +58,8 @@ class Tiling:
     slices: int = 1
 
     def __post_init__(self) -> None:
-        refuse("Tiling", asdict(self), _problem)
+        usual = {field.name: field.default for field in fields(self)}
+        refuse("Tiling", asdict(self), _problem, usual)
 
     @property
     def lanes_across(self) -> int:

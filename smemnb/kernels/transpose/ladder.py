@@ -20,7 +20,7 @@ from .rungs.transpose_tiled_64 import transpose_tiled_64
 from .rungs.transpose_turned import transpose_turned
 from .rungs.transpose_unsigned import transpose_unsigned
 from .rungs.transpose_wide import transpose_wide
-from .variants import pairs, shifted, turned, wide
+from .variants import packed, pairs, shifted, strips, turned, wide
 
 TYPES = {1: uint8, 2: uint16, 4: float32, 8: uint64}
 """Bytes of an element -> the type under which the fastest kernels move it."""
@@ -50,7 +50,7 @@ _RUNGS = (
     _unsigned(transpose_fastest, "and tiles along the output's rows", (512, 1), 64, 4),
 )
 LADDER = tuple(described(rung, "out = inp.T.") for rung in _RUNGS)
-SHIFTED_BYTES = {1: 1 << 25, 2: 1 << 25, 4: 1 << 25, 8: 1 << 30}
+SHIFTED_BYTES = {4: 1 << 25, 8: 1 << 30}
 """Bytes of an element -> of a matrix, above which the kernel for rows that begin anywhere is faster
 than element by element (smaller ones have more tiles at edges than inside, and fit into L2)."""
 
@@ -67,26 +67,88 @@ BEFORE = {
 """The rung against which another one changes one thing, where it is not the one before it."""
 
 
-def fastest(out: Any, inp: Any) -> Rung:
+FILLED, FILLED_APART = 0.6, 0.3
+"""Share of a tile kernel's lanes with something to move, below which a strip is faster: where rows
+follow each other in memory, and where that side of a strip goes element by element."""
+
+WHOLE = 0.6
+"""Share of the elements in whole tiles, below which words beat chunks of 16 bytes of 1 or 2 bytes:
+tiles at edges go element by element."""
+
+FEW_TILES = 256
+"""Large tiles of words, of which a matrix should have more: below, smaller ones reach all of a
+GPU's multiprocessors."""
+
+
+def fastest(out: Any, inp: Any, batched: bool = False) -> Rung:
     """The fastest rung for these arrays of 1, 2, 4, 8 or 16 bytes per element.
 
     Its kernel moves elements of `TYPES[itemsize]`, pairs of uint64 for 16 bytes: pass views of that
     type. The grid is that of the elements. Ask `reaches` and `largest` of the rung where an array
-    may span 2^32 elements, or have millions of rows.
+    may span 2^32 elements, or have millions of rows. Where the kernel is to be one for a batch, the
+    arrays stand for its matrices, all of which begin as these do.
     """
+    rows, cols = inp.shape
     size = inp.dtype.itemsize
+    tiles = _tiled(out, inp, batched)
+    least = min(rows, cols)
+    if 0 < least <= strips.MOST:
+        side = inp if cols == least else out
+        joined = side.strides[0] == side.shape[1] * size or side.shape[0] == 1
+        if _filled(tiles, rows, cols) < (FILLED if joined else FILLED_APART):
+            return _strip(rows, cols, size, batched)
+    return tiles
+
+
+def _filled(rung: Rung, rows: int, cols: int) -> float:
+    """The share of a rung's tiles that a matrix fills."""
+    across, down = rung.grid(rows, cols)
+    return rows * cols / (across * down * rung.tile[0] * rung.tile[1])
+
+
+def _strip(rows: int, cols: int, size: int, batched: bool) -> Rung:
+    """The rung of a narrow or flat matrix."""
+    narrow, least = cols <= rows, min(rows, cols)
+    make = strips.transpose_narrow_of if narrow else strips.transpose_flat_of
+    dtype, pairs_of = TYPES[min(size, 8)], size == 16
+    kernel = make(dtype, least % 2 == 0, pairs=pairs_of, batched=batched)
+    taken = strips.strip(least, size)
+    tile = (taken, least) if narrow else (least, taken)
+    return Rung(kernel, "", (strips.THREADS, 1), tile, span=UNSIGNED)
+
+
+def _tiled(out: Any, inp: Any, batched: bool) -> Rung:
+    """The fastest rung that moves tiles."""
+    (rows, cols), size = inp.shape, inp.dtype.itemsize
     if size == 16:
-        return _unsigned(pairs.transpose_pairs, "", (pairs.TILE, pairs.ROWS), pairs.TILE)
-    per_chunk = wide.CHUNK_BYTES // size
-    chunks = transpose_fastest if size == 4 else wide.transpose_fastest_of(TYPES[size])
-    rung = Rung(chunks, "", (wide.THREADS, 1), wide.TILES[size], per_chunk, span=UNSIGNED)
-    if rung.fits(out, inp):
+        kernel = pairs.transpose_pairs_batched if batched else pairs.transpose_pairs
+        return _unsigned(kernel, "", (pairs.TILE, pairs.ROWS), pairs.TILE)
+    per_chunk, tile = wide.CHUNK_BYTES // size, wide.TILES[size]
+    if size == 4 and not batched:
+        chunks = transpose_fastest
+    else:
+        chunks = wide.transpose_fastest_of(TYPES[size], batched=batched)
+    rung = Rung(chunks, "", (wide.THREADS, 1), tile, per_chunk, span=UNSIGNED)
+    whole = (rows // tile[0] * tile[0]) * (cols // tile[1] * tile[1])
+    if rung.fits(out, inp) and (size > 2 or whole >= WHOLE * rows * cols):
         return rung
-    shifts, shape = shifted.transpose_shifted_of(TYPES[size]), shifted.SHAPES[size]
-    block, tile = (shape.threads, 1), shape.tile
-    rung = Rung(shifts, "", block, tile, span=UNSIGNED, begins=per_chunk)
-    large = SHIFTED_BYTES[size] <= inp.shape[0] * inp.shape[1] * size
-    if rung.fits(out, inp) and large and inp.shape[0] <= rung.largest[0]:
-        return rung
-    turns = transpose_turned if size == 4 else turned.transpose_turned_of(TYPES[size])
+    if size <= 2:
+        words = packed.WORDS[size]
+        high, across = words.tile(size)
+        if -(-rows // high) * -(-cols // across) < FEW_TILES:
+            words = packed.FEW[size]
+        kernel = packed.transpose_packed_of(TYPES[size], words, batched=batched)
+        return Rung(kernel, "", (words.threads, 1), words.tile(size), span=UNSIGNED)
+    shape = shifted.SHAPES[size]
+    large = SHIFTED_BYTES[size] <= rows * cols * size
+    if large and not batched:
+        shifts = shifted.transpose_shifted_of(TYPES[size])
+        block = (shape.threads, 1)
+        rung = Rung(shifts, "", block, shape.tile, span=UNSIGNED, begins=per_chunk)
+        if rung.fits(out, inp) and rows <= rung.largest[0]:
+            return rung
+    if size == 4 and not batched:
+        turns = transpose_turned
+    else:
+        turns = turned.transpose_turned_of(TYPES[size], batched=batched)
     return _unsigned(turns, "", (32, 16), 64)

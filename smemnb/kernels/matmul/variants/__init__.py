@@ -6,9 +6,12 @@ made of the same pieces: groups of warps that part the depth, and blocks that sh
 have in common with a rung of the ladder is held to it by tests: values, counts, registers and the
 main loop as compiled.
 
-whole       `matmul_of(tiling)`
-sliced      for small results: groups of warps share a tile and part the depth
-streamed    blocks that stay, and share tiles that do not come out even; `shares` says who does what
-loads       from global memory to a tile, by 16 bytes or element by element
-pieces      where a lane works, fragments, the outer product, the store of the result
+whole           `matmul_of(tiling)`
+sliced          for small results: groups of warps share a tile and part the depth
+streamed        blocks that stay, and share tiles that do not come out even; see `shares`
+guarded         any shape, by rows or columns, batches: `matmul_guarded_of(cut)`; see `operands`
+vectors         a few vectors and a large matrix, which is read once: `vector_product_of(tiling)`
+vector_tiling   how such a product is cut, and `vector_plan`, the rules that choose it
+loads           from global memory to a tile, by 16 bytes or element by element
+pieces          where a lane works, fragments, the outer product, the store of the result
 """

@@ -4,6 +4,10 @@
     wide     16 bytes per access: rows at multiples of 16 bytes
     shifted  16 bytes per access: rows that begin anywhere
     pairs    elements of 16 bytes, moved whole
+    packed   elements of 1 and 2 bytes, by words of 4: rows that begin anywhere
+    strips   narrow and flat matrices, whole rows or columns of the narrow side in a block
+    units    elements of any size up to 16 bytes, wherever they lie
+    runs     no transpose: runs of neighbours in another order, a column-major matrix by rows
     order    in which order blocks walk over the tiles
 
 To understand the kernels read `..rungs`: the same ones for float32, with their numbers in them.

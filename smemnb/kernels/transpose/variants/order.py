@@ -20,6 +20,17 @@ def tile_turned():
     return uint32(number % high), uint32(number // high)
 
 
+@device
+def tile_in_batch(cols, tile_cols):
+    """(matrix, row, column) of this block's tile: matrices of so many columns, side by side.
+
+    In the order of `tile_turned`; the grid has as many columns of blocks as all matrices together.
+    """
+    across = uint32((uint32(cols) + uint32(tile_cols - 1)) // uint32(tile_cols))
+    row, side = tile_turned()
+    return uint32(side // across), row, uint32(side % across)
+
+
 def bytes_of(dtype: Any) -> int:
     """Bytes of an element of a Numba type that the variants move.
 

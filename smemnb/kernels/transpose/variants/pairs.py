@@ -10,8 +10,8 @@ from __future__ import annotations
 from numba import cuda, uint32, uint64
 
 from ...ptx import load16, store16
-from ...unrolled import device, jit
-from .order import tile_turned
+from ...unrolled import device, jit, named
+from .order import tile_in_batch, tile_turned
 
 TILE, ROWS = 32, 16
 SIZE = TILE * TILE * 2
@@ -47,3 +47,32 @@ def transpose_pairs(out, inp):
         if col0 + x < cols and row0 + tx < rows:
             at = uint32(uint32(col0 + x) * pitch + uint32(row0 + tx) * 2)
             store16(out, at, load16(tile, _cell(tx, x)))
+
+
+@jit(launch_bounds=(TILE * ROWS, 1))
+def transpose_pairs_batched(out, inp):
+    """The same of a batch: arrays of three dimensions, the first one that of the batch."""
+    tile = cuda.shared.array(SIZE, uint64, alignment=16)
+    tx, ty = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
+    matrix, tile_row, tile_col = tile_in_batch(uint32(inp.shape[2] // 2), TILE)
+    row0, col0 = uint32(tile_row * TILE), uint32(tile_col * TILE)
+    one_out, one_inp = out[matrix], inp[matrix]
+    rows, cols = uint32(one_inp.shape[0]), uint32(one_inp.shape[1] // 2)
+
+    pitch = uint32(one_inp.strides[0] // 8)
+    for y0 in range(0, TILE, ROWS):
+        y = uint32(ty + y0)
+        if row0 + y < rows and col0 + tx < cols:
+            at = uint32(uint32(row0 + y) * pitch + uint32(col0 + tx) * 2)
+            store16(tile, _cell(y, tx), load16(one_inp, at))
+    cuda.syncthreads()  # the tile is full before anyone reads it
+
+    pitch = uint32(one_out.strides[0] // 8)
+    for x0 in range(0, TILE, ROWS):
+        x = uint32(ty + x0)
+        if col0 + x < cols and row0 + tx < rows:
+            at = uint32(uint32(col0 + x) * pitch + uint32(row0 + tx) * 2)
+            store16(one_out, at, load16(tile, _cell(tx, x)))
+
+
+transpose_pairs_batched = named(transpose_pairs_batched, "transpose_pairs")

@@ -15,7 +15,7 @@ from ....hardware import WARP_LANES
 from ...choices import Problem, no_block, refuse, wrong_number
 from ...ptx import load1, store1
 from ...unrolled import jit, named
-from .order import bytes_of, tile_turned
+from .order import bytes_of, tile_in_batch, tile_turned
 
 
 def _pitch(cols: int, itemsize: int) -> int:
@@ -43,13 +43,16 @@ def _problem(itemsize: int, values: Mapping[str, Any]) -> Problem | None:
 
 
 @cache
-def transpose_turned_of(dtype: Any, tile: tuple[int, int] = (64, 64), threads_y: int = 16) -> Any:
+def transpose_turned_of(
+    dtype: Any, tile: tuple[int, int] = (64, 64), threads_y: int = 16, *, batched: bool = False
+) -> Any:
     """`transpose_turned` for elements of a Numba type.
 
     Args:
         dtype: of 1, 2, 4 or 8 bytes.
         tile: rows and columns of a tile.
         threads_y: a block has 32 x threads_y threads.
+        batched: arrays have three dimensions, the first one that of the batch.
 
     Raises:
         ValueError: a tile that the block's threads do not move in whole passes, or too large a one.
@@ -88,4 +91,30 @@ def transpose_turned_of(dtype: Any, tile: tuple[int, int] = (64, 64), threads_y:
                     at = uint32(uint32(col0 + x) * pitch_out + uint32(row0 + y))
                     store1(out, at, load1(tile, uint32(y * pitch + x)))
 
-    return named(transpose_flat, "transpose_turned")
+    @jit(launch_bounds=(32 * threads_y, 1))
+    def transpose_flat_batched(out, inp):
+        tile = cuda.shared.array(size, dtype)
+        tx, ty = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
+        matrix, tile_row, tile_col = tile_in_batch(inp.shape[2], tile_cols)
+        one_out, one_inp = out[matrix], inp[matrix]
+        rows, cols = uint32(one_inp.shape[0]), uint32(one_inp.shape[1])
+        row0, col0 = uint32(tile_row * tile_rows), uint32(tile_col * tile_cols)
+
+        pitch_in = uint32(one_inp.strides[0] // itemsize)
+        for y0 in range(0, tile_rows, threads_y):
+            for x0 in range(0, tile_cols, 32):
+                y, x = uint32(ty + y0), uint32(tx + x0)
+                if row0 + y < rows and col0 + x < cols:
+                    at = uint32(uint32(row0 + y) * pitch_in + uint32(col0 + x))
+                    store1(tile, uint32(y * pitch + x), load1(one_inp, at))
+        cuda.syncthreads()  # the tile is full before anyone reads it
+
+        pitch_out = uint32(one_out.strides[0] // itemsize)
+        for x0 in range(0, tile_cols, threads_y):
+            for y0 in range(0, tile_rows, 32):
+                y, x = uint32(tx + y0), uint32(ty + x0)
+                if col0 + x < cols and row0 + y < rows:
+                    at = uint32(uint32(col0 + x) * pitch_out + uint32(row0 + y))
+                    store1(one_out, at, load1(tile, uint32(y * pitch + x)))
+
+    return named(transpose_flat_batched if batched else transpose_flat, "transpose_turned")

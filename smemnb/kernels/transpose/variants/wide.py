@@ -20,7 +20,7 @@ from ....hardware import WARP_LANES
 from ...choices import Problem, no_block, no_residence, refuse, wrong_number
 from ...ptx import load1, load16, store1, store16
 from ...unrolled import device, jit, named
-from .order import bytes_of, tile_turned
+from .order import bytes_of, tile_in_batch, tile_turned
 
 CHUNK_BYTES = 16
 THREADS = 512
@@ -167,6 +167,8 @@ def transpose_fastest_of(
     tile: tuple[int, int] | None = None,
     threads: int = THREADS,
     blocks: int = RESIDENT,
+    *,
+    batched: bool = False,
 ) -> Any:
     """`transpose_fastest` for elements of this Numba type.
 
@@ -175,6 +177,8 @@ def transpose_fastest_of(
         tile: rows and columns of a tile, those of `TILES` if None.
         threads: of a block.
         blocks: that a multiprocessor must hold at once.
+        batched: arrays have three dimensions, the first one that of the batch; matrices begin at
+            multiples of 16 bytes.
 
     Raises:
         ValueError: a tile that the block's warps do not move in whole passes, or too large a one.
@@ -203,4 +207,17 @@ def transpose_fastest_of(
         else:
             move_edge(out, inp, tile, row0, col0)
 
-    return named(transpose_chunks, "transpose_fastest")
+    @jit(launch_bounds=(threads, blocks))
+    def transpose_chunks_batched(out, inp):
+        tile = cuda.shared.array(size, dtype, alignment=16)
+        matrix, tile_row, tile_col = tile_in_batch(inp.shape[2], cols)
+        row0, col0 = uint32(tile_row * rows), uint32(tile_col * cols)
+        one_out, one_inp = out[matrix], inp[matrix]
+        if row0 + rows <= one_inp.shape[0] and col0 + cols <= one_inp.shape[1]:
+            load(one_inp, tile, row0, col0)
+            cuda.syncthreads()  # the tile is full before anyone reads it
+            store(one_out, tile, row0, col0)
+        else:
+            move_edge(one_out, one_inp, tile, row0, col0)
+
+    return named(transpose_chunks_batched if batched else transpose_chunks, "transpose_fastest")

@@ -1,6 +1,6 @@
 """Array in, array out: the finished kernels as functions.
 
-    transpose(x)        x.T with contiguous rows, elements of 1, 2, 4, 8 or 16 bytes
+    transpose(x)        x.T with contiguous rows, elements of 1 to 16 bytes; batches, other axes
     matmul(a, b)        alpha * a @ b + beta * out in float32
 
 Arrays may be of NumPy, Numba, CuPy, PyTorch or JAX, or of any library with
@@ -8,8 +8,10 @@ Arrays may be of NumPy, Numba, CuPy, PyTorch or JAX, or of any library with
 work on the caller's stream. Without a GPU the lockstep engine computes it.
 
 Start reading at `transposing` or `multiplying`; `backends/` reads arrays, `contract` refuses what
-is not taken, `choice` picks the kernel, `launching` runs it, `engine` says what it costs without
-a GPU. `smemnb bench overhead` measures what a call costs the host.
+is not taken. `axes` and `operands` make matrices of arrays of more axes, `transpose_choice` and
+`matmul_choice` pick the kernel, `launching` runs it, `engine` says what it costs without a GPU.
+With SMEMNB_PREPARED=1 a GPU's driver is called at once (`prepared`), and a call like one before is
+not decided anew (`repeated`). `smemnb bench overhead` measures what a call costs the host.
 """
 
 from .multiplying import matmul

@@ -16,15 +16,17 @@ import numpy as np
 
 from ..errors import LaunchRefused
 from .backends.matrix_view import HOST, MatrixView, TypeRefused
-from .overlap import overlap, rows_overlap
+from .overlap import overlap, rows_overlap, share
 
 MAX_ELEMENTS = 1 << 31
 _LARGEST = float(np.finfo(np.float32).max)
-SIZES = (1, 2, 4, 8, 16)
+MOST_BYTES = 16
 
 
-def check_together(arrays: Sequence[MatrixView]) -> None:
+def check_together(arrays: Sequence[MatrixView], *, whole: bool = True) -> None:
     """Raise unless the arrays are of one library, on one device, and not too large.
+
+    Arrays that no kernel sees `whole` may be of any size.
 
     Raises:
         TypeRefused: they are of several libraries.
@@ -43,7 +45,7 @@ def check_together(arrays: Sequence[MatrixView]) -> None:
                 f"`{first.name}` is on {_place(first)} and `{other.name}` on {_place(other)}. Pass"
                 " arrays of one place: nothing is copied between devices"
             )
-        if other.span > MAX_ELEMENTS * other.itemsize:
+        if whole and other.span > MAX_ELEMENTS * other.itemsize:
             _refuse_size(other)
 
 
@@ -72,10 +74,10 @@ def _place(matrix: MatrixView) -> str:
 
 def check_elements(matrix: MatrixView) -> None:
     """Raise TypeRefused unless its elements are of a size that a transpose can move."""
-    if matrix.itemsize not in SIZES:
+    if not 1 <= matrix.itemsize <= MOST_BYTES:
         raise TypeRefused(
             f"`{matrix.name}` is {matrix.dtype}, of {matrix.itemsize} bytes per element;"
-            " the kernels move elements of 1, 2, 4, 8 or 16 bytes. Transpose its fields, or"
+            f" the kernels move elements of 1 to {MOST_BYTES} bytes. Transpose its fields, or"
             " another dtype"
         )
 
@@ -123,6 +125,53 @@ def check_out(
             )
 
 
+def check_result(
+    out: MatrixView,
+    shape: tuple[int, ...],
+    x: MatrixView,
+    what: str = "the transpose",
+    also: MatrixView | None = None,
+) -> None:
+    """Raise unless a result of this shape may be written to `out`, an array of any axes.
+
+    Raises:
+        TypeRefused: `out` has another dtype than `x`.
+        LaunchRefused: it has another shape, is read-only, shares memory with itself or with `x`,
+            or its last axis is not one of neighbours.
+    """
+    if out.extents != shape:
+        raise LaunchRefused(f"`out` has shape {out.extents}; {what} has {shape}")
+    if out.dtype != x.dtype:
+        raise TypeRefused(
+            f"`out` is {out.dtype} and `{x.name}` {x.dtype}. Pass an `out` of {x.dtype}"
+        )
+    if out.readonly:
+        raise LaunchRefused("`out` is read-only. Pass an array that may be written")
+    own = "Leave `out` out, or pass an array of its own memory"
+    if len(shape) == 2 and shape[-1] > 1 and out.steps[-1] != out.itemsize:
+        out.check()
+    reach = out.itemsize
+    for step, extent in sorted(zip(out.steps, out.extents, strict=True)):
+        if extent > 1 and step < reach:
+            out.check()
+            raise LaunchRefused(
+                f"`out` has shape {out.extents} and strides {out.steps} bytes: elements share"
+                f" memory, or lie backwards. {own}"
+            )
+        reach += (extent - 1) * max(0, step)
+    if shape and shape[-1] > 1 and out.steps[-1] != out.itemsize:
+        raise LaunchRefused(
+            f"`out` has strides {out.steps} bytes: elements of its last axis must be neighbours,"
+            f" {out.itemsize} bytes apart. {own}"
+        )
+    for other in (x, also):
+        if other is not None and share(out, other):
+            raise LaunchRefused(
+                f"`out` shares memory with `{other.name}`, which is read while `out` is written."
+                f" {own}"
+            )
+
+
 def check_aligned(arrays: Sequence[MatrixView]) -> None:
     """Raise LaunchRefused unless arrays on a device begin at a multiple of their elements' size."""
     for matrix in arrays:
@@ -153,6 +202,15 @@ def number(name: str, value: Any) -> np.float32:
             return np.float32(float(value))
     except OverflowError:
         raise LaunchRefused(f"`{name}` is too large for float32") from None
+
+
+def plain_number(value: Any) -> float | None:
+    """What `number` gives, as a float, if the number is an ordinary one; None for all others."""
+    if type(value) is int and -(1 << 24) <= value <= 1 << 24:  # exact in float32
+        return float(value)
+    if type(value) is float and -_LARGEST <= value <= _LARGEST:
+        return float(np.float32(value))
+    return None
 
 
 def handle_in(stream: Any) -> int | None:

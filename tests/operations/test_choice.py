@@ -14,11 +14,11 @@ from smemnb.operations.choice import (
     Layout,
     bands,
     layout_of,
-    matmul_plan,
     most_rows,
     new_layout,
-    transpose_plan,
 )
+from smemnb.operations.matmul_choice import matmul_plan
+from smemnb.operations.transpose_choice import transpose_plan
 from tests.facts import facts
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
@@ -86,7 +86,8 @@ def test_choices_are_kept():
 
 def test_bands():
     """A grid has at most 65535 blocks in y, so 65535 tiles of 64 rows go at once."""
-    plan = transpose_plan(None, 4, new_layout(4, 1 << 23, 4), new_layout(1 << 23, 4, 4))
+    laid = new_layout(64, 1 << 23, 4), new_layout(1 << 23, 64, 4)
+    plan = transpose_plan("transpose_turned", 4, *laid)
     assert most_rows(plan) == 65535 * 64
     pieces = [(band.start, band.stop) for band in bands(1 << 23, most_rows(plan))]
     assert pieces == [(0, 4194240), (4194240, 8388480), (8388480, 8388608)]
@@ -118,7 +119,7 @@ RUNGS = {
     ),
     "size": (
         transpose,
-        (X.astype("i8"),),
+        (np.zeros((80, 81), "i8"),),
         "transpose_padded",
         "rung transpose_padded moves elements of 4 bytes, and these have 8. For those there are:"
         " transpose_fastest, transpose_turned; transpose_turned fits",

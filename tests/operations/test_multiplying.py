@@ -6,7 +6,8 @@ from numba import cuda
 
 from smemnb.kernels.matmul import ladder
 from smemnb.operations import matmul
-from smemnb.operations.choice import ENGINE, matmul_plan, new_layout
+from smemnb.operations.choice import ENGINE, new_layout
+from smemnb.operations.matmul_choice import matmul_plan
 from smemnb.tracing import trace
 
 

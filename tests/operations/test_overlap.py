@@ -21,6 +21,15 @@ def test_columns_side_by_side():
     assert overlap(matrix(whole[:, :0]), matrix(whole)) is False
 
 
+def test_empty_inside_another():
+    """An empty matrix has no bytes, wherever another library lets its address point."""
+    whole = matrix(np.zeros((6, 8), np.float32))
+    for empty in (np.zeros((2, 0), np.float32), np.zeros((0, 3), np.float32)):
+        inside = matrix(empty)
+        inside.address = whole.address + 2 * whole.pitch + 12
+        assert (overlap(inside, whole), overlap(whole, inside)) == (False, False)
+
+
 def test_random_views():
     """2000 pairs of views of one buffer, of other element sizes and pitches, repeated rows too."""
     rng = np.random.default_rng(40)

@@ -8,7 +8,8 @@ from numpy.lib.stride_tricks import as_strided
 from smemnb.kernels.rung import Rung
 from smemnb.kernels.transpose import ladder, transpose_padded
 from smemnb.operations import transpose
-from smemnb.operations.choice import new_layout, transpose_plan
+from smemnb.operations.choice import new_layout
+from smemnb.operations.transpose_choice import transpose_plan
 from smemnb.tracing import trace
 
 WORDS = {1: "u1", 2: "u2", 4: "f4", 8: "u8", 16: "u8"}

@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from .matrix_view import MatrixView
+
+BEYOND = 127
+"""Bits of an address that a key holds: no choice depends on more than lines of 128 bytes."""
+
+
+class CloserLook(Exception):
+    """An array that the short way for a call like one before does not take."""
 
 
 class ArrayBackend:
@@ -48,6 +56,45 @@ class ArrayBackend:
     def native(self, result: MatrixView, like: MatrixView, stream: Any) -> Any:
         """A matrix that `empty` made as an array of the caller's library; `stream` is Numba's."""
         return result.value
+
+    # --- of the exact class that `find.exact` names, for a call like one before ---
+
+    has_current = False
+    """Whether the library has a current stream, for which it makes its arrays."""
+
+    def glance(self, value: Any) -> tuple[int, int, Any]:
+        """Address, stream that it names or 0, and all that a choice may depend on, hashable.
+
+        Raises:
+            CloserLook: nothing is wrong yet, but the array has to be looked at closely.
+        """
+        raise CloserLook
+
+    def current(self, value: Any, named: Sequence[int]) -> int:
+        """Handle of the stream on which a call puts its work; `named` are those of its arrays."""
+        raise NotImplementedError
+
+    def fresh(self, like: Any, shape: tuple[int, ...], place: int, handle: int) -> Any:
+        """A new contiguous array of the dtype and device of `like`, for a stream."""
+        raise NotImplementedError
+
+    def address(self, value: Any) -> int:
+        """Of the first element."""
+        raise NotImplementedError
+
+    def span(self, value: Any) -> int:
+        """Bytes from the first element to behind the last."""
+        raise NotImplementedError
+
+    def is_contiguous(self, value: Any) -> bool:
+        """Whether elements follow each other in the order of rows, without gaps."""
+        raise NotImplementedError
+
+    def wrote(self, value: Any) -> None:
+        """Called before an array of the caller's is written."""
+
+    def used_on(self, matrix: MatrixView, handle: int) -> None:
+        """Called after work on a matrix was put on a stream of its device."""
 
     def before_write(self, out: MatrixView) -> None:
         """Called before the caller's `out` is written."""

@@ -6,14 +6,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import numpy as np
 
-from .array_backend import ArrayBackend
-from .matrix_view import MatrixView
-from .numba_arrays import DEFAULT_STREAMS
+from .array_backend import BEYOND, ArrayBackend, CloserLook
+from .matrix_view import MatrixView, reach
+from .numba_arrays import DEFAULT_STREAMS, only_one
 
 
 class CupyArrays(ArrayBackend):
@@ -53,6 +54,43 @@ class CupyArrays(ArrayBackend):
         with self.cupy.cuda.Device(like.place), self._on(like.place, stream):
             value = self.cupy.empty((rows, cols), like.dtype)
         return self.view("result", value)
+
+    has_current = True
+
+    def glance(self, value: Any) -> tuple[int, int, Any]:
+        """Of an array on the current device."""
+        memory = value.data
+        address = memory.ptr
+        if not address or (not only_one() and memory.device_id != self._device()):
+            raise CloserLook
+        return (
+            address,
+            0,
+            (value.shape, value.strides, value.dtype, memory.device_id, address & BEYOND),
+        )
+
+    def _device(self) -> int:
+        return int(self.cupy.cuda.runtime.getDevice())
+
+    def current(self, value: Any, named: Sequence[int]) -> int:
+        """CuPy's current stream of the current device, which is the array's."""
+        return int(self.cupy.cuda.get_current_stream().ptr)
+
+    def fresh(self, like: Any, shape: tuple[int, ...], place: int, handle: int) -> Any:
+        """A new array for the current stream, which `handle` is."""
+        return self.cupy.empty(shape, like.dtype)
+
+    def address(self, value: Any) -> int:
+        """Of the first element."""
+        return int(value.data.ptr)
+
+    def span(self, value: Any) -> int:
+        """Bytes from the first element to behind the last."""
+        return reach(value.shape, value.strides, value.itemsize)
+
+    def is_contiguous(self, value: Any) -> bool:
+        """Whether elements follow each other in the order of rows, without gaps."""
+        return bool(value.flags.c_contiguous)
 
     def _on(self, place: int, stream: int | None) -> AbstractContextManager[Any]:
         if stream is None:

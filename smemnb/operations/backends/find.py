@@ -25,6 +25,9 @@ _LIBRARIES: tuple[tuple[str, str, Callable[[], ArrayBackend]], ...] = (
 _of_type: dict[type, ArrayBackend] = {}
 _made: dict[str, ArrayBackend] = {}
 
+exact: dict[type, ArrayBackend] = {}
+"""The libraries' own classes, for calls like one before; what inherits from them may differ."""
+
 
 def matrix_view(name: str, value: Any, stream: int | None = None) -> MatrixView:
     """The matrix in an argument of any library.
@@ -33,13 +36,36 @@ def matrix_view(name: str, value: Any, stream: int | None = None) -> MatrixView:
         TypeRefused: it is no array.
         LaunchRefused: it is no matrix, or its rows are not what the kernels take.
     """
+    return array_view(name, value, stream).check()
+
+
+def array_view(name: str, value: Any, stream: int | None = None) -> MatrixView:
+    """The array in an argument of any library, of any number of axes; `problem` if no matrix.
+
+    Raises:
+        TypeRefused: it is no array.
+    """
     backend = _of_type.get(type(value))
     if backend is None:
         backend = _of_library(value)
         if backend is None:  # what a protocol says may differ from object to object of a type
             return _by_protocol(name, value).view(name, value, stream)
         _of_type[type(value)] = backend
+        _note_exact(type(value), backend)
     return backend.view(name, value, stream)
+
+
+def _note_exact(kind: type, backend: ArrayBackend) -> None:
+    """Put a class into `exact` if it is the very class of its library."""
+    if kind.__module__.startswith("numba.") and kind.__name__ == "DeviceNDArray":
+        exact[kind] = backend
+    for module, class_name, _ in _LIBRARIES:
+        library = sys.modules.get(module)
+        if library is not None and kind is getattr(library, class_name, None):
+            exact[kind] = backend
+    torch = sys.modules.get("torch")
+    if torch is not None and kind is torch.nn.Parameter:  # a weight is a tensor like others
+        exact[kind] = backend
 
 
 def _of_library(value: Any) -> ArrayBackend | None:

@@ -87,7 +87,7 @@ class JaxArrays(ArrayBackend):
         if like.place == HOST:
             host = NUMPY.empty(like, rows, cols)
             return self._view("result", host.value, host.address, (rows, cols), None, like)
-        raw = new_array(rows, cols * like.itemsize, np.dtype(np.uint8), like.place)
+        raw = new_array((rows, cols * like.itemsize), np.dtype(np.uint8), like.place)
         address = raw.device_ctypes_pointer.value or 0
         return self._view("result", raw, address, (rows, cols), None, like, like.place)
 

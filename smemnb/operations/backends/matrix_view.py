@@ -5,6 +5,8 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ...errors import LaunchRefused
 
 if TYPE_CHECKING:
@@ -35,6 +37,9 @@ class MatrixView:
         readonly: whether nothing may be written to it.
         span: bytes from the first element to behind the last.
         stream: handle of the stream that the array says its work is on, None if it does not say.
+        extents: elements along each axis of the array.
+        steps: bytes from element to element along each axis.
+        problem: why it is no matrix of rows, "" of one; `check` raises it.
     """
 
     __slots__ = (
@@ -42,13 +47,16 @@ class MatrixView:
         "backend",
         "cols",
         "dtype",
+        "extents",
         "itemsize",
         "name",
         "pitch",
         "place",
+        "problem",
         "readonly",
         "rows",
         "span",
+        "steps",
         "stream",
         "value",
     )
@@ -68,9 +76,11 @@ class MatrixView:
         *,
         readonly: bool = False,
     ) -> None:
+        self.extents, self.problem = tuple(shape), ""
+        self.steps = _contiguous(shape, itemsize) if strides is None else tuple(strides)
         if len(shape) != 2:
-            raise LaunchRefused(_not_a_matrix(name, tuple(shape)))
-        rows, cols = shape
+            self.problem = _not_a_matrix(name, tuple(shape))
+        rows, cols = shape if len(shape) == 2 else (0, 0)
         self.name, self.value, self.backend, self.place = name, value, backend, place
         self.address, self.rows, self.cols = address, rows, cols
         self.dtype, self.itemsize = dtype, itemsize
@@ -80,15 +90,35 @@ class MatrixView:
             if rows > 1:
                 self.pitch = strides[0]
             if (cols > 1 and strides[1] != itemsize) or self.pitch < 0 or self.pitch % itemsize:
-                self._refuse_strides(tuple(strides))
+                self.problem = self._why_not(tuple(strides))
         self.span = (rows - 1) * self.pitch + width if rows and cols else 0
+        if self.problem:
+            self.span = _reach(self.extents, self.steps, itemsize)
         if self.span and not address:
             raise TypeRefused(no_memory(name))
+
+    def check(self) -> MatrixView:
+        """This, if it is a matrix of rows.
+
+        Raises:
+            LaunchRefused: it is not.
+        """
+        if self.problem:
+            raise LaunchRefused(self.problem)
+        return self
 
     @property
     def shape(self) -> tuple[int, int]:
         """Rows and columns."""
         return self.rows, self.cols
+
+    def lies_as(self, dtype: np.dtype[Any]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Shape and strides in bytes for a kernel that moves its elements as `dtype`.
+
+        Columns are counted in elements of `dtype`: twice as many where those are half as wide.
+        """
+        cols = self.cols * self.itemsize // dtype.itemsize
+        return (self.rows, cols), (self.pitch, dtype.itemsize)
 
     def part(self, rows: slice, cols: slice) -> MatrixView:
         """Some of its rows and columns, `slice(first, behind)` of each."""
@@ -109,7 +139,7 @@ class MatrixView:
             readonly=self.readonly,
         )
 
-    def _refuse_strides(self, strides: tuple[int, ...]) -> None:
+    def _why_not(self, strides: tuple[int, ...]) -> str:
         name, size = self.name, self.itemsize
         if strides[0] < 0 or strides[1] < 0:
             why = "a negative one walks backwards (a slice with step -1)"
@@ -122,9 +152,51 @@ class MatrixView:
         cure = f"Pass {self.backend.contiguous.format(name=name)}"
         if name == "out":
             cure = "Leave `out` out and copy the result, or pass an array with contiguous rows"
-        raise LaunchRefused(
-            f"`{name}` has shape {self.shape} and strides {strides} bytes: {why}. {cure}"
-        )
+        return f"`{name}` has shape {self.shape} and strides {strides} bytes: {why}. {cure}"
+
+
+class BatchView(MatrixView):
+    """Matrices of one shape, `step` bytes from one to the next: for a kernel, three dimensions."""
+
+    __slots__ = ("count", "step")
+
+    def __init__(self, of: MatrixView, count: int, step: int) -> None:
+        for name in MatrixView.__slots__:
+            setattr(self, name, getattr(of, name))
+        self.count, self.step = count, step
+        if self.span:
+            self.span += (count - 1) * step
+
+    def lies_as(self, dtype: np.dtype[Any]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Shape and strides in bytes, the matrices along the first axis."""
+        shape, strides = super().lies_as(dtype)
+        return (self.count, *shape), (self.step, *strides)
+
+
+def _contiguous(shape: tuple[int, ...], itemsize: int) -> tuple[int, ...]:
+    steps = [itemsize]
+    for extent in reversed(shape[1:]):
+        steps.append(steps[-1] * extent)
+    return tuple(reversed(steps[: len(shape)]))
+
+
+def _reach(extents: tuple[int, ...], steps: tuple[int, ...], itemsize: int) -> int:
+    """Bytes from the first element to behind the last; 0 where there is none."""
+    if 0 in extents:
+        return 0
+    return itemsize + sum((n - 1) * max(0, step) for n, step in zip(extents, steps, strict=True))
+
+
+def reach(shape: tuple[int, ...], strides: tuple[int, ...], itemsize: int) -> int:
+    """Bytes from the first element of an array to behind its last.
+
+    >>> reach((2, 3), (20, 4), 4)
+    32
+    """
+    if 0 in shape:
+        return 0
+    steps = zip(shape, strides, strict=True)
+    return sum((extent - 1) * stride for extent, stride in steps) + itemsize
 
 
 def no_memory(name: str) -> str:

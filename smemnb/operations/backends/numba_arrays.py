@@ -2,12 +2,13 @@
 
 What Numba builds in `as_cuda_array` is built here from its parts, without a question to the driver
 for each array and without waiting for a stream: the operations order their work themselves. These
-are the only inner names of Numba that the operations use.
+and those of `prepared` are the only inner names of Numba that the operations use.
 """
 
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import cache, lru_cache
 from typing import Any
@@ -15,8 +16,9 @@ from typing import Any
 import numpy as np
 
 from ...errors import LaunchRefused
-from .array_backend import ArrayBackend
-from .matrix_view import HOST, MatrixView
+from .. import prepared
+from .array_backend import BEYOND, ArrayBackend, CloserLook
+from .matrix_view import HOST, MatrixView, reach
 
 DEFAULT_STREAMS = (0, 1)
 """Handles of the stream that all others wait for: CUDA's, and that of DLPack and the interface."""
@@ -34,24 +36,23 @@ def _parts() -> tuple[Any, Any, Any]:
 
 
 def array_over(matrix: MatrixView, dtype: np.dtype[Any]) -> Any:
-    """A device array of this dtype over the memory of a matrix on a device.
-
-    Columns are counted in elements of `dtype`: twice as many where those are half as wide.
-    """
+    """A device array of this dtype over the memory of a matrix on a device."""
+    shape, strides = matrix.lies_as(dtype)
     if matrix.backend is NUMBA and matrix.dtype == dtype:
         value = matrix.value
-        if value.shape == (matrix.rows, matrix.cols) and value.strides == (
-            matrix.pitch,
-            dtype.itemsize,
-        ):
+        if (value.shape, value.strides) == (shape, strides):
             return value
-    cols = matrix.cols * matrix.itemsize // dtype.itemsize
-    return _described(matrix.address, matrix.rows, cols, matrix.pitch, dtype, matrix.place)
+    return _described(matrix.address, shape, strides, matrix.span, dtype, matrix.place)
 
 
 @lru_cache(maxsize=1024)
 def _described(
-    address: int, rows: int, cols: int, pitch: int, dtype: np.dtype[Any], place: int
+    address: int,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    span: int,
+    dtype: np.dtype[Any],
+    place: int,
 ) -> Any:
     """A device array that says where a matrix is and owns nothing: its memory is the caller's.
 
@@ -61,23 +62,28 @@ def _described(
 
     array, memory, pointer = _parts()
     context = cuda.gpus[place].get_primary_context()
-    span = (rows - 1) * pitch + cols * dtype.itemsize if rows and cols else 0
     data = memory(context, pointer(address), span)
-    return array((rows, cols), (pitch, dtype.itemsize), dtype, gpu_data=data)
+    return array(shape, strides, dtype, gpu_data=data)
 
 
-def new_array(rows: int, cols: int, dtype: np.dtype[Any], place: int, handle: int = 0) -> Any:
+def new_array(shape: tuple[int, ...], dtype: np.dtype[Any], place: int, handle: int = 0) -> Any:
     """An empty device array on a device, its work on the stream of that handle.
 
     Raises:
-        LaunchRefused: there is no memory for it.
+        LaunchRefused: there is no memory for it, or the stream is captured into a CUDA graph.
     """
     from numba import cuda
 
+    if prepared.capturing(handle):
+        raise LaunchRefused(
+            "the result would be a Numba device array, whose memory comes from the driver, and the"
+            f" stream {handle:#x} is captured into a CUDA graph, which allows no such thing. Make"
+            " an array before the capture and pass it as `out`"
+        )
     with on_device(place):
         stream = stream_of(handle, place)
         try:
-            return cuda.device_array((rows, cols), dtype, stream=stream)
+            return cuda.device_array(shape, dtype, stream=stream)
         except Exception as error:
             if "OUT_OF_MEMORY" in str(error):
                 raise LaunchRefused(f"there is no memory for the result: {error}") from error
@@ -146,7 +152,40 @@ class NumbaArrays(ArrayBackend):
     ) -> MatrixView:
         """A new device array."""
         handle = self.stream(like) if stream is None else stream
-        return self.view("result", new_array(rows, cols, like.dtype, like.place, handle))
+        return self.view("result", new_array((rows, cols), like.dtype, like.place, handle))
+
+    def glance(self, value: Any) -> tuple[int, int, Any]:
+        """Of a device array, with the stream to which it is bound."""
+        memory = value.gpu_data
+        address = memory.device_ctypes_pointer.value
+        if not address:
+            raise CloserLook
+        place = 0 if only_one() else memory.context.device.id
+        named = value.stream
+        on = int(named) if named else 0
+        if named and on in DEFAULT_STREAMS:
+            raise CloserLook  # bound to the default stream: work on another one waits for it
+        return address, on, (value.shape, value.strides, value.dtype, place, address & BEYOND)
+
+    def current(self, value: Any, named: Sequence[int]) -> int:
+        """That to which the first array is bound; the default stream if it is to none."""
+        return int(value.stream) if named and value.stream else 0
+
+    def fresh(self, like: Any, shape: tuple[int, ...], place: int, handle: int) -> Any:
+        """A new device array, bound to the stream."""
+        return new_array(shape, like.dtype, place, handle)
+
+    def address(self, value: Any) -> int:
+        """Of the first element."""
+        return int(value.device_ctypes_pointer.value or 0)
+
+    def span(self, value: Any) -> int:
+        """Bytes from the first element to behind the last."""
+        return reach(value.shape, value.strides, value.dtype.itemsize)
+
+    def is_contiguous(self, value: Any) -> bool:
+        """Whether elements follow each other in the order of rows, without gaps."""
+        return bool(value.flags["C_CONTIGUOUS"])
 
 
 NUMBA = NumbaArrays()

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from .array_backend import ArrayBackend
+from .array_backend import BEYOND, ArrayBackend, CloserLook
 from .matrix_view import HOST, MatrixView, TypeRefused, no_memory
 
 
@@ -20,6 +21,10 @@ class TorchTensors(ArrayBackend):
     def __init__(self, torch: Any) -> None:
         self.torch = torch
         self.float32 = torch.float32
+        # The function that PyTorch's own generated code asks; the public one makes an object.
+        self._raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+        graph = getattr(torch.autograd, "graph", None)
+        self._count = getattr(graph, "increment_version", None)
 
     def view(self, name: str, value: Any, stream: int | None = None) -> MatrixView:
         """The matrix in a tensor."""
@@ -59,7 +64,7 @@ class TorchTensors(ArrayBackend):
         """PyTorch's current stream of the tensor's device."""
         if matrix.place == HOST:
             return 0
-        return int(self.torch.cuda.current_stream(matrix.place).cuda_stream)
+        return self._current(matrix.place)
 
     def empty(
         self, like: MatrixView, rows: int, cols: int, stream: int | None = None
@@ -71,21 +76,70 @@ class TorchTensors(ArrayBackend):
 
     def before_write(self, out: MatrixView) -> None:
         """Let autograd know that the tensor changes, as PyTorch's own functions do."""
-        graph = getattr(self.torch.autograd, "graph", None)
-        count = getattr(graph, "increment_version", None)
-        if count is not None and not out.value.is_inference():
-            count(out.value)
+        self.wrote(out.value)
+
+    def wrote(self, value: Any) -> None:
+        """The same, of the tensor itself."""
+        if self._count is not None and not value.is_inference():
+            self._count(value)
+
+    def used_on(self, matrix: MatrixView, handle: int) -> None:
+        """Let PyTorch not use the memory anew before work on another than its stream is done."""
+        if handle != self._current(matrix.place):
+            matrix.value.record_stream(self._stream(matrix.place, handle))
+
+    has_current = True
+
+    def glance(self, value: Any) -> tuple[int, int, Any]:
+        """Of a tensor on a GPU that is read as it lies."""
+        place = value.get_device()
+        dtype = value.dtype
+        if place < 0 or value.is_neg() or (dtype.is_complex and value.is_conj()):
+            raise CloserLook
+        if value.requires_grad and self.torch.is_grad_enabled():
+            raise CloserLook
+        address = value.data_ptr()  # raises where there is no memory, as in torch.func.vmap
+        if not address:
+            raise CloserLook
+        return address, 0, (value.shape, value.stride(), dtype, place, address & BEYOND)
+
+    def current(self, value: Any, named: Sequence[int]) -> int:
+        """PyTorch's current stream of the tensor's device."""
+        return self._current(value.get_device())
+
+    def _current(self, place: int) -> int:
+        if self._raw is not None:
+            return int(self._raw(place))
+        return int(self.torch.cuda.current_stream(place).cuda_stream)
+
+    def fresh(self, like: Any, shape: tuple[int, ...], place: int, handle: int) -> Any:
+        """A new tensor for the current stream, which `handle` is."""
+        return like.new_empty(shape)
+
+    def address(self, value: Any) -> int:
+        """Of the first element."""
+        return int(value.data_ptr())
+
+    def span(self, value: Any) -> int:
+        """Bytes from the first element to behind the last."""
+        last = sum(s * (e - 1) for s, e in zip(value.stride(), value.shape, strict=True))
+        return int(last + 1) * int(value.element_size()) if value.numel() else 0
+
+    def is_contiguous(self, value: Any) -> bool:
+        """Whether elements follow each other in the order of rows, without gaps."""
+        return bool(value.is_contiguous())
 
     def _on(self, place: int, stream: int | None) -> AbstractContextManager[Any]:
         if place == HOST or stream is None:
             return nullcontext()
-        cuda = self.torch.cuda
-        if stream in (0, 1):
-            on = cuda.default_stream(place)
-        else:
-            on = cuda.ExternalStream(stream, device=place)
-        found: AbstractContextManager[Any] = cuda.stream(on)
+        found: AbstractContextManager[Any] = self.torch.cuda.stream(self._stream(place, stream))
         return found
+
+    def _stream(self, place: int, handle: int) -> Any:
+        cuda = self.torch.cuda
+        if handle in (0, 1):
+            return cuda.default_stream(place)
+        return cuda.ExternalStream(handle, device=place)
 
 
 def torch_tensors() -> TorchTensors:

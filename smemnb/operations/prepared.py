@@ -1,0 +1,429 @@
+"""Launches of Numba's kernels by the driver's own call, their arguments written in advance.
+
+A launch by Numba types each argument, looks for the compiled kernel, flattens each array and wraps
+each number, anew in every call. None of that depends on more than the kernel, the shapes and the
+strides. So a `Launch` keeps the function's handle and a block of memory with all arguments; a call
+writes where the arrays are, and calls `cuLaunchKernel` of `cuda.bindings.driver`.
+
+**The arguments** are those of numba-cuda 0.30 (`_Kernel._prepare_args` and `_Kernel.launch` in
+`numba/cuda/dispatcher.py`; the structure is that of `numba/core/datamodel/models.py`, `ArrayModel`,
+each member a parameter of its own). An array of n axes is 5 + 2n parameters of 8 bytes:
+
+    meminfo  parent  nitems  itemsize  data  shape[0] .. shape[n-1]  strides[0] .. strides[n-1]
+
+meminfo and parent are 0, nitems counts elements, itemsize and strides are bytes, data is the
+address. A number is one parameter of its own width. `cuLaunchKernel` takes an array of pointers,
+one per parameter, and reads as many bytes behind each as the kernel has declared; here each
+parameter has 8 bytes of its own. It has copied them when it returns, so the memory is then free for
+the next launch. `tests/operations/test_prepared.py` holds the bytes to Numba's.
+
+**Not prepared**, so launched by Numba as ever: where SMEMNB_PREPARED is not 1 or there is no
+numba-cuda with cuda-bindings (`usable`), and kernels for which Numba does more than launch
+(`prepared`): `debug=True`, extensions, cooperative groups, code that depends on the launch
+configuration.
+
+**Contexts and threads.** A function belongs to the primary context of a device. That context is
+made current for the launch where it is not: in a thread that has used no GPU yet, and where another
+device is current. Threads never share the memory of arguments: each launch takes a block from
+those that are free, and makes one if there is none.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Sequence
+from functools import cache, lru_cache, partial
+from struct import Struct
+from threading import Lock
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from ..errors import LaunchRefused
+from ..simulator.devices import launches
+
+VARIABLE = "SMEMNB_PREPARED"
+
+WORD = 8
+"""Bytes that each parameter has in a block of arguments."""
+_DATA = 4
+LEGACY = (0, 1)
+"""Handles of the legacy default stream, which cannot be captured."""
+
+
+class Lies(NamedTuple):
+    """How an array lies, without where: shape, bytes between neighbours along each axis, dtype.
+
+    `layout` is Numba's letter of its type: A takes any strides; C promises contiguous rows.
+    """
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    dtype: np.dtype[Any]
+    layout: str = "A"
+
+
+class Loaded:
+    """A compiled kernel on a device.
+
+    Attributes:
+        function: its handle, for the driver.
+        context: handle of the primary context of the device.
+        keeps: Numba's object for the function; while it lives, the code stays loaded.
+        launch: the driver's call that launches.
+        current: its call that answers with the current context.
+    """
+
+    __slots__ = ("context", "current", "function", "keeps", "launch")
+
+    def __init__(self, function: Any, context: Any, keeps: Any) -> None:
+        self.function, self.context, self.keeps = function, context, keeps
+        driver = _driver()
+        self.launch, self.current = driver.cuLaunchKernel, driver.cuCtxGetCurrent
+
+
+@cache
+def _driver() -> Any:
+    """cuda.bindings.driver if the installed numba.cuda launches by it, else None."""
+    try:
+        from cuda.bindings import driver  # type: ignore[import-not-found, import-untyped, unused-ignore]
+        from numba.cuda.dispatcher import CUDADispatcher, LaunchConfig  # noqa: F401
+    except ImportError:  # the numba.cuda inside numba
+        return None
+    return driver
+
+
+def usable() -> bool:
+    """Whether launches of this process may be prepared: on a GPU, by numba-cuda, where it is asked.
+
+    It is asked by SMEMNB_PREPARED=1 until these launches have been read on a GPU. Not with
+    SMEMNB_DEVICE=off, which leaves numba.cuda alone.
+    """
+    asked = os.environ.get(VARIABLE, "0") not in ("", "0")
+    return asked and launches() == "gpu" and _driver() is not None
+
+
+# --- what the arguments are ---------------------------------------------------------------------
+
+
+def words_of(lies: Lies) -> list[int]:
+    """An array's parameters, with 0 for its address.
+
+    >>> words_of(Lies((2, 3), (12, 4), np.dtype(np.float32)))
+    [0, 0, 6, 4, 0, 2, 3, 12, 4]
+    """
+    items = 1
+    for extent in lies.shape:
+        items *= extent
+    return [0, 0, items, lies.dtype.itemsize, 0, *lies.shape, *lies.strides]
+
+
+_LETTERS = {
+    **{"float32": "f4x", "float64": "d", "int8": "b7x", "uint8": "B7x"},
+    **{"int16": "h6x", "uint16": "H6x", "int32": "i4x", "uint32": "I4x"},
+    **{"int64": "q", "uint64": "Q"},
+}
+"""How `struct` writes a number of a type of Numba's into a word; little-endian, as every host."""
+
+
+@lru_cache(maxsize=256)
+def _array_type(dtype: np.dtype[Any], ndim: int, layout: str) -> Any:
+    from numba.cuda import types
+    from numba.cuda.np.numpy_support import from_dtype
+
+    return types.Array(from_dtype(dtype), ndim, layout)
+
+
+def _scalar_type(value: Any) -> Any:
+    from numba.cuda.typing.typeof import Purpose, typeof
+
+    return typeof(value, Purpose.argument)
+
+
+# --- a launch -----------------------------------------------------------------------------------
+
+
+class _Block(NamedTuple):
+    """Memory of the arguments of one launch, the array of pointers to them, and its address."""
+
+    words: Any
+    pointers: Any
+    at: int
+
+
+class Launch:
+    """A kernel with its grid and all arguments but addresses and numbers.
+
+    Pointers may lead anywhere, so what changes stands first, and one call of `struct` writes it:
+    addresses, numbers, then the words that stay.
+
+    Args:
+        loaded: the kernel on its device.
+        grid: blocks in x, y and, if there is a third number, z.
+        block: threads, likewise.
+        arrays: how the arrays before the numbers lie.
+        numbers: the name of each number's type, as float32.
+        own: how the arrays after the numbers lie.
+    """
+
+    __slots__ = ("_at", "_context", "_free", "_launch", "_loaded", "_template", "_write")
+
+    def __init__(
+        self,
+        loaded: Loaded,
+        grid: tuple[int, ...],
+        block: tuple[int, ...],
+        arrays: Sequence[Lies],
+        numbers: Sequence[str] = (),
+        own: Sequence[Lies] = (),
+    ) -> None:
+        self._loaded, self._context = loaded, int(loaded.context)
+        # what `cuLaunchKernel` takes before stream, arguments and `extra`
+        self._launch = partial(loaded.launch, loaded.function, *_three(grid), *_three(block), 0)
+        count = len(arrays) + len(own)
+        kinds = "".join(_LETTERS[name] for name in numbers)
+        self._write = Struct("=" + "q" * count + kinds).pack_into
+        self._template = [0] * (count + len(numbers))
+        self._at: list[int] = []  # of each parameter, the number of its word
+        addresses = iter(range(count))
+        for lies in arrays:
+            self._add(lies, next(addresses))
+        self._at += range(count, count + len(numbers))
+        for lies in own:
+            self._add(lies, next(addresses))
+        self._free: list[_Block] = []
+
+    def _add(self, lies: Lies, address: int) -> None:
+        words = words_of(lies)
+        first = len(self._template)
+        self._template += words
+        at = list(range(first, first + len(words)))
+        at[_DATA] = address
+        self._at += at
+
+    def _new_block(self) -> _Block:
+        words = (ctypes.c_int64 * len(self._template))(*self._template)
+        begin, count = ctypes.addressof(words), len(self._at)
+        pointers = (ctypes.c_void_p * count)(*(begin + WORD * at for at in self._at))
+        return _Block(words, pointers, ctypes.addressof(pointers))
+
+    def start(self, addresses: Sequence[int], numbers: Sequence[Any], handle: int) -> None:
+        """Put the launch on the stream of this handle.
+
+        Args:
+            addresses: of all arrays, those before the numbers first.
+            numbers: as many as were said.
+            handle: of a stream of the device; 0 for the default one.
+
+        Raises:
+            CudaAPIError: the driver refuses the launch.
+        """
+        try:
+            # `pop` and `append` of a list are atomic, so no two threads get the same block, and
+            # none waits for a lock while another one is in the driver.
+            block = self._free.pop()
+        except IndexError:
+            block = self._new_block()
+        self._write(block.words, 0, *addresses, *numbers)
+        loaded = self._loaded
+        if int(loaded.current()[1]) == self._context:
+            error = self._launch(stream_object(handle), block.at, 0)[0]
+        else:
+            # Function, memory and stream are of one context, and the driver launches in the
+            # current one.
+            driver = _driver()
+            _check(driver.cuCtxPushCurrent(loaded.context)[0])
+            try:
+                error = self._launch(stream_object(handle), block.at, 0)[0]
+            finally:
+                driver.cuCtxPopCurrent()
+        self._free.append(block)
+        if error:
+            _check(error)
+
+
+def _three(extents: tuple[int, ...]) -> tuple[int, ...]:
+    return (*(int(extent) for extent in extents), 1, 1)[:3]
+
+
+@lru_cache(maxsize=1024)
+def stream_object(handle: int) -> Any:
+    """The driver's object for a handle: making one takes longer than looking it up."""
+    return _driver().CUstream(handle)
+
+
+def _check(error: Any) -> None:
+    if not error:
+        return
+    from numba.cuda.cudadrv.driver import CudaAPIError
+
+    raise CudaAPIError(int(error), getattr(error, "name", str(error)))
+
+
+# --- kernels, compiled and loaded ----------------------------------------------------------------
+
+
+_loaded: WeakKeyDictionary[Any, dict[Any, Loaded]] = WeakKeyDictionary()
+_loading = Lock()
+
+
+def prepared(
+    kernel: Any,
+    grid: tuple[int, ...],
+    block: tuple[int, ...],
+    arrays: tuple[Lies, ...],
+    scalars: tuple[Any, ...],
+    own: tuple[Lies, ...],
+    place: int,
+    handle: int,
+) -> Launch | None:
+    """The launch of a kernel on arrays that lie so; None if Numba has to launch it.
+
+    Args:
+        kernel: the dispatcher.
+        grid: blocks.
+        block: threads.
+        arrays: before the scalars.
+        scalars: as they will be passed; types count, values do not.
+        own: arrays after the scalars.
+        place: number of the device, which is the current one.
+        handle: of the stream; while it captures, nothing is compiled or loaded.
+
+    Raises:
+        LaunchRefused: the kernel is not loaded, and the stream captures.
+    """
+    if not usable() or not _launches_only(kernel):
+        return None
+    kinds = tuple(map(_scalar_type, scalars))
+    if not all(str(kind) in _LETTERS for kind in kinds):
+        return None
+    loaded = _load(kernel, _signature(arrays, kinds, own), place, handle)
+    if loaded is None:
+        return None
+    return _launch(loaded, grid, block, arrays, tuple(map(str, kinds)), own)
+
+
+@lru_cache(maxsize=1024)
+def _launch(
+    loaded: Loaded,
+    grid: tuple[int, ...],
+    block: tuple[int, ...],
+    arrays: tuple[Lies, ...],
+    numbers: tuple[str, ...],
+    own: tuple[Lies, ...],
+) -> Launch:
+    return Launch(loaded, grid, block, arrays, numbers, own)
+
+
+@lru_cache(maxsize=1024)
+def _signature(
+    arrays: tuple[Lies, ...], scalars: tuple[Any, ...], own: tuple[Lies, ...]
+) -> tuple[Any, ...]:
+    before, after = (
+        tuple(_array_type(one.dtype, len(one.shape), one.layout) for one in some)
+        for some in (arrays, own)
+    )
+    return (*before, *scalars, *after)
+
+
+def _launches_only(kernel: Any) -> bool:
+    """Whether Numba would do no more than launch it."""
+    from numba.cuda.dispatcher import CUDADispatcher
+
+    if not isinstance(kernel, CUDADispatcher):
+        return False
+    options = kernel.targetoptions
+    return not (options.get("debug") or options.get("extensions") or kernel.specialized)
+
+
+def _load(kernel: Any, signature: tuple[Any, ...], place: int, handle: int) -> Loaded | None:
+    kept = _loaded.get(kernel)
+    if kept is None:
+        with _loading:
+            kept = _loaded.setdefault(kernel, {})
+    if (signature, place) in kept:
+        return kept[signature, place]
+    if capturing(handle):
+        raise LaunchRefused(
+            f"{kernel.py_func.__name__} is not loaded on device {place} yet, and nothing can be"
+            " loaded while a stream is captured into a CUDA graph. Call the operation once, with"
+            " arrays of these shapes, before capturing"
+        )
+    made = kernel.compile(signature)
+    if made.cooperative or made.launch_config_sensitive or made.debug or made.extensions:
+        return None
+    # Numba keeps the function of each device, and asks for its attributes when it makes it: with
+    # lazy loading its code is on the device from then on, before any capture begins.
+    function = made.library.get_cufunc()
+    from numba import cuda
+
+    context = cuda.gpus[place].get_primary_context().handle
+    driver = _driver()
+    found = Loaded(
+        driver.CUfunction(int(function.handle)), driver.CUcontext(int(context)), function
+    )
+    kept[signature, place] = found
+    return found
+
+
+# --- capture -------------------------------------------------------------------------------------
+
+
+def capturing(handle: int) -> bool:
+    """Whether work on a stream is captured into a CUDA graph; no error, no synchronisation."""
+    driver = _driver()
+    if handle in LEGACY or driver is None or launches() != "gpu":
+        return False
+    error, status = driver.cuStreamIsCapturing(stream_object(handle))
+    return not error and int(status) != 0
+
+
+def query_beside_captures() -> None:
+    """Allow this thread to ask for events while another one captures.
+
+    Else a question about an event would end a capture that was begun in the mode "global".
+    """
+    driver = _driver()
+    if driver is not None and launches() == "gpu":
+        relaxed = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+        driver.cuThreadExchangeStreamCaptureMode(relaxed)
+
+
+@lru_cache(maxsize=64)
+def has_pools(place: int) -> bool:
+    """Whether a device has memory pools, of which a graph's memory is taken."""
+    driver = _driver()
+    asked = driver.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED
+    error, found = driver.cuDeviceGetAttribute(asked, driver.CUdevice(place))
+    return not error and bool(found)
+
+
+def graph_memory(handle: int, size: int) -> int:
+    """Memory of the graph that a stream is captured into: the address that it has in each replay.
+
+    To be given back by `graph_free` on the same stream, after the work that uses it.
+
+    Raises:
+        CudaAPIError: the device has no memory pools.
+    """
+    error, address = _driver().cuMemAllocAsync(size, stream_object(handle))
+    _check(error)
+    return int(address)
+
+
+def graph_zeros(handle: int, words: int) -> int:
+    """The same, of so many words of 4 bytes, all 0 at the beginning of each replay."""
+    address = graph_memory(handle, 4 * words)
+    driver = _driver()
+    stream = stream_object(handle)
+    _check(driver.cuMemsetD32Async(driver.CUdeviceptr(address), 0, words, stream)[0])
+    return address
+
+
+def graph_free(handle: int, addresses: Sequence[int]) -> None:
+    """Give memory of a graph back to it, for what comes later in it."""
+    driver = _driver()
+    for address in addresses:
+        _check(driver.cuMemFreeAsync(driver.CUdeviceptr(address), stream_object(handle))[0])

@@ -2,6 +2,7 @@
 
 smemnb bench transpose | matmul | all | overhead      measure, on a GPU
 smemnb bench engine                                   the lockstep engine, on any machine
+smemnb bench sweep matmul | transpose                 random problems beside torch and CuPy
 smemnb bench --show [FILE] --chart FILE.png           a table and a chart of results
 smemnb bench --compare A.json B.json                  what became faster or slower
 """
@@ -19,7 +20,7 @@ from ..errors import SmemnbError
 if TYPE_CHECKING:
     from ..measure.results import Results
 
-WHAT = ("transpose", "matmul", "all", "overhead", "engine")
+WHAT = ("transpose", "matmul", "all", "overhead", "engine", "sweep")
 INTERRUPTED = 130
 
 
@@ -31,6 +32,10 @@ def main(argv: Sequence[str]) -> int:
     """
     if argv[:1] == ["engine"]:
         return _engine(argv[1:])
+    if argv[:1] == ["sweep"]:
+        from .bench_sweep import main as sweep
+
+        return sweep(argv[1:])
     options = _parser().parse_args(argv)
     if options.compare:
         return _compare(*options.compare)
@@ -71,7 +76,6 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_measuring(group: Any) -> None:
-    words = _words
     group.add_argument(
         "--rungs", type=words, default=(), help="names with commas, all, or fastest: the choice"
     )
@@ -108,7 +112,8 @@ def _add_measuring(group: Any) -> None:
     )
 
 
-def _words(text: str) -> tuple[str, ...]:
+def words(text: str) -> tuple[str, ...]:
+    """The words of a list with commas."""
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
@@ -137,7 +142,7 @@ def _measure(options: argparse.Namespace, argv: Sequence[str]) -> int:
     need_gpu()
     if options.show is not None:
         raise SmemnbError("--show prints a file that is there; a measurement prints its own table")
-    _drawable(options.chart)
+    drawable(options.chart)
     from ..measure.bench.command import Wish, measure
 
     wish = Wish(
@@ -196,13 +201,18 @@ def _results(name: str | None) -> Results:
     from ..measure.results import load, shipped
     from ..measure.results.present import of_now
 
+    if name in WHAT and not Path(name).exists():
+        raise SmemnbError(
+            f"--show takes a file of results, and {name} is what can be measured. The shipped"
+            " results hold both operations: smemnb bench --show"
+        )
     return load(name) if name else of_now(shipped())
 
 
 def _chart(results: Results, path: Path | None) -> None:
     if path is None:
         return
-    form = _drawable(path)
+    form = drawable(path)
     from ..figures.bars import picture
     from ..measure.results import panels
 
@@ -211,8 +221,12 @@ def _chart(results: Results, path: Path | None) -> None:
     print(f"chart: {path}")
 
 
-def _drawable(path: Path | None) -> str:
-    """The form of a chart's file."""
+def drawable(path: Path | None) -> str:
+    """The form of a chart's file.
+
+    Raises:
+        SmemnbError: its name has another ending.
+    """
     form = "png" if path is None else path.suffix.lower().lstrip(".")
     if form not in ("png", "svg"):
         raise SmemnbError(f"--chart {path}: the name ends with .png or .svg")

@@ -53,6 +53,15 @@ def test_show(results, capsys):
     assert capsys.readouterr().out == TABLE
 
 
+@pytest.mark.parametrize("what", ["transpose", "matmul"])
+def test_show_an_operation(what, capsys):
+    """An operation is no file: the message says what shows its times."""
+    assert main(["bench", "--show", what]) == 2
+    said = capsys.readouterr().err
+    assert f"{what} is what can be measured" in said
+    assert "smemnb bench --show\n" in said
+
+
 @pytest.mark.parametrize("form", ["png", "svg"])
 def test_chart(results, tmp_path, capsys, form):
     """A chart of a file, in the form that its name ends with."""
@@ -76,7 +85,7 @@ def test_compare(results, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("", "say what: transpose, matmul, all, overhead, engine; or --show"),
+        ("", "say what: transpose, matmul, all, overhead, engine, sweep; or --show"),
         ("--show none.json", "none.json cannot be read: No such file"),
         ("--compare none.json none.json", "none.json cannot be read"),
         ("--show FILE --chart chart.pdf", "--chart chart.pdf: the name ends with .png or .svg"),

@@ -386,7 +386,7 @@ def test_chip_of_a_known_device():
 
 
 def test_without_a_gpu_a_chip_is_to_be_named():
-    with pytest.raises(SmemnbError, match="tells no clock.* --chip H200"):
+    with pytest.raises(SmemnbError, match="no GPU.* --chip H200"):
         chip_of_device()
 
 

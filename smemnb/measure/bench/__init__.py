@@ -10,6 +10,7 @@
     overhead     host time of an operation beyond a launch
     provenance   GPU, clocks, versions
     session      a whole run, its file growing
+    sweep/       seeded random problems in place of chosen shapes
 
 Read `run` first.
 """

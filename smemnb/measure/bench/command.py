@@ -28,7 +28,7 @@ from .run import Setting
 from .session import Keeping, measured
 from .timing import GpuClock
 
-__all__ = ["Wish", "bar", "bound_lines", "measure", "no_small_grids"]
+__all__ = ["Wish", "bar", "bound_lines", "measure", "no_small_grids", "progress_bar"]
 
 BAR = 24
 
@@ -83,7 +83,7 @@ def measure(wish: Wish, *, out: Path | None, force: bool) -> Results:
         setting = replace(setting, least=5, most=5)
     room = int(cuda.current_context().get_memory_info()[0] >> 31)
     ahead = Ahead(cases, wish.processes, _chip(), room)
-    with ahead as kernels, _progress() as progress, no_small_grids():
+    with ahead as kernels, progress_bar() as progress, no_small_grids():
         keeping = Keeping(
             keep=(lambda results: None) if out is None else partial(save, path=out),
             show=_show,
@@ -167,7 +167,7 @@ def no_small_grids() -> Iterator[None]:
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[int, int, str], object]]:
+def progress_bar() -> Iterator[Callable[[int, int, str], object]]:
     """A progress bar on a terminal, nothing elsewhere."""
     if not sys.stderr.isatty():
         yield lambda done, number, words: None

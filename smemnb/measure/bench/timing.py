@@ -47,16 +47,19 @@ def _nap(milliseconds: int) -> None:
 
 
 class GpuClock:
-    """CUDA events on the default stream, which torch and CuPy use too."""
+    """CUDA events on a stream of Numba's, or on the default one, which torch and CuPy use too."""
+
+    def __init__(self, stream: Any = 0) -> None:
+        self.stream = stream
 
     def head_start(self, launches: int) -> None:
         """A nap of the GPU."""
-        _nap[1, 1](1 + launches // LAUNCHES_PER_MS)
+        _nap[1, 1, self.stream](1 + launches // LAUNCHES_PER_MS)
 
     def mark(self) -> Any:
         """A recorded event."""
         event = cuda.event(timing=True)
-        event.record()
+        event.record(self.stream)
         return event
 
     def wait(self) -> None:

@@ -125,27 +125,33 @@ def _compiled(work: Work, seen: Counts, code: MachineCode, warps: int) -> Work:
     )
 
 
+_NAME_IT = 'name one, for instance smemnb.hardware.chip("H200") or --chip H200'
+
+
 def chip_of_device(device: Any = None) -> Chip:
     """The chip that a device of numba.cuda is: its figures where they are known, else its own.
 
     The clock is the highest that the device allows. `device` is the current one if None.
 
     Raises:
-        SmemnbError: a device that tells no clock, as the one that stands for a GPU where there is
-            none.
+        SmemnbError: there is no GPU, and what stands for one here has no time; a device that tells
+            no clock.
         ValueError: a compute capability that is not in the tables.
     """
     if device is None:
         from numba import cuda
 
+        from ...simulator import devices
+
+        if devices.launches() != "gpu":
+            raise SmemnbError(
+                f"there is no GPU here, so no chip whose bounds are meant: {_NAME_IT}"
+            )
         device = cuda.get_current_device()
     name = device.name.decode() if isinstance(device.name, bytes) else str(device.name)
     mhz = getattr(device, "CLOCK_RATE", 0) / 1000
     if not mhz:
-        raise SmemnbError(
-            f"{name} tells no clock, so it has no bounds: name a chip, for instance"
-            ' smemnb.hardware.chip("H200") or --chip H200'
-        )
+        raise SmemnbError(f"{name} tells no clock, so it has no bounds: {_NAME_IT}")
     try:
         return replace(chip(name), boost_mhz=mhz)
     except ValueError:

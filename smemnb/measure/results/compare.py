@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .model import Results, Row
+from .model import Origin, Results, Row
 from .table import shape_words
 
 __all__ = ["Change", "changes", "differences", "lines", "only_in"]
@@ -65,7 +65,7 @@ def only_in(one: Results, other: Results) -> tuple[Row, ...]:
     return tuple(row for row in one.rows if row.ms is not None and row.key not in there)
 
 
-def differences(before: Results, after: Results) -> tuple[str, ...]:
+def differences(before: Origin, after: Origin) -> tuple[str, ...]:
     """What makes the two files hard to compare, in words."""
     pairs = {
         "GPU": (before.gpu.name, after.gpu.name),

@@ -7,9 +7,10 @@ A transpose's rate counts its bytes read and written, a product's two operations
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Final, Protocol
 
-__all__ = ["LIMIT", "NOT_MEASURED", "ROLES", "Clocks", "Gpu", "Overhead", "Results", "Row"]
+__all__ = ["LIMIT", "NOT_MEASURED", "ROLES"]
+__all__ += ["Clocks", "Gpu", "Origin", "Overhead", "Results", "Row"]
 
 ROLES: Final = ("rung", "choice", "limit", "library")
 """A rung of the ladder; the kernel that the operation takes for the shape; the copy; a library."""
@@ -136,6 +137,27 @@ class Overhead:
     low_us: float
     high_us: float
     rounds: int
+
+
+class Origin(Protocol):
+    """Where and how a file of times was measured; `Results` says what each means."""
+
+    @property
+    def gpu(self) -> Gpu: ...  # noqa: D102
+    @property
+    def driver(self) -> str: ...  # noqa: D102
+    @property
+    def cuda(self) -> str: ...  # noqa: D102
+    @property
+    def versions(self) -> dict[str, str]: ...  # noqa: D102
+    @property
+    def libraries(self) -> dict[str, str]: ...  # noqa: D102
+    @property
+    def date(self) -> str: ...  # noqa: D102
+    @property
+    def command(self) -> str: ...  # noqa: D102
+    @property
+    def l2(self) -> str: ...  # noqa: D102
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from itertools import groupby
 
 from ...errors import SmemnbError
 from ...figures.bars import Bar, Panel
-from .model import Results, Row, rate, unit
+from .model import Origin, Results, Row, rate, unit
 from .table import shape_words
 
 __all__ = ["ladder_panel", "panels", "source"]
@@ -34,7 +34,7 @@ def panels(results: Results) -> tuple[Panel, ...]:
     return tuple(found)
 
 
-def source(results: Results) -> str:
+def source(results: Origin) -> str:
     """Where the values come from, for below the chart."""
     return f"measured ({results.gpu.name}, driver {results.driver}, {results.date[:10]})"
 

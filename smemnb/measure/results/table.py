@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from .model import NOT_MEASURED, Clocks, Overhead, Results, Row, unit
+from .model import NOT_MEASURED, Clocks, Origin, Overhead, Results, Row, unit
 
 __all__ = ["case_lines", "clock_words", "lines", "origin_lines", "overhead_lines", "shape_words"]
 
@@ -38,7 +38,7 @@ def shape_words(operation: str, shape: Sequence[int], itemsize: int = 4, spare: 
     return words + (f", {spare} spare per row" if spare else "")
 
 
-def origin_lines(results: Results) -> Iterator[str]:
+def origin_lines(results: Origin) -> Iterator[str]:
     """Where and how."""
     gpu = results.gpu
     yield (

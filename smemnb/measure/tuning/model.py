@@ -22,7 +22,7 @@ from .outcome import words
 from .search import candidates
 from .space import Choices, Step, differences, rung_of
 
-__all__ = ["Estimate", "estimate", "lines"]
+__all__ = ["Estimate", "beside", "estimate", "lines"]
 
 
 @dataclass(frozen=True)
@@ -110,10 +110,7 @@ def lines(
     best: Choices, steps: Sequence[Step], chip: Chip, *, compiled: bool = True
 ) -> Iterator[str]:
     """A line per candidate as it is found, step by step; refused ones with their reason."""
-    product = isinstance(best, Tiling)
-    yield f"{'':44}{'threads':>8}{'shared':>8}{'regs':>6}{'blocks':>7}{'wavefronts':>11}" + (
-        f"{'FFMA %':>8}{'waits':>7}{'local':>7}" if product else f"{'least':>7}"
-    )
+    yield from _heading(best)
     yield _line("as it is", estimate(best, chip, compiled=compiled))
     for step in steps:
         yield f"{step.name}: {step.why}"
@@ -122,6 +119,20 @@ def lines(
             yield _line(_name(one, best), estimate(one, chip, compiled=compiled))
         for attempt in refused:
             yield f"  {words(attempt.changes)}: refused. {attempt.timed.failed}"
+
+
+def beside(best: Choices, yours: Choices, chip: Chip, *, compiled: bool = True) -> Iterator[str]:
+    """A line for the package's choices, and one for somebody's own."""
+    yield from _heading(best)
+    yield _line("the package's", estimate(best, chip, compiled=compiled))
+    yield _line("yours", estimate(yours, chip, compiled=compiled))
+
+
+def _heading(best: Choices) -> Iterator[str]:
+    product = isinstance(best, Tiling)
+    yield f"{'':44}{'threads':>8}{'shared':>8}{'regs':>6}{'blocks':>7}{'wavefronts':>11}" + (
+        f"{'FFMA %':>8}{'waits':>7}{'local':>7}" if product else f"{'least':>7}"
+    )
 
 
 def _name(choices: Choices, best: Choices) -> str:

@@ -1,0 +1,106 @@
+"""What `smemnb bench sweep matmul|transpose` does, from a wish to a file on a GPU."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+from ....errors import SmemnbError
+from ...results.store import reserve
+from .. import libraries, provenance
+from ..command import no_small_grids, progress_bar
+from ..timing import GpuClock
+from .model import Sweep, begun, load, save
+from .place import SETS, TorchPlace
+from .problems import problems
+from .session import Keeping, continued, measured
+from .timing import reading
+
+__all__ = ["COUNTS", "Wish", "measure"]
+
+COUNTS: Final = {"matmul": 300, "transpose": 200}
+"""Problems of a sweep, where nothing else is said."""
+L2: Final = f"as {SETS} sets of matrices in turn leave it: warm where all of them fit, for everyone"
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is asked for.
+
+    Attributes:
+        operation: one of `problems.OPERATIONS`.
+        count: of problems, at least 1.
+        seed: of the problems.
+        against: of torch and cupy.
+        seconds: after so many no further problem begins.
+        command: the words of the command line after `smemnb`.
+    """
+
+    operation: str
+    count: int
+    seed: int
+    against: Sequence[str] = libraries.NAMES
+    seconds: float = float("inf")
+    command: Sequence[str] = ()
+
+
+def measure(wish: Wish, *, out: Path | None, force: bool = False, resume: bool = False) -> Sweep:
+    """Measure on the GPU of this process, and keep the file as it grows.
+
+    Raises:
+        SmemnbError: a wish that cannot be meant so, torch is missing, or the file cannot be written
+            or continued. Nothing was measured.
+    """
+    problems(wish.operation, wish.count, wish.seed)
+    there, said = _libraries(wish.against)
+    torch = next(one.module for one in there if one.name == "torch")
+    command = shlex.join(["smemnb", *wish.command])
+    base = begun(provenance.origin(command, said, L2), wish.operation, wish.seed, wish.count)
+    if out is not None:
+        base = _reserved(base, out, force=force, resume=resume)
+    side = torch.cuda.Stream()
+    place = TorchPlace(
+        torch,
+        GpuClock(_numba_stream(side)),
+        stream=side,
+        libraries=[one for one in there if one.name in wish.against],
+    )
+    with progress_bar() as progress, no_small_grids(), place.current():
+        keeping = Keeping(
+            keep=(lambda sweep: None) if out is None else partial(save, path=out),
+            clocks=provenance.clocks,
+            progress=progress,
+        )
+        return measured(base, lambda one: reading(one, place), keeping, seconds=wish.seconds)
+
+
+def _libraries(against: Sequence[str]) -> tuple[tuple[libraries.Library, ...], dict[str, str]]:
+    """torch, which makes the matrices, and those asked for that are there."""
+    unknown = [name for name in against if name not in libraries.NAMES]
+    if unknown or not against:
+        named = unknown[0] if unknown else "(nothing)"
+        raise SmemnbError(f"--against {named}: a sweep stands beside torch, cupy or both")
+    there, said = libraries.found(tuple({"torch", *against}))
+    if not any(one.name == "torch" for one in there):
+        raise SmemnbError(f"a sweep makes its matrices with torch, which is {said['torch']}")
+    return there, said
+
+
+def _reserved(base: Sweep, out: Path, *, force: bool, resume: bool) -> Sweep:
+    """The sweep to begin with, after making sure that its file can be written."""
+    if not (resume and out.exists()):
+        reserve(out, force=force)
+        return base
+    found = continued(load(out), base, str(out))
+    reserve(out, force=True)
+    return found
+
+
+def _numba_stream(side: object) -> object:
+    from numba import cuda
+
+    return cuda.external_stream(side.cuda_stream)  # type: ignore[attr-defined]

@@ -14,19 +14,23 @@ they moved, for instance that a cache served them.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from .drawing import Drawing
-from .sheet import ACCENT, FAINT, GRID, INK, Sheet, painted
+from .sheet import ACCENT, FAINT, GRID, INK, Sheet, painted, width_of
 
 __all__ = ["Point", "Roofline", "roofline_chart"]
 
 WIDTH, HEIGHT = 760, 430
 LEFT, RIGHT, TOP, BOTTOM = 62, 24, 44, 56
+LETTERS, HALF_LINE = 10, 7
 RUNG = "#123570"
 MOST_POINTS = 12
+
+Box = tuple[float, float, float, float]
+"""Left, top, right and bottom, in pixels."""
 
 
 @dataclass(frozen=True)
@@ -142,18 +146,30 @@ def _paint(line: Roofline, points: tuple[Point, ...], source: str, sheet: Sheet)
     title = f"TFLOP/s and the roofline of {line.part}"
     sheet.write(LEFT, 18, title, size=12, bold=True, align="left")
     _paint_grid(axes, sheet)
+    sheet.lines(_rising_and_flat(axes, line), colour=ACCENT, thick=2)
+    for point in points:
+        x, y = axes.x(point.flop_per_byte), axes.y(point.tflops)
+        sheet.lines([(x, y, x, axes.y(line.allowed(point.flop_per_byte)))], colour=FAINT)
+        sheet.box(x - 4, y - 4, 8, 8, fill=RUNG)
+    for label in _labels(axes, line, points):
+        sheet.write(
+            label.left,
+            (label.top + label.bottom) / 2,
+            label.words,
+            size=LETTERS,
+            colour=label.colour,
+            align="left",
+        )
+    sheet.write(LEFT, HEIGHT - 12, source, size=LETTERS, colour=FAINT, align="left")
+
+
+def _rising_and_flat(axes: _Axes, line: Roofline) -> list[tuple[float, float, float, float]]:
+    """The two halves of the roofline, with the ridge between them."""
     ridge = axes.x(line.ridge), axes.y(line.tflops)
-    start = axes.x(axes.left), axes.y(line.allowed(axes.left))
+    start = float(LEFT), axes.y(line.allowed(axes.left))
     if start[1] > HEIGHT - BOTTOM:  # the line enters from below
         start = axes.x(axes.low / line.tb_per_s), axes.y(axes.low)
-    sheet.lines([(*start, *ridge), (*ridge, WIDTH - RIGHT, ridge[1])], colour=ACCENT, thick=2)
-    said = f"{line.tflops:.3g} TFLOP/s"
-    sheet.write(WIDTH - RIGHT, ridge[1] - 9, said, size=10, colour=ACCENT, align="right")
-    said = f"{line.tb_per_s:.3g} TB/s"
-    middle = (start[0] + ridge[0]) / 2, (start[1] + ridge[1]) / 2
-    sheet.write(middle[0] - 10, middle[1] - 6, said, size=10, colour=ACCENT, align="right")
-    _paint_points(axes, line, points, sheet)
-    sheet.write(LEFT, HEIGHT - 12, source, size=10, colour=FAINT, align="left")
+    return [(*start, *ridge), (*ridge, WIDTH - RIGHT, ridge[1])]
 
 
 def _paint_grid(axes: _Axes, sheet: Sheet) -> None:
@@ -174,25 +190,64 @@ def _paint_grid(axes: _Axes, sheet: Sheet) -> None:
     sheet.write(LEFT - 6, TOP - 12, "TFLOP/s", size=9, colour=FAINT, align="right")
 
 
-def _paint_points(axes: _Axes, line: Roofline, points: Sequence[Point], sheet: Sheet) -> None:
-    marks = [(axes.x(p.flop_per_byte), axes.y(p.tflops)) for p in points]
-    ends = [axes.y(line.allowed(p.flop_per_byte)) for p in points]
-    taken = [
-        (x - 6, min(y - 6, end), x + 6, max(y + 6, end))
-        for (x, y), end in zip(marks, ends, strict=True)
-    ] + _along(axes, line)
-    highest_first = sorted(zip(points, marks, ends, strict=True), key=lambda one: one[1][1])
-    for point, (x, y), end in highest_first:
-        sheet.lines([(x, y, x, end)], colour=FAINT)
-        sheet.box(x - 4, y - 4, 8, 8, fill=RUNG)
-        room = _free(x, y, 6.3 * len(point.label), taken)
-        taken.append(room)
-        sheet.write(
-            room[0], (room[1] + room[3]) / 2, point.label, size=10, colour=INK, align="left"
-        )
+@dataclass(frozen=True)
+class _Label:
+    """Words, and the box that they fill."""
+
+    words: str
+    colour: str
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    @property
+    def box(self) -> Box:
+        return self.left, self.top, self.right, self.bottom
 
 
-def _along(axes: _Axes, line: Roofline) -> list[tuple[float, float, float, float]]:
+def _labels(axes: _Axes, line: Roofline, points: Sequence[Point]) -> list[_Label]:
+    """What is written inside the axes: beside the roofline, then the points, the highest first."""
+    rising, flat = _rising_and_flat(axes, line)
+    of_flat = _fitted(f"{line.tflops:.3g} TFLOP/s", ACCENT)
+    of_rising = _fitted(f"{line.tb_per_s:.3g} TB/s", ACCENT)
+    labels = [
+        of_flat(flat[2], flat[1] - 9, right=True),
+        of_rising((rising[0] + rising[2]) / 2 - 10, (rising[1] + rising[3]) / 2 - 6, right=True),
+    ]
+    taken = [label.box for label in labels] + _along(axes, line)
+    marks = [(point, axes.x(point.flop_per_byte), axes.y(point.tflops)) for point in points]
+    for point, x, y in marks:
+        end = axes.y(line.allowed(point.flop_per_byte))
+        taken.append((x - 10, min(y - 6, end), x + 10, max(y + 6, end)))
+    for point, x, y in sorted(marks, key=lambda mark: mark[2]):
+        labels.append(_beside(x, y, point.label, taken))
+        taken.append(labels[-1].box)
+    return labels
+
+
+def _fitted(words: str, colour: str) -> Callable[..., _Label]:
+    """A label as wide as its words, to be put at a place: moved where it would leave the axes."""
+    words = _cut(words)
+    wide = width_of(words, LETTERS)
+
+    def at(x: float, y: float, *, right: bool = False) -> _Label:
+        left = min(max(x - wide if right else x, LEFT), WIDTH - RIGHT - wide)
+        middle = min(max(y, TOP + HALF_LINE), HEIGHT - BOTTOM - HALF_LINE)
+        return _Label(words, colour, left, middle - HALF_LINE, left + wide, middle + HALF_LINE)
+
+    return at
+
+
+def _cut(words: str) -> str:
+    """The words, or the beginning of them that fits between the axes."""
+    cut = words
+    while width_of(cut, LETTERS) > WIDTH - LEFT - RIGHT:
+        cut = cut.removesuffix("...")[:-1] + "..."
+    return cut
+
+
+def _along(axes: _Axes, line: Roofline) -> list[Box]:
     """Where the line itself lies, in small boxes."""
     steps = range(0, WIDTH - LEFT - RIGHT, 6)
     span = axes.right / axes.left
@@ -201,20 +256,19 @@ def _along(axes: _Axes, line: Roofline) -> list[tuple[float, float, float, float
     return [(x - 3, y - 4, x + 3, y + 4) for x, y in spots]
 
 
-def _free(
-    x: float, y: float, wide: float, taken: Sequence[tuple[float, float, float, float]]
-) -> tuple[float, float, float, float]:
-    """A place for a label near a mark that covers nothing: right of it, left, then up and down."""
-    tried = [
-        (at, y + down)
-        for down in (0, -13, 13, -26, 26, -39, 39)
-        for at in (x + 9, x - 9 - wide)
-        if LEFT <= at and at + wide <= WIDTH
+def _beside(x: float, y: float, words: str, taken: Sequence[Box]) -> _Label:
+    """A label near a mark, where it covers least: right of it, left of it, then up and down."""
+    label = _fitted(words, INK)
+    places = [
+        label(at, y + down, right=right)
+        for down in (0, *(sign * 13 * step for step in range(1, 9) for sign in (-1, 1)))
+        for at, right in ((x + 10, False), (x - 10, True))
     ]
-    places = [(at, middle - 7, at + wide, middle + 7) for at, middle in tried]
-    free = (place for place in places if not any(_meet(place, other) for other in taken))
-    return next(free, places[0])
+    return min(places, key=lambda place: sum(_common(place.box, other) for other in taken))
 
 
-def _meet(one: tuple[float, float, float, float], other: tuple[float, float, float, float]) -> bool:
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+def _common(one: Box, other: Box) -> float:
+    """The area that two boxes share."""
+    wide = min(one[2], other[2]) - max(one[0], other[0])
+    high = min(one[3], other[3]) - max(one[1], other[1])
+    return max(wide, 0.0) * max(high, 0.0)

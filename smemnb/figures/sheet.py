@@ -12,6 +12,7 @@ import io
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -30,6 +31,7 @@ __all__ = [
     "painted",
     "painted_svg",
     "shade",
+    "width_of",
 ]
 
 INK: Final = "#1b1b1b"
@@ -208,6 +210,22 @@ def _palette(seen: Image, used: set[str]) -> Image:
     palette = Image.new("P", (1, 1))
     palette.putpalette([*own.ravel().tolist(), *blends[apart].ravel().tolist()])
     return palette
+
+
+@cache
+def width_of(words: str, size: float = 11) -> float:
+    """Pixels that words take on a sheet, from the left edge of the first to the end of the last.
+
+    >>> width_of("tile", 20) == 2 * width_of("tile", 10), width_of("mm", 10) > width_of("ll", 10)
+    (True, True)
+    """
+    with _quiet():
+        from matplotlib.font_manager import FontProperties
+        from matplotlib.textpath import text_to_path
+
+        letters = FontProperties(family="DejaVu Sans", size=size)
+        wide, _, _ = text_to_path.get_text_width_height_descent(words, letters, ismath=False)
+    return float(wide)
 
 
 def painted(width: int, height: int, paint: Callable[[Sheet], None], *, above: int = 0) -> bytes:

@@ -1,7 +1,11 @@
+import io
+
 import numpy as np
 import pytest
+from PIL import Image
 
 from smemnb.figures import bank_map
+from smemnb.figures.request_map import CELL, LEFT, ROW, TOP
 from smemnb.tracing.report.bank_map import BankMap
 from tests.facts import facts
 
@@ -87,3 +91,18 @@ def test_title_is_one_line():
 
 def test_alt():
     assert facts(bank_map(LANE * 132, width=4).alt) == facts("4 32 1 1 0 0 31")
+
+
+def test_grid_frames_each_lane_and_bank():
+    """A line below each lane and beside each bank, seen past the first cell of a diagonal."""
+    drawn = bank_map(LANE * 4, width=4)
+    picture = np.asarray(Image.open(io.BytesIO(drawn.png)).convert("L")).astype(int)
+    down = picture[TOP + ROW + 3 : TOP + 32 * ROW + 5, LEFT + CELL // 2]
+    across = picture[TOP + ROW // 2, LEFT + CELL + 3 : LEFT + 32 * CELL + 5]
+    assert (lines_crossed(down), lines_crossed(across)) == (31, 31)
+
+
+def lines_crossed(pixels):
+    """How many lines cross this row of pixels, each one or two pixels wide."""
+    dark = pixels < np.median(pixels) - 4
+    return int((dark[1:] & ~dark[:-1]).sum())

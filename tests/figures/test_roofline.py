@@ -3,8 +3,24 @@
 import io
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from smemnb.figures.roofline import RUNG, Point, Roofline, _axes, _free, _meet, roofline_chart
+from smemnb.figures.roofline import (
+    BOTTOM,
+    HEIGHT,
+    LEFT,
+    RIGHT,
+    RUNG,
+    TOP,
+    WIDTH,
+    Point,
+    Roofline,
+    _axes,
+    _common,
+    _labels,
+    roofline_chart,
+)
 from tests.facts import facts
 
 LINE = Roofline("DRAM", 4.8, 66.9)
@@ -46,11 +62,54 @@ def test_picture_has_a_mark_per_point():
     assert len(png) < 40_000
 
 
-def test_labels_stand_apart():
-    """Two marks at one place: the second label does not cover the first."""
-    one = _free(300, 200, 60, [(294, 194, 306, 206)])
-    other = _free(300, 200, 60, [(294, 194, 306, 206), one])
-    assert not _meet(one, other)
+WORDS = st.text(st.characters(min_codepoint=32, max_codepoint=126), max_size=40)
+NUMBERS = st.floats(1e-4, 1e5)
+PLACES = st.builds(Point, WORDS, NUMBERS, NUMBERS)
+
+
+def outside(label):
+    """Pixels by which a label leaves the axes."""
+    past = (LEFT - label.left, label.right - (WIDTH - RIGHT))
+    return max(*past, TOP - label.top, label.bottom - (HEIGHT - BOTTOM))
+
+
+@settings(max_examples=60, deadline=None)
+@given(NUMBERS, NUMBERS, st.lists(PLACES, min_size=1, max_size=12))
+def test_labels_lie_inside_the_axes(tb_per_s, tflops, points):
+    """For any roofline and any points: no label lies across an axis or its numbers."""
+    line = Roofline("DRAM", tb_per_s, tflops)
+    labels = _labels(_axes(line, points), line, points)
+    assert len(labels) == 2 + len(points)
+    assert max(map(outside, labels)) <= 1e-6
+
+
+def test_labels_of_a_point_in_a_corner():
+    """matmul_naive of chapter 05 lies just above the lower axis, and a long name is cut."""
+    points = [
+        Point("matmul_naive", 0.25, 1.37),
+        Point("matmul_tiled", 4.0, 7.56),
+        Point("m" * 300, 8.0, 7.81),
+    ]
+    labels = _labels(_axes(LINE, points), LINE, points)
+    assert max(map(outside, labels)) <= 1e-6
+    words = {label.words for label in labels}
+    assert {"4.8 TB/s", "66.9 TFLOP/s", "matmul_naive", "matmul_tiled"} < words
+    (cut,) = words - {"4.8 TB/s", "66.9 TFLOP/s", "matmul_naive", "matmul_tiled"}
+    assert cut.startswith("mmm") and cut.endswith("m...")
+
+
+@pytest.mark.parametrize(
+    "points",
+    [POINTS, [Point("one", 4.0, 7.5), Point("other", 4.0, 7.5), Point("third", 4.1, 7.6)]],
+    ids=["apart", "at one place"],
+)
+def test_labels_stand_apart(points):
+    """No label covers another one, also where marks lie at one place."""
+    labels = _labels(_axes(LINE, points), LINE, points)
+    shared = [
+        _common(one.box, other.box) for i, one in enumerate(labels) for other in labels[i + 1 :]
+    ]
+    assert sum(shared) == 0
 
 
 @pytest.mark.parametrize(

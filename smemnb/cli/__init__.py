@@ -8,11 +8,14 @@ broken), 2 the command was not understood.
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..errors import SmemnbError
+from ..version import VERSION
+from .closed_pipe import patient_streams
 
 EPILOG = "README.md says how to begin; GLOSSARY.md says what the words mean."
 
@@ -32,20 +35,48 @@ ARG is one of (quote it, shells read brackets):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one subcommand; its exit code."""
-    parser = build_parser()
-    options, rest = parser.parse_known_args(argv)
-    if rest and not options.passes_on:
-        parser.error(f"not understood: {' '.join(rest)}")
     for stream in (sys.stdout, sys.stderr):
         # a console that cannot show a character shows its code in place of failing
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
             reconfigure(errors="backslashreplace")
+    with patient_streams():
+        return _run(argv)
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    parser = build_parser()
+    options, rest = parser.parse_known_args(argv)
+    if rest and not options.passes_on:
+        parser.error(f"not understood: {' '.join(rest)}")
+    _leave_simulator(options.command)
     try:
         return int(options.run(options, rest))
     except SmemnbError as error:
         print(f"smemnb {options.command}: {error}", file=sys.stderr)
         return 2
+    except OSError as error:
+        if error.filename is None or error.strerror is None:
+            raise
+        print(f"smemnb {options.command}: {error.filename}: {error.strerror}", file=sys.stderr)
+        return 2
+
+
+_SIMULATED = ("doctor", "bench")
+"""The commands that themselves tell what NUMBA_ENABLE_CUDASIM spoils."""
+
+
+def _leave_simulator(command: str) -> None:
+    """Let this process and its children have the real numba.cuda, where Numba is to simulate.
+
+    Common where there is no GPU; but the engine needs none, and Numba's simulator has no types.
+    """
+    if command in _SIMULATED or os.environ.get("NUMBA_ENABLE_CUDASIM", "0") in ("", "0"):
+        return
+    if "numba" not in sys.modules:  # else it has been read: whatever needs types refuses
+        del os.environ["NUMBA_ENABLE_CUDASIM"]
+        said = "NUMBA_ENABLE_CUDASIM is set, and left aside: kernels run in the lockstep engine"
+        print(f"smemnb {command}: {said}", file=sys.stderr)
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -53,6 +84,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="smemnb", description=(__doc__ or "").splitlines()[0], epilog=EPILOG
     )
+    parser.add_argument("--version", action="version", version=f"smemnb {VERSION}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_lab(commands)
     _add_doctor(commands)
@@ -80,7 +112,7 @@ def _add_lab(commands: Commands) -> None:
     parser.add_argument(
         "--folder",
         default="smemnb-workbook",
-        help="your copy (made if absent, never overwritten; default: %(default)s)",
+        help="your copy (made if absent; what you worked in is kept; default: %(default)s)",
     )
     parser.add_argument("--no-browser", action="store_true", help="print the address only")
     parser.add_argument("--port", type=int, help="port of the server")

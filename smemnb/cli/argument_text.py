@@ -90,9 +90,12 @@ def _filled(text: str, value: Any, size: int, dtype: np.dtype[Any]) -> Any:
     cut = isinstance(value, float) and dtype.kind in "iu" and not value.is_integer()
     if cut or (isinstance(value, complex) and dtype.kind != "c"):
         raise LaunchRefused(f'"{text}": {value} is no number of {dtype}')
+    # asked here: NumPy before 2.1 wraps a whole number, and every NumPy a float
+    if dtype.kind in "iu" and not np.iinfo(dtype).min <= value <= np.iinfo(dtype).max:
+        raise LaunchRefused(f'"{text}": {value} does not fit into {dtype}')
     try:
         return np.full(size, value, dtype)
-    except OverflowError:
+    except OverflowError:  # a whole number that no float of this type holds
         raise LaunchRefused(f'"{text}": {value} does not fit into {dtype}') from None
 
 

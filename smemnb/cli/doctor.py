@@ -11,11 +11,17 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from ..errors import SmemnbError
 from .machine import Machine
 
 WORKS, NOTE, WRONG = "works", "note", "wrong"
 # the same bounds as in pyproject.toml; a test compares them
-BOUNDS = {"numpy": ((2, 0), (2, 5)), "numba": ((0, 66), (0, 70)), "numba-cuda": ((0, 30), (0, 31))}
+BOUNDS: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
+    "numpy": ((2,), (2, 5)),
+    "numba": ((0, 66), (0, 70)),
+    "numba-cuda": ((0, 30, 4), (0, 31)),
+    "nvidia-cuda-runtime-cu12": ((12, 4, 127), (13,)),
+}
 NO_DEVICE, OLD_DRIVER, MISMATCH = 100, 35, 803
 
 
@@ -37,6 +43,7 @@ def examine(machine: Machine) -> list[Check]:
         numpy,
         numba,
         numba_cuda,
+        cuda_runtime,
         simulator,
         toolkits,
         gpu,
@@ -45,6 +52,7 @@ def examine(machine: Machine) -> list[Check]:
         jupyterlab,
         jupyter_kernel,
         tracing,
+        apart,
     )
     return [check for rule in rules if (check := rule(machine)) is not None]
 
@@ -97,9 +105,21 @@ def numba_cuda(machine: Machine) -> Check:
             return Check("numba-cuda", NOTE, "macOS on Intel is not supported")
         return Check("numba-cuda", WORKS, "not needed: the numba.cuda inside Numba serves")
     if "numba-cuda" not in machine.versions:
-        cure = 'pip install "numba-cuda>=0.30,<0.31"' if wheels else ""
+        cure = 'pip install "numba-cuda>=0.30.4,<0.31"' if wheels else ""
         return Check("numba-cuda", NOTE, "absent: the numba.cuda inside Numba serves", cure)
-    return _bounded(machine, "numba-cuda", "numba-cuda", 'pip install "numba-cuda>=0.30,<0.31"')
+    return _bounded(machine, "numba-cuda", "numba-cuda", 'pip install "numba-cuda>=0.30.4,<0.31"')
+
+
+def cuda_runtime(machine: Machine) -> Check | None:
+    """The library that numba-cuda loads while it is imported, whether or not there is a GPU."""
+    if "numba-cuda" not in machine.versions or machine.runtime:
+        return None
+    return Check(
+        "CUDA runtime",
+        WRONG,
+        "no libcudart: `from numba import cuda` fails without it",
+        'pip install "nvidia-cuda-runtime-cu12>=12.4.127,<13"',
+    )
 
 
 def simulator(machine: Machine) -> Check | None:
@@ -221,15 +241,35 @@ def tracing(machine: Machine) -> Check | None:
     return Check("trace", WORKS, f"{seen} ({time.perf_counter() - start:.1f} s, Numba's start too)")
 
 
+def apart(machine: Machine) -> Check | None:
+    """What code of learners is kept in, where `smemnb grade --execute` runs it."""
+    if machine.try_apart is None:
+        return None
+    try:
+        sealed, text = machine.try_apart()
+    except SmemnbError as error:
+        return Check("learners' code", NOTE, "cannot be done here", str(error))
+    if sealed:
+        return Check("learners' code", WORKS, text)
+    cure = "grade without --execute, or in a container"
+    if machine.system == "Linux":
+        cure = "install bubblewrap, or grade without --execute"
+    return Check("learners' code", NOTE, text, cure)
+
+
 def _bounded(machine: Machine, label: str, package: str, cure: str) -> Check:
     seen = machine.versions.get(package)
     low, high = BOUNDS[package]
     if seen is None:
         return Check(label, WRONG, "absent", cure)
-    if not low <= _numbers(seen)[:2] < high:
-        wanted = f"{low[0]}.{low[1]} or newer, below {high[0]}.{high[1]}"
+    if not low <= _numbers(seen) < high:
+        wanted = f"{_dotted(low)} or newer, below {_dotted(high)}"
         return Check(label, WRONG, f"{seen}; wanted {wanted}", cure)
     return Check(label, WORKS, seen)
+
+
+def _dotted(version: tuple[int, ...]) -> str:
+    return ".".join(map(str, version))
 
 
 def _numbers(version: str) -> tuple[int, ...]:

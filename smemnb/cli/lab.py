@@ -1,26 +1,31 @@
 """`smemnb lab`: a learner's own copy of the workbook, opened in JupyterLab.
 
 Chapters, without their stored outputs (the answers), and the glossary are copied where they are
-absent. A file of the learner's is never written again: when the workbook has changed since a page
-was copied, the new version is laid beside it under another name. What was copied is remembered in
-`.smemnb.json` in the folder.
+absent. When the workbook has changed since, a page that is as it was copied becomes the new one
+(`copied_pages` knows). A page in which someone worked is never written again: the new one is laid
+beside it under another name, and says at its top whose it is beside. A page is there whole or not
+at all; the mere beginning of a page, which a full disk left with an earlier version, is completed.
 """
 
 from __future__ import annotations
 
-import hashlib
+import errno
 import json
 import os
 import subprocess
 import sys
+import time
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from ..errors import SmemnbError
+from ..exercises.whole_file import is_plain, leftovers, write_whole
+from .copied_pages import CopiedPages, version
 from .machine import jupyter_kernel
 
-RECORD = ".smemnb.json"
 GLOSSARY = "GLOSSARY.md"
 SETTINGS = Path(__file__).with_name("jupyter")
 """Jupyter settings of `smemnb lab`: without them JupyterLab asks whether to fetch news, even with
@@ -29,9 +34,10 @@ SETTINGS = Path(__file__).with_name("jupyter")
 
 @dataclass(frozen=True)
 class Copied:
-    """What laying out the workbook did: names of pages copied, and of new versions."""
+    """What laying out the workbook did: names of pages copied, replaced, and of new versions."""
 
     new: tuple[str, ...]
+    replaced: tuple[str, ...]
     beside: tuple[tuple[str, str], ...]
 
 
@@ -69,45 +75,115 @@ def without_outputs(page: Path) -> bytes:
     for cell in book["cells"]:
         if cell["cell_type"] == "code":
             cell.update(outputs=[], execution_count=None)
-    return (json.dumps(book, indent=1, ensure_ascii=False) + "\n").encode()
+    return _stored(book)
 
 
 def lay_out(source: Path, folder: Path) -> Copied:
-    """Copy the pages that are absent from the folder; touch nothing that is there."""
+    """Copy the pages that are absent from the folder, and new versions; no work is written over."""
     folder.mkdir(parents=True, exist_ok=True)
-    seen = _record(folder)
+    record = CopiedPages.of(folder)
+    versions = {page.name: without_outputs(page) for page in pages(source)}
+    for name, data in versions.items():
+        record.note(name, data)
+        record.note(name, beside(name, data))
+    record.write(folder)
     new: list[str] = []
-    beside: list[tuple[str, str]] = []
-    for page in pages(source):
-        data = without_outputs(page)
-        digest = hashlib.sha256(data).hexdigest()
-        target = folder / page.name
-        if not target.exists():
-            target.write_bytes(data)
-            new.append(page.name)
-        elif seen.get(page.name) != digest and target.read_bytes() != data:
-            other = _free(target, data)
-            if not other.exists():
-                other.write_bytes(data)
-            beside.append((page.name, other.name))
-        seen[page.name] = digest
-    text = json.dumps({"schema": 1, "copied": seen}, indent=1, sort_keys=True) + "\n"
-    (folder / RECORD).write_text(text, encoding="utf-8")
-    return Copied(tuple(new), tuple(beside))
+    replaced: list[str] = []
+    others: list[tuple[str, str]] = []
+    for name, data in versions.items():
+        target = folder / name
+        _clear_up(target)
+        if not target.exists() or _is_half(target, data):
+            write_whole(target, data)
+            new.append(name)
+        elif _holds(target, data):
+            pass
+        elif record.is_untouched(target, name):
+            write_whole(target, data)
+            replaced.append(name)
+        elif record.newest.get(name) != version(data):
+            others.append((name, _laid_beside(target, beside(name, data), record)))
+        record.newest[name] = version(data)
+    record.write(folder)
+    return Copied(tuple(new), tuple(replaced), tuple(others))
+
+
+def beside(name: str, data: bytes) -> bytes:
+    """A new version of a page, with a first cell or line that says which page it lies beside."""
+    note = (
+        f"> **A new version of this page**, laid beside your own [{name}]({name}), which is as you"
+        " left it. The workbook has changed since you began."
+    )
+    if not name.endswith(".ipynb"):
+        return f"{note}\n\n".encode() + data
+    book = json.loads(data)
+    cell = {"cell_type": "markdown", "id": "new-version", "metadata": {}, "source": [note]}
+    book["cells"].insert(0, cell)
+    return _stored(book)
+
+
+def _stored(book: Any) -> bytes:
+    return (json.dumps(book, indent=1, ensure_ascii=False) + "\n").encode()
+
+
+def _laid_beside(target: Path, data: bytes, record: CopiedPages) -> str:
+    """Lay a new version beside a page; the name that it got."""
+    other = _free(target, data, record)
+    if not other.exists() or not _holds(other, data):
+        write_whole(other, data)
+    return other.name
+
+
+def _holds(page: Path, data: bytes) -> bool:
+    return is_plain(page) and page.read_bytes() == data
+
+
+def _is_half(page: Path, data: bytes) -> bool:
+    """Whether a page is a mere beginning of ours: nobody has worked in it."""
+    if not is_plain(page) or page.stat().st_size >= len(data):
+        return False
+    return data.startswith(page.read_bytes())
+
+
+LEFT_SECONDS = 60
+"""A page is written in less; a part of one that is older belongs to a process that was killed."""
+
+
+def _clear_up(page: Path) -> None:
+    for left in leftovers(page):
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > LEFT_SECONDS:
+                left.unlink()
+
+
+def copy_of(source: Path, folder: str) -> tuple[Path, Copied]:
+    """Lay out the workbook in a folder that a learner named; the folder, and what was copied.
+
+    Raises:
+        SmemnbError: nothing can be written there, in one line with what to do.
+    """
+    try:
+        target = Path(folder).expanduser().resolve()
+        return target, lay_out(source, target)
+    except (OSError, RuntimeError) as error:  # RuntimeError: no home folder, a circle of links
+        raise SmemnbError(_no_copy(folder, error)) from None
 
 
 def open_lab(folder: str, *, port: int | None, browser: bool, more: list[str]) -> int:
     """Lay out the workbook and run JupyterLab in it until it is stopped; its exit code.
 
     Raises:
-        SmemnbError: JupyterLab is not installed, or the folder is the repository's own.
+        SmemnbError: JupyterLab is not installed, the folder is the repository's own, or it cannot
+            be written.
     """
+    source = workbook()
+    # os.path, because Path raises where there is no such user, or a circle of links
+    if os.path.realpath(os.path.expanduser(folder)) == os.path.realpath(source):  # noqa: PTH111
+        raise SmemnbError(f"{folder} is the workbook itself; name another --folder for your copy")
     if find_spec("jupyterlab") is None:
         raise SmemnbError('JupyterLab is not installed here: pip install -e ".[lab]"')
-    source, target = workbook(), Path(folder).expanduser().resolve()
-    if target == source.resolve():
-        raise SmemnbError(f"{target} is the workbook itself; name another --folder for your copy")
-    copied = lay_out(source, target)
+    target, copied = copy_of(source, folder)
+    os.chdir(target)
     print(_said(copied, target))
     kernel_python, ours = jupyter_kernel()
     if not ours:
@@ -115,7 +191,21 @@ def open_lab(folder: str, *, port: int | None, browser: bool, more: list[str]) -
         print(f"  notebooks will run {other}, not this Python: smemnb doctor says the cure")
     sys.stdout.flush()  # the server takes this process over
     first = sorted(source.glob("*.ipynb"))[0].name
-    return _run(command(target, first, port=port, browser=browser, more=more), target)
+    return _run(command(target, first, port=port, browser=browser, more=more))
+
+
+_FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
+
+
+def _no_copy(folder: str, error: Exception) -> str:
+    """Why there is no copy of the workbook in a folder, and what to do."""
+    said = f"no copy of the workbook can be made in {folder}: "
+    if isinstance(error, FileExistsError | NotADirectoryError):
+        return f"{said}it is, or lies in, a file. Name a folder: smemnb lab --folder FOLDER"
+    why = (getattr(error, "strerror", None) or str(error)).rstrip(".")
+    if getattr(error, "errno", None) in _FULL:
+        return f"{said}{why}. Pages that were copied are whole; make room and run it again"
+    return f"{said}{why}. Name a folder that you may write to: smemnb lab --folder FOLDER"
 
 
 def command(
@@ -136,8 +226,7 @@ def command(
     ]
 
 
-def _run(words: list[str], folder: Path) -> int:
-    os.chdir(folder)
+def _run(words: list[str]) -> int:
     own = os.environ.get("JUPYTER_CONFIG_PATH")
     os.environ["JUPYTER_CONFIG_PATH"] = os.pathsep.join(filter(None, (own, str(SETTINGS))))
     if os.name == "posix":
@@ -151,22 +240,13 @@ def _run(words: list[str], folder: Path) -> int:
                 continue  # the server got it too, and asks or stops
 
 
-def _record(folder: Path) -> dict[str, str]:
-    """Digest of each page as it was last copied; empty if the record is absent or damaged."""
-    try:
-        copied = json.loads((folder / RECORD).read_text(encoding="utf-8"))["copied"]
-        return {str(name): str(digest) for name, digest in copied.items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return {}
-
-
-def _free(target: Path, data: bytes) -> Path:
-    """A name for a new version: free, or holding this very version already."""
+def _free(target: Path, data: bytes, record: CopiedPages) -> Path:
+    """A name for a new version: free, or of a version beside the page in which nobody worked."""
     number = 1
     while True:
         extra = ".new" if number == 1 else f".new-{number}"
         other = target.with_name(f"{target.stem}{extra}{target.suffix}")
-        if not other.exists() or other.read_bytes() == data:
+        if not other.exists() or _is_half(other, data) or record.is_untouched(other, target.name):
             return other
         number += 1
 
@@ -175,6 +255,8 @@ def _said(copied: Copied, folder: Path) -> str:
     lines = [f"your workbook: {folder}"]
     if copied.new:
         lines.append(f"  copied: {', '.join(copied.new)}")
+    if copied.replaced:
+        lines.append(f"  brought up to date: {', '.join(copied.replaced)}")
     lines += [
         f"  {name} has a newer version, beside yours as {other}; yours is as you left it"
         for name, other in copied.beside

@@ -40,6 +40,8 @@ class Machine:
     virtual: bool
     versions: Mapping[str, str]
     toolkits: tuple[int, ...] = ()
+    runtime: bool = True
+    """Whether libcudart can be loaded, of a wheel or of a toolkit."""
     driver: Driver = Driver(found=False)
     wsl: bool = False
     linux_driver: bool = False
@@ -47,6 +49,8 @@ class Machine:
     kernel_is_ours: bool = True
     environment: Mapping[str, str] = field(default_factory=dict)
     try_trace: Callable[[], str] | None = None
+    try_apart: Callable[[], tuple[bool, str]] | None = None
+    """What learners' code would be run in, and whether that keeps it from the files here."""
 
 
 def look() -> Machine:
@@ -60,6 +64,7 @@ def look() -> Machine:
         virtual=sys.prefix != sys.base_prefix or "CONDA_PREFIX" in os.environ,
         versions=versions,
         toolkits=_toolkits(),
+        runtime=_runtime(),
         driver=driver(),
         wsl="microsoft" in platform.release().lower(),
         linux_driver=_linux_driver(),
@@ -67,6 +72,7 @@ def look() -> Machine:
         kernel_is_ours=ours,
         environment=dict(os.environ),
         try_trace=_try_trace,
+        try_apart=_try_apart,
     )
 
 
@@ -108,6 +114,19 @@ def _toolkits() -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
+def _runtime() -> bool:
+    """Whether numba-cuda finds the CUDA runtime library, by the search that it makes itself."""
+    try:
+        from cuda.pathfinder import DynamicLibNotFoundError, load_nvidia_dynamic_lib  # type: ignore[import-untyped]
+    except ImportError:  # without numba-cuda nobody asks for it
+        return True
+    try:
+        load_nvidia_dynamic_lib("cudart")
+    except (DynamicLibNotFoundError, OSError, RuntimeError):
+        return False
+    return True
+
+
 def _linux_driver() -> bool:
     """Whether a Linux driver is installed, which inside WSL hides the one of Windows."""
     folders = ("/usr/lib/x86_64-linux-gnu", "/usr/lib64", "/usr/lib/aarch64-linux-gnu")
@@ -128,6 +147,14 @@ def jupyter_kernel() -> tuple[str | None, bool]:
     here, there = Path(sys.executable), Path(first)
     # two environments may link to one interpreter: their folders differ
     return first, (here.parent.resolve(), here.name[:6]) == (there.parent.resolve(), there.name[:6])
+
+
+def _try_apart() -> tuple[bool, str]:
+    """The level at which `smemnb grade --execute` runs code of others, by trial."""
+    from ..grading.executing.sandbox import LIMITS, level
+
+    found = level()
+    return found.kind != LIMITS, found.text
 
 
 def _try_trace() -> str:

@@ -1,6 +1,8 @@
 """The command `smemnb tune`: which choices of a kernel are best on this GPU.
 
 smemnb tune matmul | transpose          search, on a GPU; without one, list the candidates
+smemnb tune matmul --choices NAME=VALUE,...
+                                        what can be said of choices of your own without timing them
 smemnb tune --show FILE.json            what a search found, and how to use it
 
 A search begins with the choices that the package ships and changes one thing at a time: each step
@@ -11,11 +13,18 @@ smemnb/kernels says what the steps are for and when to stop.
 from __future__ import annotations
 
 import argparse
+import ast
 import shlex
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ..errors import SmemnbError
+
+if TYPE_CHECKING:
+    from ..hardware import Chip
+    from ..measure.tuning.space import Choices
 
 INTERRUPTED = 130
 
@@ -34,6 +43,8 @@ def main(argv: Sequence[str]) -> int:
         return 0
     if options.what is None:
         raise SmemnbError("say what: transpose or matmul; or --show FILE.json (--help)")
+    if options.choices is not None:
+        return _assessed(options)
     from .bench import need_gpu
 
     try:
@@ -56,6 +67,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--itemsize", type=int, default=4, help="bytes per element of a transpose")
     parser.add_argument(
         "--steps", type=_words, default=(), help="only these, in this order, with commas"
+    )
+    parser.add_argument(
+        "--choices",
+        metavar="NAME=VALUE,...",
+        help="rows=64,depth=16: only these, beside the package's; the others as in Tiling()",
     )
     parser.add_argument("--seconds", type=float, default=float("inf"), help="then no further step")
     parser.add_argument("--rounds", type=int, default=15, help="behind a median (%(default)s)")
@@ -82,28 +98,69 @@ def _words(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
+def _chosen(text: str, best: Choices) -> dict[str, Any]:
+    """The changes that `--choices` asks for."""
+    found: dict[str, Any] = {}
+    for word in _words(text):
+        name, _, value = (part.strip() for part in word.partition("="))
+        if name not in asdict(best):
+            raise SmemnbError(f"--choices {word}: the choices are {', '.join(asdict(best))}")
+        try:
+            found[name] = ast.literal_eval(value)
+        except (ValueError, SyntaxError):
+            raise SmemnbError(f"--choices {word}: write {name}=NUMBER, True or None") from None
+    return found
+
+
+def _assessed(options: argparse.Namespace) -> int:
+    """Choices of one's own beside those of the package: threads, memory, wavefronts, registers."""
+    from ..measure.tuning import model
+    from ..measure.tuning.space import start
+
+    best = start(options.what, options.itemsize)
+    changes = _chosen(options.choices, best)
+    if options.what == "transpose":
+        changes.setdefault("itemsize", options.itemsize)
+    try:
+        yours = type(best)(**changes)
+    except ValueError as error:
+        raise SmemnbError(f"--choices {options.choices}: {error}") from None
+    chip, compiled = _chip_and_compiler(options)
+    print(f"{options.what} on {chip.name}: yours beside the package's (model)")
+    for line in model.beside(best, yours, chip, compiled=compiled):
+        print(line, flush=True)
+    return 0
+
+
 def _listed(options: argparse.Namespace, reason: str) -> int:
     """The candidates, and what can be said of them without a GPU."""
-    from ..compiled import available
-    from ..hardware import chip
     from ..measure.tuning import model
     from ..measure.tuning.space import start, steps_named
 
     if options.out is not None:
         raise SmemnbError(f"--out keeps times. {reason}")
+    chip, compiled = _chip_and_compiler(options)
+    best = start(options.what, options.itemsize)
+    print(f"{options.what} on {chip.name}: candidates beside the choices as they are (model)")
+    for line in model.lines(best, steps_named(best, options.steps), chip, compiled=compiled):
+        print(line, flush=True)
+    print(f"\nWhich one is fastest takes a GPU: {reason.partition(' Without one:')[0]}")
+    return 0
+
+
+def _chip_and_compiler(options: argparse.Namespace) -> tuple[Chip, bool]:
+    """The chip that was named, and whether machine code can be looked at."""
+    from ..compiled import available
+    from ..hardware import chip
+
     try:
         which = chip(options.chip)
     except ValueError as error:
         raise SmemnbError(f"--chip {options.chip}: {error}") from None
-    best = start(options.what, options.itemsize)
     compiled = available() and not options.source
-    print(f"{options.what} on {which.name}: candidates beside the choices as they are (model)")
     if not compiled:
         print('without machine code: no registers (pip install "smemnb[cu13]" has the compiler)')
-    for line in model.lines(best, steps_named(best, options.steps), which, compiled=compiled):
-        print(line, flush=True)
-    print(f"\nWhich one is fastest takes a GPU: {reason.partition(' Without one:')[0]}")
-    return 0
+    return which, compiled
 
 
 def _searched(options: argparse.Namespace, argv: Sequence[str]) -> int:

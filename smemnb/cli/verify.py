@@ -70,7 +70,7 @@ def sanitize(argv: Sequence[str]) -> int:
     return int(any(reports.values()) or not all(trace.ok for trace in traces))
 
 
-HANGS = ("divergent_barrier", "exited_before_barrier", "divergent_syncwarp")
+HANGS = ("divergent_barrier", "exited_before_grid_barrier", "divergent_syncwarp")
 """Findings with which a kernel may not come back from a GPU."""
 
 

@@ -1,14 +1,17 @@
 """The command `smemnb`: what it prints and how it ends."""
 
 import json
+import os
 import subprocess
 import sys
 import time
 
 import pytest
 
+import smemnb
 from smemnb.cli import main
 from smemnb.tracing import Trace
+from smemnb.version import VERSION
 
 SAMPLE = """
 import numpy as np
@@ -198,3 +201,80 @@ def test_help_is_quick():
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.stdout.splitlines()[-1] == "[]", done.stderr
     assert time.monotonic() - start < 5
+
+
+def test_version(capsys):
+    """`smemnb --version` says the version of the package, which has one place."""
+    with pytest.raises(SystemExit) as ended:
+        main(["--version"])
+    assert (ended.value.code, capsys.readouterr().out) == (0, f"smemnb {smemnb.__version__}\n")
+    assert smemnb.__version__ == VERSION
+
+
+def without_reader(command):
+    """Run a command whose reader has gone before it says a word: (exit code, stderr)."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    code = f"import sys; from smemnb.cli import main; sys.exit(main({command!r}))"
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", code], stdout=writing, stderr=subprocess.PIPE, text=True
+        )
+    finally:
+        os.close(writing)
+    said = [line for line in done.stderr.splitlines() if "frozen modules" not in line]
+    return done.returncode, [line for line in said if "PYDEVD" not in line]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="an exit code of a shell's pipe")
+def test_nobody_reads(sample):
+    """With a closed pipe each command ends quietly, and its exit code is still its answer."""
+    block = ["--grid", "1", "--block", "64", "--args", "float32[64]"]
+    assert without_reader(["trace", f"{sample}:racing", *block]) == (1, [])
+    assert without_reader(["--help"]) == (0, [])
+
+
+@pytest.mark.exhaustive
+@pytest.mark.skipif(sys.platform == "win32", reason="an exit code of a shell's pipe")
+@pytest.mark.parametrize(
+    ("code", "command"),
+    [
+        (0, ["--version"]),
+        (0, ["trace", "--help"]),
+        (0, ["trace", "{}:transpose_tiled", *LAUNCH]),
+        (0, ["trace", "{}:transpose_tiled", *LAUNCH, "--json", "-"]),
+        (1, ["check", "ex00_scale", "{}:racing"]),
+        (0, ["progress"]),
+        (None, ["doctor"]),
+        (None, ["bench", "--show", "transpose"]),
+        (0, ["bench", "overhead", "--help"]),
+        (0, ["tune", "matmul"]),
+        (0, ["grade", "--help"]),
+        (0, ["lab", "--help"]),
+        (None, ["verify", "--help"]),
+        (None, ["sanitize", "--help"]),
+        (None, ["sass", "{}:transpose_tiled", "--args", "float32[64,64]", "float32[64,64]"]),
+    ],
+    ids=lambda value: " ".join(value[:2]) if isinstance(value, list) else "",
+)
+def test_nobody_reads_any(sample, code, command):
+    """Every subcommand: no traceback, and the code that it has with a reader."""
+    command = [part.format(sample) for part in command]
+    ended, said = without_reader(command)
+    if code is None:
+        with_reader = [sys.executable, "-m", "smemnb", *command]
+        code = subprocess.run(with_reader, capture_output=True).returncode
+    assert ended == code
+    assert not any("Traceback" in line or "BrokenPipe" in line for line in said)
+
+
+def test_numba_is_to_simulate(sample):
+    """NUMBA_ENABLE_CUDASIM is left aside: the engine runs, with Numba's types, and says so."""
+    command = [sys.executable, "-m", "smemnb.cli", "trace", f"{sample}:transpose_tiled", *LAUNCH]
+    done = [
+        subprocess.run(command, capture_output=True, text=True, env=os.environ | more, check=False)
+        for more in ({"NUMBA_ENABLE_CUDASIM": "0"}, {"NUMBA_ENABLE_CUDASIM": "1"})
+    ]
+    assert [one.returncode for one in done] == [0, 0]
+    assert done[0].stdout == done[1].stdout
+    assert [one.stderr.count("NUMBA_ENABLE_CUDASIM") for one in done] == [0, 1]

@@ -4,8 +4,10 @@ from dataclasses import replace
 
 import pytest
 
+from smemnb.cli import main
 from smemnb.cli.doctor import examine, report
 from smemnb.cli.machine import Driver, Machine, driver, gpu_count, look
+from smemnb.errors import SmemnbError
 
 VERSIONS = {
     "numpy": "2.4.6",
@@ -24,6 +26,7 @@ HEALTHY = Machine(
     driver=Driver(True, (13, 0), 1),
     kernel_python="python",
     try_trace=lambda: "1,056 wavefronts",
+    try_apart=lambda: (True, "bubblewrap"),
 )
 
 
@@ -43,6 +46,10 @@ def test_healthy():
     assert report(examine(HEALTHY)).splitlines()[-1] == "all is well"
 
 
+def nowhere():
+    raise SmemnbError("grade as another user")
+
+
 def broken():
     raise RuntimeError("no source")
 
@@ -52,12 +59,17 @@ def broken():
     [
         ({"python": (3, 10, 13)}, "Python", "wrong", "3.11 or newer"),
         ({"virtual": False}, "environment", "note", "python3 -m venv"),
+        ({"try_apart": lambda: (False, "limits")}, "learners' code", "note", "bubblewrap"),
+        ({"try_apart": nowhere}, "learners' code", "note", "as another user"),
         ({"versions": versions(numpy="2.5.0")}, "NumPy", "wrong", '"numpy>=2,<2.5"'),
         ({"versions": versions(numpy="1.26.4")}, "NumPy", "wrong", '"numpy>=2,<2.5"'),
         ({"versions": versions(numba="0.65.1")}, "Numba", "wrong", '"numba>=0.66,<0.70"'),
         ({"versions": versions(numba=None)}, "Numba", "wrong", "pip install"),
-        ({"versions": versions(numba_cuda="0.29.0")}, "numba-cuda", "wrong", "0.30"),
+        ({"versions": versions(numba_cuda="0.29.0")}, "numba-cuda", "wrong", "0.30.4"),
+        ({"versions": versions(numba_cuda="0.30.3")}, "numba-cuda", "wrong", "0.30.4"),
+        ({"versions": versions(numba_cuda="0.31.0")}, "numba-cuda", "wrong", "0.31"),
         ({"versions": versions(numba_cuda=None)}, "numba-cuda", "note", "0.30"),
+        ({"runtime": False}, "CUDA runtime", "wrong", "nvidia-cuda-runtime-cu12"),
         ({"environment": {"NUMBA_ENABLE_CUDASIM": "1"}}, "simulator", "wrong", "unset"),
         ({"toolkits": (12, 13)}, "CUDA wheels", "wrong", "one of the extras"),
         ({"toolkits": ()}, "CUDA wheels", "note", ""),
@@ -111,7 +123,7 @@ def test_report_of_one_trouble():
     machine = replace(HEALTHY, versions=versions(numpy="2.5.0"))
     lines = report(examine(machine)).splitlines()
     assert lines[2:4] == [
-        "wrong  NumPy           2.5.0; wanted 2.0 or newer, below 2.5",
+        "wrong  NumPy           2.5.0; wanted 2 or newer, below 2.5",
         '                       cure: pip install "numpy>=2,<2.5"',
     ]
     assert lines[-1] == "1 to mend"
@@ -126,3 +138,13 @@ def test_this_machine():
 def test_driver_without_gpu():
     """Without a driver there are no GPUs, and nothing raises."""
     assert gpu_count() == driver().gpus >= 0
+
+
+def test_exit_code(monkeypatch, capsys):
+    """1 as soon as one thing is wrong, however much else is well."""
+    monkeypatch.setattr("smemnb.cli.machine.look", lambda: HEALTHY)
+    assert main(["doctor"]) == 0
+    wrong = replace(HEALTHY, versions=versions(numpy="2.5.0"))
+    monkeypatch.setattr("smemnb.cli.machine.look", lambda: wrong)
+    assert main(["doctor"]) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "1 to mend"

@@ -13,7 +13,8 @@ import urllib.request
 
 import pytest
 
-from smemnb.cli.lab import RECORD, command, lay_out, open_lab, pages, workbook
+from smemnb.cli.copied_pages import RECORD
+from smemnb.cli.lab import command, copy_of, lay_out, open_lab, pages, workbook
 from smemnb.errors import SmemnbError
 from tests.house.notebook_form import NOTEBOOKS
 
@@ -25,9 +26,27 @@ def chapter(text, outputs=()):
 
 
 def code(path):
-    """The one cell of a made-up chapter."""
-    (cell,) = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    """The one code cell of a made-up chapter, below the note of a new version."""
+    *_, cell = json.loads(path.read_text(encoding="utf-8"))["cells"]
     return cell
+
+
+def note(path):
+    """The first cell or line of a page, where it is the note of a new version."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".ipynb":
+        text = "".join(json.loads(text)["cells"][0]["source"])
+    return text.split("\n")[0] if text.startswith(">") else ""
+
+
+def saved(path, change=lambda book: None):
+    """Store a notebook again as JupyterLab does, after a change."""
+    book = json.loads(path.read_text(encoding="utf-8"))
+    for cell in book["cells"]:
+        cell["source"] = "".join(cell["source"]).splitlines(keepends=True)
+    book["metadata"] = {"language_info": {"name": "python", "version": "3.99"}}
+    change(book)
+    path.write_text(json.dumps(book, indent=1, sort_keys=True) + "\n", encoding="utf-8")
 
 
 @pytest.fixture
@@ -59,6 +78,17 @@ def test_work_is_kept(source, tmp_path):
     copied = lay_out(source, mine)
     assert (copied.new, copied.beside) == ((), ())
     assert (mine / "00_start_here.ipynb").read_text() == "my work"
+
+
+def test_nothing_to_do(source, tmp_path):
+    """A folder that has everything is not written to: it may be read-only."""
+    mine = tmp_path / "mine"
+    lay_out(source, mine)
+    before = {path.name: (path.stat().st_ino, path.stat().st_mtime_ns) for path in mine.iterdir()}
+    lay_out(source, mine)
+    assert before == {
+        path.name: (path.stat().st_ino, path.stat().st_mtime_ns) for path in mine.iterdir()
+    }
 
 
 def test_deleted_chapter_comes_back(source, tmp_path):
@@ -93,7 +123,8 @@ def test_glossary_comes_along(source, tmp_path, place):
     (source / place / "GLOSSARY.md").write_text("lane, warp", encoding="utf-8")
     assert lay_out(source, mine).beside == (("GLOSSARY.md", "GLOSSARY.new.md"),)
     assert (mine / "GLOSSARY.md").read_text(encoding="utf-8") == "my notes"
-    assert (mine / "GLOSSARY.new.md").read_text(encoding="utf-8") == "lane, warp"
+    beside = (mine / "GLOSSARY.new.md").read_text(encoding="utf-8")
+    assert beside.endswith("\n\nlane, warp") and "(GLOSSARY.md)" in note(mine / "GLOSSARY.new.md")
 
 
 def test_pages_of_this_workbook():
@@ -103,27 +134,129 @@ def test_pages_of_this_workbook():
 
 
 def test_newer_version_is_laid_beside(source, tmp_path):
-    """A changed chapter comes under another name, once; a second change under a third."""
+    """Beside a page that was worked on the new one comes under another name, once, and says so."""
     mine = tmp_path / "mine"
     lay_out(source, mine)
     (mine / "00_start_here.ipynb").write_text("my work")
-    for version, name in (("second", "00_start_here.new.ipynb"), ("third", ".new-2.ipynb")):
-        (source / "00_start_here.ipynb").write_text(chapter(version))
-        ((old, new),) = lay_out(source, mine).beside
-        assert old == "00_start_here.ipynb" and new.endswith(name)
-        assert code(mine / new)["source"] == version
-        assert lay_out(source, mine).beside == ()
+    (source / "00_start_here.ipynb").write_text(chapter("second"))
+    assert lay_out(source, mine).beside == (("00_start_here.ipynb", "00_start_here.new.ipynb"),)
+    assert code(mine / "00_start_here.new.ipynb")["source"] == "second"
+    assert "(00_start_here.ipynb)" in note(mine / "00_start_here.new.ipynb")
+    assert lay_out(source, mine).beside == ()
     assert (mine / "00_start_here.ipynb").read_text() == "my work"
-    assert len(names(mine)) == 4
+    assert len(names(mine)) == 3
 
 
-def test_untouched_chapter_is_not_written_either(source, tmp_path):
-    """Also a chapter that nobody worked on keeps its bytes; the new one is beside it."""
+def test_newer_version_of_a_page_beside(source, tmp_path):
+    """The page beside is a page, too: as it was copied it is replaced, worked on it stays."""
     mine = tmp_path / "mine"
     lay_out(source, mine)
-    (source / "00_start_here.ipynb").write_text(chapter("second"))
+    (mine / "00_start_here.ipynb").write_text("my work")
+    beside = {}
+    for version in ("second", "third", "fourth"):
+        (source / "00_start_here.ipynb").write_text(chapter(version))
+        ((_, beside[version]),) = lay_out(source, mine).beside
+        if version == "third":
+            (mine / beside[version]).write_text("more work")
+    assert beside == {
+        "second": "00_start_here.new.ipynb",
+        "third": "00_start_here.new.ipynb",
+        "fourth": "00_start_here.new-2.ipynb",
+    }
+    assert (mine / "00_start_here.ipynb").read_text() == "my work"
+    assert (mine / "00_start_here.new.ipynb").read_text() == "more work"
+    assert code(mine / "00_start_here.new-2.ipynb")["source"] == "fourth"
+
+
+def test_untouched_page_is_brought_up_to_date(source, tmp_path):
+    """A page that nobody worked on becomes the new one; no other page comes."""
+    mine, later = tmp_path / "mine", ("second", "third", "first")
     lay_out(source, mine)
-    assert code(mine / "00_start_here.ipynb")["source"] == "first"
+    (mine / "01_shared_memory.ipynb").write_text("my work")
+    for version in later:
+        (source / "00_start_here.ipynb").write_text(chapter(version))
+        copied = lay_out(source, mine)
+        assert (copied.new, copied.beside) == ((), ())
+        assert copied.replaced == ("00_start_here.ipynb",)
+        assert code(mine / "00_start_here.ipynb")["source"] == version
+    assert (mine / "01_shared_memory.ipynb").read_text() == "my work"
+    assert names(mine) == names(source)
+
+
+def ran(book):
+    book["cells"][0]["execution_count"] = 7
+
+
+def has_output(book):
+    book["cells"][0]["outputs"] = [{"output_type": "stream", "name": "stdout", "text": ["24"]}]
+
+
+def has_answer(book):
+    book["cells"][0]["source"] = ["first", " and mine"]
+
+
+def has_cell(book):
+    book["cells"].append({"cell_type": "markdown", "metadata": {}, "source": ["mine"]})
+
+
+def lost_cell(book):
+    book["cells"].clear()
+
+
+@pytest.mark.parametrize(
+    ("change", "replaced"),
+    [
+        (lambda book: None, True),
+        (ran, True),
+        (has_output, False),
+        (has_answer, False),
+        (has_cell, False),
+        (lost_cell, False),
+    ],
+    ids=["saved", "ran", "output", "answer", "cell", "deleted"],
+)
+def test_what_is_work(source, tmp_path, change, replaced):
+    """JupyterLab's saving and counting is nobody's work; an output, a text or a cell is."""
+    mine, page = tmp_path / "mine", "00_start_here.ipynb"
+    lay_out(source, mine)
+    saved(mine / page, change)
+    before = (mine / page).read_bytes()
+    (source / page).write_text(chapter("second"))
+    copied = lay_out(source, mine)
+    assert (copied.replaced, len(copied.beside)) == ((page,) if replaced else (), 1 - replaced)
+    assert ((mine / page).read_bytes() == before) is not replaced
+
+
+def test_record_of_an_earlier_smemnb(source, tmp_path):
+    """A folder of the version before: what is as it was copied last is brought up to date."""
+    mine = tmp_path / "mine"
+    lay_out(source, mine)
+    stored = json.loads((mine / RECORD).read_text())
+    (mine / RECORD).write_text(json.dumps({"schema": 1, "copied": stored["copied"]}))
+    (mine / "01_shared_memory.ipynb").write_text("my work")
+    for page in source.iterdir():
+        page.write_text(chapter("second"))
+    copied = lay_out(source, mine)
+    assert copied.replaced == ("00_start_here.ipynb",)
+    assert copied.beside == (("01_shared_memory.ipynb", "01_shared_memory.new.ipynb"),)
+    assert (mine / "01_shared_memory.ipynb").read_text() == "my work"
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a limit of POSIX")
+def test_no_room_for_a_newer_version(source, tmp_path):
+    """Where a new version does not fit, the page is the old one, and the next time the new one."""
+    mine = tmp_path / "mine"
+    lay_out(source, mine)
+    for _ in range(2):  # both were about to be written, and neither was
+        for page in source.iterdir():
+            page.write_text(chapter("long " * 1000 + str(_)))
+        done = subprocess.run(
+            [sys.executable, "-c", SMALL_DISK, source, mine], capture_output=True, text=True
+        )
+        assert done.stdout == "OSError\n"
+        assert {code(mine / name)["source"] for name in names(mine)} == {"first"}
+        assert names(mine) == names(source)
+    assert lay_out(source, mine).replaced == ("00_start_here.ipynb", "01_shared_memory.ipynb")
 
 
 @pytest.mark.parametrize("record", ["", "[]", '{"copied": 3}', "{"])
@@ -135,7 +268,89 @@ def test_damaged_record(source, tmp_path, record):
     (mine / RECORD).write_text(record)
     assert lay_out(source, mine).beside == (("00_start_here.ipynb", "00_start_here.new.ipynb"),)
     assert (mine / "00_start_here.ipynb").read_text() == "my work"
-    assert json.loads((mine / RECORD).read_text())["schema"] == 1
+    assert json.loads((mine / RECORD).read_text())["schema"] == 2
+
+
+@pytest.mark.parametrize("cut", [0, 1, 40])
+def test_half_a_chapter(source, tmp_path, cut):
+    """A beginning of a page, left by a full disk, is nobody's work: it is completed."""
+    mine = tmp_path / "mine"
+    lay_out(source, mine)
+    page = mine / "00_start_here.ipynb"
+    whole = page.read_bytes()
+    page.write_bytes(whole[:cut])
+    (mine / RECORD).unlink()
+    copied = lay_out(source, mine)
+    assert (copied.new, copied.beside) == (("00_start_here.ipynb",), ())
+    assert page.read_bytes() == whole
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a limit of POSIX")
+def test_no_room(source, tmp_path):
+    """Where a page does not fit, what is there is whole, and the next time all is there."""
+    (source / "01_shared_memory.ipynb").write_text(chapter("long " * 1000))
+    mine = tmp_path / "mine"
+    done = subprocess.run(
+        [sys.executable, "-c", SMALL_DISK, source, mine], capture_output=True, text=True
+    )
+    assert done.stdout == "OSError\n"
+    assert names(mine) == ["00_start_here.ipynb"]
+    assert lay_out(source, mine).new == ("01_shared_memory.ipynb",)
+    assert code(mine / "01_shared_memory.ipynb")["source"] == "long " * 1000
+
+
+SMALL_DISK = """
+import resource, sys
+from pathlib import Path
+from smemnb.cli.lab import lay_out
+resource.setrlimit(resource.RLIMIT_FSIZE, (2000, 2000))
+try:
+    lay_out(*map(Path, sys.argv[1:]))
+except OSError as error:
+    print(type(error).__name__)
+"""
+
+
+def test_killed_while_copying(source, tmp_path):
+    """What a process that was killed long ago left goes; what is being written now stays."""
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    old, new = (mine / f".00_start_here.ipynb.{word}.part" for word in ("0ld", "n3w"))
+    old.write_text("half")
+    new.write_text("half")
+    os.utime(old, (1e9, 1e9))
+    lay_out(source, mine)
+    assert (old.exists(), new.exists()) == (False, True)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_named_pipe(source, tmp_path):
+    """A named pipe in the place of a page is not read; the page is laid beside it."""
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    os.mkfifo(mine / "00_start_here.ipynb")
+    assert lay_out(source, mine).beside == (("00_start_here.ipynb", "00_start_here.new.ipynb"),)
+
+
+def missing_folders(tmp_path):
+    """Folders that cannot be made, and what is said of each."""
+    (tmp_path / "afile").write_text("")
+    (tmp_path / "circle").symlink_to(tmp_path / "circle")
+    yield tmp_path / "afile", "file"
+    yield tmp_path / "afile" / "below", "file"
+    yield tmp_path / "circle", "circle"
+    yield "~nobody_of_this_name/x", "smemnb lab --folder FOLDER"
+    yield "/proc/nothing", "/proc/nothing"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="folders of Linux")
+def test_no_such_folder(source, tmp_path):
+    """A folder that cannot be made is one line with its cure."""
+    for folder, words in missing_folders(tmp_path):
+        with pytest.raises(SmemnbError, match="smemnb lab --folder FOLDER") as caught:
+            copy_of(source, str(folder))
+        assert words in str(caught.value)
+        assert "\n" not in str(caught.value)
 
 
 def test_the_workbook_itself_is_refused():

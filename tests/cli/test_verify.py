@@ -10,6 +10,7 @@ from smemnb.cli import main
 from smemnb.cli.launches import launches
 from smemnb.errors import LaunchRefused
 from smemnb.measure.hazards import Report, Spot, table
+from smemnb.measure.verify.ncu.launching import read_journal
 from tests.agreement.shipped import RECORDING, needs_recording
 
 KERNELS = """import numpy as np
@@ -160,3 +161,17 @@ def test_table_of_both_sides(file):
     ]
     _, clean = launches(options(f"{file}:add_one", "--call", "twice"))
     assert table(clean, {"racecheck": ()}, {}) == "no finding: racecheck, and none of ours"
+
+
+def test_the_process_that_a_tool_looks_into(file, no_gpu, tmp_path):
+    """It launches what the command means and leaves a journal of it; a slice of it if asked."""
+    into = tmp_path / "into"
+    into.mkdir()
+    command = ["sanitize", f"{file}:add_one", "--call", "twice", "--into", str(into)]
+    assert main(command) == 0
+    first, second = read_journal(into / "journal.jsonl").items()
+    assert [name for name, _ in (first, second)] == ["add_one[1, 64]", "add_one[2, 32], launch 2"]
+    assert {said["state"] for _, said in (first, second)} == {"launched"}
+    assert (into / "cubins").is_dir()
+    assert main([*command, "--only", "1:2"]) == 0
+    assert list(read_journal(into / "journal.jsonl")) == ["add_one[2, 32], launch 2"]

@@ -23,6 +23,8 @@ from nbval import plugin as nbval_plugin
 
 ENVIRONMENT = {
     "SMEMNB_PROGRESS": "off",
+    "SMEMNB_SLOW_SECONDS": "off",  # a busy machine must not add a line to an output
+    "SMEMNB_STILL": "1",  # a stored output holds a picture, not a live view with its random id
     # a warning of numba-cuda on stderr that only some versions print
     "NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS": "0",
     "JUPYTER_PLATFORM_DIRS": "1",

@@ -15,9 +15,9 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from .session import install as _listen
 from .simulator.hook import install as _install
-
-__version__ = "0.1.0"
+from .version import VERSION as __version__
 
 _HOMES = {
     "trace": "tracing.tracer",
@@ -32,6 +32,7 @@ _HOMES = {
     "show_source": "exercises.source",
     "bank_map": "figures",
     "tile_map": "figures",
+    "explore": "figures.explorer",
     "transpose": "operations.transposing",
     "matmul": "operations.multiplying",
 }
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from .exercises.predict import predict
     from .exercises.progress import progress
     from .exercises.source import show_change, show_source
+    from .figures.explorer import explore
     from .operations.multiplying import matmul
     from .operations.transposing import transpose
     from .tracing.trace import Trace
@@ -58,6 +60,7 @@ __all__ = [
     "__version__",
     "bank_map",
     "check",
+    "explore",
     "hint",
     "matmul",
     "predict",
@@ -88,3 +91,4 @@ def __dir__() -> list[str]:
 
 
 _install()
+_listen()

@@ -1,18 +1,38 @@
 """What smemnb refuses, and how it says so.
 
 Every refusal happens before anything is launched or written, and its text names what came,
-where, and what to do instead. Where such an error leaves the package, the frames inside the
-package are cut off (`shortened`), so that a traceback ends at the caller's own line.
+where, and what to do instead. Where such an error leaves the package, the causes and frames inside
+the package are cut off (`shortened`); the last of them, of the function that was called, is left
+out where the error is shown, so that a traceback ends at the caller's own line.
 """
 
 from __future__ import annotations
 
-import os
+from types import TracebackType
 from typing import Any
+
+from .session import raw_traceback, rendered, users_frames, whole
 
 
 class SmemnbError(Exception):
     """Any refusal by smemnb."""
+
+    @property
+    def __traceback__(self) -> TracebackType | None:
+        """The caller's frames; all with SMEMNB_TRACEBACK=full in the environment.
+
+        What shows an error asks for this one, where it is the cause of another error.
+        """
+        frames = raw_traceback(self)
+        return frames if whole() else users_frames(frames)
+
+    @__traceback__.setter
+    def __traceback__(self, frames: TracebackType | None) -> None:
+        self.with_traceback(frames)
+
+    def _render_traceback_(self) -> list[str]:
+        """What IPython shows of the error: it asks for this method."""
+        return rendered(self)
 
 
 class LaunchRefused(SmemnbError, ValueError):
@@ -47,6 +67,10 @@ class UnsupportedSyntax(SmemnbError, NotImplementedError):
         self.construct, self.instead = construct, instead
 
 
+class SourceChanged(UserWarning):
+    """The file of a kernel has changed since it was imported; what runs is what was imported."""
+
+
 class KernelStopped(SmemnbError, RuntimeError):
     """A kernel stopped while it ran: an endless wait or an exception of its own.
 
@@ -65,12 +89,16 @@ class KernelStopped(SmemnbError, RuntimeError):
             self.args = (f"{self}\nFound until then:\n{said}", *self.args[1:])
 
 
+class UnassignedVariable(RuntimeWarning):
+    """A thread reads a variable to which it has assigned nothing; a GPU says nothing of it."""
+
+
 def shortened(error: BaseException) -> BaseException:
     """The error without the frames and causes inside smemnb, to be raised at a public entry.
 
     With SMEMNB_TRACEBACK=full in the environment it stays as it is.
     """
-    if os.environ.get("SMEMNB_TRACEBACK") == "full":
+    if whole():
         return error
     error.__cause__, error.__suppress_context__ = None, True
     return error.with_traceback(None)

@@ -1,21 +1,26 @@
 """Which tests are run: those of the first tier unless others are asked for, and that can run here.
 
 `tests/tiers.py` says what the tiers are. What this machine lacks is skipped with the reason;
-`SMEMNB_REQUIRE=toolchain` (or `gpu`, or both with a comma) turns the skip into a failure, so that a
-build that ought to have it cannot pass by skipping.
+`SMEMNB_REQUIRE=toolchain` (or `gpu`, or `browser`, or several with commas) turns the skip into a
+failure, so that a build that ought to have it cannot pass by skipping.
 """
 
 from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
+
+from tests import browser
 
 REQUIRED = set(filter(None, os.environ.get("SMEMNB_REQUIRE", "").split(",")))
 CURES = {
     "toolchain": 'no CUDA toolchain: pip install -e ".[cu13]"',
     "gpu": "no NVIDIA GPU that this process may use",
+    "browser": "no browser: pip install playwright, and have a Chromium (SMEMNB_CHROMIUM names it)",
 }
 
 
@@ -31,6 +36,14 @@ def has_gpu() -> bool:
     return gpu_count() > 0
 
 
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    """A headless Chromium, of playwright's synchronous API."""
+    # of one module: while it is open, nothing else of this process can run an event loop
+    with browser.opened() as found:
+        yield found
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Let `--dist loadfile` take files in the order of their tests, not by their number."""
     if hasattr(config.option, "loadscopereorder"):
@@ -41,7 +54,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     leave_out_exhaustive(config, items)
     if hasattr(config, "workerinput"):
         heavy_files_first(items)
-    probes = {"toolchain": has_toolchain, "gpu": has_gpu}
+    probes = {"toolchain": has_toolchain, "gpu": has_gpu, "browser": browser.available}
     for mark, probe in probes.items():
         marked = [item for item in items if item.get_closest_marker(mark)]
         if not marked or mark in REQUIRED or probe():

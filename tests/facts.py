@@ -30,6 +30,22 @@ def facts(text: object) -> list[str]:
     return sorted(_plain(found) for found in FACT.findall(str(text)))
 
 
+def table(text: object) -> list[list[str]]:
+    """A report line by line: the cells of a row, in order, and the facts of a line in words.
+
+    A row has three cells or more, with two blanks or more between them. How wide its columns are
+    and how the sentences around it read is left to the report.
+
+    >>> table("all (model)\\nline   loads  extra\\n  14   1,024      0")
+    [[], ['line', 'loads', 'extra'], ['14', '1,024', '0']]
+    """
+    found = []
+    for line in str(text).splitlines():
+        cells = re.split(r"\s{2,}", line.strip())
+        found.append(cells if len(cells) > 2 else facts(line))
+    return found
+
+
 def _plain(found: str) -> str:
     if found[0].isdigit():
         return found.replace(",", "")

@@ -122,6 +122,13 @@ def _has_linker() -> bool:
 
 def _need(what: str, *, there: bool) -> None:
     if not there:
+        from numba.core import config
+
+        if config.ENABLE_CUDASIM:
+            raise SmemnbError(
+                f"{what} needs Numba's compiler, and NUMBA_ENABLE_CUDASIM=1 puts its simulator in"
+                " the place of that. Unset NUMBA_ENABLE_CUDASIM and start Python again"
+            )
         raise SmemnbError(
             f"{what} needs NVIDIA's compiler libraries, which are not installed: {INSTALL}."
             " No GPU is needed"

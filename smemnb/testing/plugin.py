@@ -72,9 +72,11 @@ def pytest_configure(config: pytest.Config) -> None:
         from ..simulator import devices
 
         if devices.device() != "lockstep":
+            simulated = devices.simulated_by_numba()
+            cure = "Unset NUMBA_ENABLE_CUDASIM" if simulated else "Set SMEMNB_DEVICE=lockstep"
             raise pytest.UsageError(
                 f"--smemnb watches launches in the lockstep engine; here they go to"
-                f" {devices.device()}. Set SMEMNB_DEVICE=lockstep"
+                f" {devices.device()}. {cure}"
             )
 
 

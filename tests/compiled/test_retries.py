@@ -35,3 +35,21 @@ def test_result_that_is_overwritten():
 def test_no_loop():
     """Without a branch back nothing is tried again."""
     assert retry_loops(read_listing(AGAIN.replace("@!P1 BRA `(.L_x_0)", "     NOP"))) == []
+
+
+def test_counter_that_is_written_after_the_swap():
+    """Registers of instructions before the branch do not make it depend on the swap."""
+    counts = AGAIN.replace(
+        "ISETP.EQ.U32.AND P1, PT, R7",
+        "IADD3 R8, R7, 0x1, RZ ;\n        /*0038*/  ISETP.EQ.U32.AND P1, PT, R5",
+    )
+    assert retry_loops(read_listing(counts)) == []
+
+
+def test_result_that_is_handed_on():
+    """The branch depends on the swap through another register."""
+    handed = AGAIN.replace(
+        "ISETP.EQ.U32.AND P1, PT, R7",
+        "IADD3 R8, R7, 0x1, RZ ;\n        /*0038*/  ISETP.EQ.U32.AND P1, PT, R8",
+    )
+    assert retry_loops(read_listing(handed)) == [(0x10, 0x50)]

@@ -15,6 +15,8 @@ from pathlib import Path
 FLOORS = {
     "errors": 0,
     "hardware": 0,
+    "session": 0,
+    "version": 0,
     "rules": 1,
     "kernels": 3,
     "lockstep": 2,
@@ -31,8 +33,8 @@ FLOORS = {
     "cli": 7,
 }
 # rooms of one floor do not know each other, but for these (who, whom)
-NEIGHBOURS = {("hardware", "errors"), ("tracing", "simulator")}
-NUMPY_ONLY = {"errors", "hardware", "rules", "lockstep"}
+NEIGHBOURS = {("hardware", "errors"), ("errors", "session"), ("tracing", "simulator")}
+NUMPY_ONLY = {"errors", "hardware", "session", "version", "rules", "lockstep"}
 BANNED = {"utils", "util", "helpers", "helper", "common", "core", "base", "misc"}
 
 

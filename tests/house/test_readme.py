@@ -70,10 +70,9 @@ def test_doctor_knows_the_bounds():
     for line in project["dependencies"]:
         name, low, high = re.match(r"([\w-]+)>=([\d.]+)(?:,<([\d.]+))?", line).groups()
         if high is not None:
-            wanted[name] = (pair(low), pair(high))
+            wanted[name] = (numbers(low), numbers(high))
     assert wanted == BOUNDS
 
 
-def pair(version):
-    numbers = [int(part) for part in version.split(".")]
-    return (numbers[0], numbers[1] if len(numbers) > 1 else 0)
+def numbers(version):
+    return tuple(int(part) for part in version.split("."))

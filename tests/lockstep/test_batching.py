@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -192,7 +193,8 @@ def test_products():
 
 
 LARGE = """
-import resource
+import pathlib
+import sys
 import numpy as np
 from numba import cuda, float32, float64
 import smemnb
@@ -226,7 +228,17 @@ seen = smemnb.trace({kernel})[{blocks}, 256](out, inp)
 assert not seen.findings or "{kernel}" == "tables", seen.findings
 expected = inp.reshape(-1, 256).sum(axis=1) if "{kernel}" == "sums" else inp
 assert (out == expected).all()
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+
+
+def peak():
+    status = pathlib.Path("/proc/self/status")
+    if status.exists():  # what getrusage says counts the process in that started this one
+        return 1024 * int(status.read_text().split("VmHWM:")[1].split()[0])
+    import resource
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else 1024 * most
+
+print(peak())
 """
 
 
@@ -236,13 +248,13 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 )
 def test_memory_of_a_large_launch(tmp_path, kernel, blocks):
     """2^20 threads, and 2^17 with 48 KB of local arrays each, stay within 2 GB, watched."""
-    pytest.importorskip("resource")
+    if not Path("/proc/self/status").exists():
+        pytest.importorskip("resource")
     file = tmp_path / "large.py"
     file.write_text(LARGE.replace("{kernel}", kernel).replace("{blocks}", blocks))
     done = subprocess.run([sys.executable, file], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
-    unit = 1 if sys.platform == "darwin" else 1024  # bytes there, kilobytes elsewhere
-    assert int(done.stdout) * unit < 1 << 31
+    assert int(done.stdout) < 1 << 31
 
 
 @cuda.jit

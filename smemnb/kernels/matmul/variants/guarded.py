@@ -60,7 +60,7 @@ def matmul_guarded_of(
         batched: the arrays have a first axis, along which `gridDim.z` counts.
         name: of the kernel.
     """
-    (tall, wide), slots, workers, slices = cut.thread, cut.fragments, cut.workers, cut.slices
+    (tall, wide), slots, slices, worker = cut.thread, cut.fragments, cut.slices, _worker(cut)
     left = operand_of(cut, "a", not a_columns, wide_a)
     right = operand_of(cut, "b", b_columns, wide_b)
     elems = max(2 * slices * (left.size + right.size), cut.sum_elems)
@@ -77,8 +77,7 @@ def matmul_guarded_of(
         b_part = cuda.local.array((slots, wide), float32)
         a_next = cuda.local.array((a_quads, 4), float32)
         b_next = cuda.local.array((b_quads, 4), float32)
-        tid = uint32(cuda.threadIdx.x % uint32(workers))
-        turn = uint32(cuda.threadIdx.x // uint32(workers))
+        tid, turn = worker()
         row0, col0 = corner(out)
         first, last = ends(uint32(a.shape[a_axis]))
 
@@ -105,6 +104,22 @@ def matmul_guarded_of(
         multiply(out, a, b, alpha, beta, sums, flags)
 
     return named(matmul_of_any_shape, name)
+
+
+def _worker(cut: Cut) -> Any:
+    """(number of this thread in its slice, number of the slice)."""
+    workers = cut.workers
+
+    @device
+    def of_a_slice():
+        tx = uint32(cuda.threadIdx.x)
+        return uint32(tx % uint32(workers)), uint32(tx // uint32(workers))
+
+    @device
+    def of_the_block():  # one slice: what is a constant takes no register
+        return uint32(cuda.threadIdx.x), uint32(0)
+
+    return of_a_slice if cut.slices > 1 else of_the_block
 
 
 def _tile_corner(cut: Cut) -> Any:

@@ -18,16 +18,14 @@ SIZE = TILE * TILE * 2
 
 
 @device
-def _cell(y, x):
+def _place(y, x):
     return uint32((y * TILE + (x ^ (y & uint32(7)))) * 2)
 
 
-@jit(launch_bounds=(TILE * ROWS, 1))
-def transpose_pairs(out, inp):
-    """out = inp.T in elements of two uint64.  Blocks of 32x16 threads, a tile of 32x32 each."""
-    tile = cuda.shared.array(SIZE, uint64, alignment=16)
+@device
+def _moved(out, inp, tile, tile_row, tile_col):
+    """One tile of 32x32 elements, through shared memory."""
     tx, ty = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
-    tile_row, tile_col = tile_turned()
     row0, col0 = uint32(tile_row * TILE), uint32(tile_col * TILE)
     rows, cols = uint32(inp.shape[0]), uint32(inp.shape[1] // 2)
 
@@ -37,7 +35,7 @@ def transpose_pairs(out, inp):
         y = uint32(ty + y0)
         if row0 + y < rows and col0 + tx < cols:
             at = uint32(uint32(row0 + y) * pitch + uint32(col0 + tx) * 2)
-            store16(tile, _cell(y, tx), load16(inp, at))
+            store16(tile, _place(y, tx), load16(inp, at))
     cuda.syncthreads()  # the tile is full before anyone reads it
 
     # 2. store 32 elements of a column per warp   shared: 4 wavefronts    global: 16 sectors
@@ -46,33 +44,23 @@ def transpose_pairs(out, inp):
         x = uint32(ty + x0)
         if col0 + x < cols and row0 + tx < rows:
             at = uint32(uint32(col0 + x) * pitch + uint32(row0 + tx) * 2)
-            store16(out, at, load16(tile, _cell(tx, x)))
+            store16(out, at, load16(tile, _place(tx, x)))
+
+
+@jit(launch_bounds=(TILE * ROWS, 1))
+def transpose_pairs(out, inp):
+    """out = inp.T in elements of two uint64.  Blocks of 32x16 threads, a tile of 32x32 each."""
+    tile = cuda.shared.array(SIZE, uint64, alignment=16)
+    tile_row, tile_col = tile_turned()
+    _moved(out, inp, tile, tile_row, tile_col)
 
 
 @jit(launch_bounds=(TILE * ROWS, 1))
 def transpose_pairs_batched(out, inp):
     """The same of a batch: arrays of three dimensions, the first one that of the batch."""
     tile = cuda.shared.array(SIZE, uint64, alignment=16)
-    tx, ty = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
     matrix, tile_row, tile_col = tile_in_batch(uint32(inp.shape[2] // 2), TILE)
-    row0, col0 = uint32(tile_row * TILE), uint32(tile_col * TILE)
-    one_out, one_inp = out[matrix], inp[matrix]
-    rows, cols = uint32(one_inp.shape[0]), uint32(one_inp.shape[1] // 2)
-
-    pitch = uint32(one_inp.strides[0] // 8)
-    for y0 in range(0, TILE, ROWS):
-        y = uint32(ty + y0)
-        if row0 + y < rows and col0 + tx < cols:
-            at = uint32(uint32(row0 + y) * pitch + uint32(col0 + tx) * 2)
-            store16(tile, _cell(y, tx), load16(one_inp, at))
-    cuda.syncthreads()  # the tile is full before anyone reads it
-
-    pitch = uint32(one_out.strides[0] // 8)
-    for x0 in range(0, TILE, ROWS):
-        x = uint32(ty + x0)
-        if col0 + x < cols and row0 + tx < rows:
-            at = uint32(uint32(col0 + x) * pitch + uint32(row0 + tx) * 2)
-            store16(one_out, at, load16(tile, _cell(tx, x)))
+    _moved(out[matrix], inp[matrix], tile, tile_row, tile_col)
 
 
 transpose_pairs_batched = named(transpose_pairs_batched, "transpose_pairs")

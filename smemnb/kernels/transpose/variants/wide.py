@@ -192,10 +192,8 @@ def transpose_fastest_of(
         make(rows, cols, itemsize, threads) for make in (_loaded, _stored, _edge)
     )
 
-    @jit(launch_bounds=(threads, blocks))
-    def transpose_chunks(out, inp):
-        tile = cuda.shared.array(size, dtype, alignment=16)
-        tile_row, tile_col = tile_turned()
+    @device
+    def move(out, inp, tile, tile_row, tile_col):
         row0, col0 = uint32(tile_row * rows), uint32(tile_col * cols)
         if row0 + rows <= inp.shape[0] and col0 + cols <= inp.shape[1]:
             # 1. 4 rows of 8 chunks per warp     global: 16 sectors    shared: 4 wavefronts
@@ -208,16 +206,15 @@ def transpose_fastest_of(
             move_edge(out, inp, tile, row0, col0)
 
     @jit(launch_bounds=(threads, blocks))
-    def transpose_chunks_batched(out, inp):
+    def transpose_chunks(out, inp):
+        tile = cuda.shared.array(size, dtype, alignment=16)
+        tile_row, tile_col = tile_turned()
+        move(out, inp, tile, tile_row, tile_col)
+
+    @jit(launch_bounds=(threads, blocks))
+    def transpose_chunks_of_batch(out, inp):
         tile = cuda.shared.array(size, dtype, alignment=16)
         matrix, tile_row, tile_col = tile_in_batch(inp.shape[2], cols)
-        row0, col0 = uint32(tile_row * rows), uint32(tile_col * cols)
-        one_out, one_inp = out[matrix], inp[matrix]
-        if row0 + rows <= one_inp.shape[0] and col0 + cols <= one_inp.shape[1]:
-            load(one_inp, tile, row0, col0)
-            cuda.syncthreads()  # the tile is full before anyone reads it
-            store(one_out, tile, row0, col0)
-        else:
-            move_edge(one_out, one_inp, tile, row0, col0)
+        move(out[matrix], inp[matrix], tile, tile_row, tile_col)
 
-    return named(transpose_chunks_batched if batched else transpose_chunks, "transpose_fastest")
+    return named(transpose_chunks_of_batch if batched else transpose_chunks, "transpose_fastest")

@@ -97,7 +97,7 @@ def _text(title: str, axes: tuple[str, str], curves: Sequence[Curve], source: st
 
 
 @dataclass(frozen=True)
-class _Axis:
+class Axis:
     """Pixels of values from `low` to `high`, evenly or by factors."""
 
     low: float
@@ -115,12 +115,12 @@ class _Axis:
         return self.start + part * (self.end - self.start)
 
 
-def _axis(values: Sequence[float], start: float, end: float, *, factors: bool) -> _Axis:
+def _axis(values: Sequence[float], start: float, end: float, *, factors: bool) -> Axis:
     """Room for all values, and a little more."""
     low, high = min(values), max(values) or 1.0
     if factors:
-        return _Axis(low / 1.15, max(high, 2 * low) * 1.15, start, end, factors=True)
-    return _Axis(0.0, high * 1.04, start, end, factors=False)
+        return Axis(low / 1.15, max(high, 2 * low) * 1.15, start, end, factors=True)
+    return Axis(0.0, high * 1.04, start, end, factors=False)
 
 
 def _paint(
@@ -149,7 +149,7 @@ def _paint(
     sheet.write(LEFT, HEIGHT - 12, source, size=10, colour=FAINT, align="left")
 
 
-def _paint_grid(across: _Axis, up: _Axis, places: list[float], most: float, sheet: Sheet) -> None:
+def _paint_grid(across: Axis, up: Axis, places: list[float], most: float, sheet: Sheet) -> None:
     """A line at each place across, and at round values up."""
     bottom = HEIGHT - BOTTOM
     written = -100.0
@@ -165,12 +165,12 @@ def _paint_grid(across: _Axis, up: _Axis, places: list[float], most: float, shee
         sheet.write(LEFT - 6, y, f"{value:g}", size=9, colour=FAINT, align="right")
 
 
-def _round_values(up: _Axis, most: float) -> list[float]:
+def _round_values(up: Axis, most: float) -> list[float]:
     """Values along the upright axis: powers of 2, or at most six even steps.
 
-    >>> _round_values(_Axis(0.0, 1.04, 0, 1, False), 1.0)
+    >>> _round_values(Axis(0.0, 1.04, 0, 1, False), 1.0)
     [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
-    >>> _round_values(_Axis(0.87, 36.8, 0, 1, True), 32.0)
+    >>> _round_values(Axis(0.87, 36.8, 0, 1, True), 32.0)
     [1.0, 2.0, 4.0, 8.0, 16.0, 32.0]
     """
     if up.factors:
@@ -182,7 +182,7 @@ def _round_values(up: _Axis, most: float) -> list[float]:
 
 
 def _paint_curve(
-    curve: Curve, colour: str, across: Callable[[float], float], up: _Axis, sheet: Sheet
+    curve: Curve, colour: str, across: Callable[[float], float], up: Axis, sheet: Sheet
 ) -> None:
     spots = [(across(x), up(y)) for x, y in curve.points]
     for (x0, y0), (x1, y1) in pairwise(spots):

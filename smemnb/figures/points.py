@@ -15,6 +15,7 @@ from functools import partial
 from statistics import geometric_mean
 from typing import Final
 
+from .curves import Axis
 from .drawing import Drawing
 from .sheet import FAINT, GRID, INK, Sheet, painted, painted_svg
 
@@ -88,27 +89,14 @@ def _drawable(series: Sequence[Points]) -> None:
         raise ValueError(f"{bad[0]} has no place in this chart")
 
 
-@dataclass(frozen=True)
-class _Axis:
-    """Pixels of values from `low` to `high`, by factors."""
-
-    low: float
-    high: float
-    start: float
-    end: float
-
-    def __call__(self, value: float) -> float:
-        part = math.log(value / self.low) / math.log(self.high / self.low)
-        return self.start + part * (self.end - self.start)
-
-
 def _paint(
     title: str, axes: tuple[str, str], series: tuple[Points, ...], source: str, sheet: Sheet
 ) -> None:
     sizes = [x for one in series for x, _ in one.points]
     ratios = [y for one in series for _, y in one.points]
-    across = _Axis(min(sizes) / 1.5, max(sizes) * 1.5, LEFT, WIDTH - RIGHT)
-    up = _Axis(min(*ratios, 0.8) / 1.1, max(*ratios, 1.25) * 1.1, HEIGHT - BOTTOM, TOP)
+    across = Axis(min(sizes) / 1.5, max(sizes) * 1.5, LEFT, WIDTH - RIGHT, factors=True)
+    low, high = min(*ratios, 0.8) / 1.1, max(*ratios, 1.25) * 1.1
+    up = Axis(low, high, HEIGHT - BOTTOM, TOP, factors=True)
     sheet.write(LEFT, 16, title, size=12, bold=True, align="left")
     _paint_legend(series, sheet)
     _paint_grid(across, up, sheet)
@@ -129,7 +117,7 @@ def _paint_legend(series: Sequence[Points], sheet: Sheet) -> None:
         x += 40 + 7 * len(one.label)
 
 
-def _paint_grid(across: _Axis, up: _Axis, sheet: Sheet) -> None:
+def _paint_grid(across: Axis, up: Axis, sheet: Sheet) -> None:
     bottom = HEIGHT - BOTTOM
     for power in range(math.ceil(math.log10(across.low)), math.floor(math.log10(across.high)) + 1):
         x = across(10.0**power)

@@ -5,7 +5,8 @@ import math
 
 import pytest
 
-from smemnb.figures.points import COLOURS, Points, _Axis, picture, point_chart
+from smemnb.figures.curves import Axis
+from smemnb.figures.points import COLOURS, Points, picture, point_chart
 
 NN = Points("NN", ((1e3, 0.5), (1e6, 1.0), (1e9, 2.0)))
 TN = Points("TN", ((1e4, 0.25),))
@@ -25,7 +26,7 @@ def test_text_and_alt():
 
 def test_axis():
     """As many times as much is as far everywhere."""
-    axis = _Axis(1.0, 1000.0, 0.0, 300.0)
+    axis = Axis(1.0, 1000.0, 0.0, 300.0, factors=True)
     assert [axis(value) for value in (1.0, 10.0, 1000.0)] == pytest.approx([0.0, 100.0, 300.0])
 
 

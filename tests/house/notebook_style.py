@@ -99,6 +99,10 @@ def _prose(book: NotebookNode) -> Iterator[str]:
     for n, cell in cells:
         if "cuda.jit" in "".join(re.findall(r"```.*?```", cell.source, flags=re.DOTALL)):
             yield f"cell {n} prints a kernel in prose, where nothing checks it; use a code cell"
+        plain = re.sub(r"```.*?```", "", cell.source, flags=re.DOTALL)
+        first = re.search(r"^ {0,3}(\d+)[.)] ", plain, flags=re.MULTILINE)
+        if first and first[1] != "1":
+            yield f'cell {n} has a line that begins with "{first[1]}.", which becomes a list'
 
 
 def _words(book: NotebookNode) -> Iterator[str]:

@@ -1,5 +1,7 @@
 """Chapters keep what readers rely on."""
 
+from itertools import pairwise
+
 import nbformat
 import pytest
 from nbformat.v4 import new_output
@@ -13,6 +15,14 @@ from tests.house.notebook_style import code_lines, style_problems
 def test_chapter_style(path):
     """A chapter of the repository breaks no rule."""
     assert style_problems(nbformat.read(path, as_version=4)) == []
+
+
+def test_each_chapter_links_the_next():
+    """What comes after **Next** is a link to the chapter that follows, in all but the last."""
+    paths = chapters()
+    for path, after in pairwise(paths):
+        closing = nbformat.read(path, as_version=4).cells[-1].source
+        assert f"**Next**: [{after.stem}]({after.name})" in closing, path.stem
 
 
 def test_made_up_chapter():
@@ -66,6 +76,10 @@ CASES = {
     "kernel in prose": (
         replaced(4, source=f"```python\n{KERNEL}\n```"),
         "cell 4 prints a kernel in prose",
+    ),
+    "answer as a list": (
+        replaced(4, source="8. So much.\n\n1. one\n2. two"),
+        'cell 4 has a line that begins with "8."',
     ),
     "shout": (replaced(4, source="It works!"), "cell 4 has an exclamation mark"),
     "emoji": (replaced(4, source="Done \U0001f389"), "cell 4 has an emoji"),

@@ -8,13 +8,15 @@ failure, so that a build that ought to have it cannot pass by skipping.
 from __future__ import annotations
 
 import os
-from collections import Counter
+import random
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tests import browser
+from tests.tiers import SEED
 
 REQUIRED = set(filter(None, os.environ.get("SMEMNB_REQUIRE", "").split(",")))
 CURES = {
@@ -51,6 +53,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    move_all_but_the_first(items)
     leave_out_exhaustive(config, items)
     if hasattr(config, "workerinput"):
         heavy_files_first(items)
@@ -61,6 +64,24 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             continue
         for item in marked:
             item.add_marker(pytest.mark.skip(reason=CURES[mark]))
+
+
+def move_all_but_the_first(items: list[pytest.Item]) -> None:
+    """Give the mark `exhaustive` to the cases of a test that `first(n)` does not keep.
+
+    Drawn by the name of the test and the number of its cases, so alike in every process.
+    """
+    cases: dict[str, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        if item.get_closest_marker("first") and not item.get_closest_marker("exhaustive"):
+            cases[item.nodeid.partition("[")[0]].append(item)
+    for name, found in cases.items():
+        mark = found[0].get_closest_marker("first")
+        assert mark is not None
+        kept = random.Random(f"{SEED} {name}").sample(found, min(mark.args[0], len(found)))
+        for item in found:
+            if item not in kept:
+                item.add_marker("exhaustive")
 
 
 def leave_out_exhaustive(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -224,6 +224,7 @@ def test_cause_shows_the_users_frames():
         assert not OURS.search(said), said
 
 
+@pytest.mark.exhaustive
 def test_whole_tracebacks():
     """SMEMNB_TRACEBACK=full shows every frame."""
     (said,) = run("transpose(3)", SMEMNB_TRACEBACK="full")
@@ -264,6 +265,7 @@ def test_said_once():
     assert "has no `.foo`" in another and "2048 threads" in another
 
 
+@pytest.mark.exhaustive
 def test_error_keeps_its_text():
     """Shown short or not, an error that is caught is whole."""
     kernel = SCALE.replace("inp[i]", "inp[i].foo")

@@ -30,8 +30,17 @@ def test_rare_and_slow():
 @pytest.mark.slow
 def test_slow():
     pass
+
 """
-MARKS = 'markers = ["slow: s", "exhaustive: e"]'
+MANY = """import pytest
+
+
+@pytest.mark.first(2)
+@pytest.mark.parametrize("n", range(9))
+def test_many(n):
+    pass
+"""
+MARKS = 'markers = ["slow: s", "exhaustive: e", "first(n): f"]'
 PLAIN, RARE, BOTH, SLOW = "test_plain", "test_rare", "test_rare_and_slow", "test_slow"
 
 
@@ -61,13 +70,32 @@ def folder(tmp_path_factory):
 )
 def test_what_is_run(folder, arguments, ran):
     """Without a word about the mark the first tier; a test asked for by its name is run."""
+    assert collected(folder, *arguments) == ran
+
+
+def collected(folder, *arguments):
+    """The names of the tests that pytest would run."""
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "--collect-only", "-q"]
     environment = {"PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     done = subprocess.run(
         [*command, *arguments], cwd=folder, env=environment, capture_output=True, text=True
     )
-    found = {line.partition("::")[2] for line in done.stdout.splitlines() if "::" in line}
-    assert found == ran, done.stdout + done.stderr
+    assert done.returncode in (0, pytest.ExitCode.NO_TESTS_COLLECTED), done.stdout + done.stderr
+    return {line.partition("::")[2] for line in done.stdout.splitlines() if "::" in line}
+
+
+def test_first_cases(folder, tmp_path):
+    """Two of nine cases are drawn, the other seven are exhaustive; one asked for by name is run."""
+    for name in ("conftest.py", "pyproject.toml"):
+        (tmp_path / name).write_text((folder / name).read_text())
+    (tmp_path / "test_many.py").write_text(MANY)
+    first, others = collected(tmp_path), collected(tmp_path, "-m", "exhaustive")
+    assert (len(first), len(others)) == (2, 7)
+    assert first | others == {f"test_many[{n}]" for n in range(9)}
+    assert first == collected(tmp_path)
+    assert len(collected(tmp_path, "-m", "exhaustive or not exhaustive")) == 9
+    (one, *_) = others
+    assert collected(tmp_path, f"test_many.py::{one}") == {one}
 
 
 def test_mark_is_declared():

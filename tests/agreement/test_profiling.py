@@ -61,6 +61,7 @@ def journal_of(file):
     return {name: said["state"] for name, said in launching.read_journal(file).items()}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_profile_and_collect(tmp_path, monkeypatch):
     """Every launch finds its counters and its table; a batch is a process."""

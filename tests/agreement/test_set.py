@@ -66,6 +66,7 @@ def test_arguments_are_seeded(name):
     assert not np.array_equal(one[1][:32], BY_NAME["trips"].arguments()[1][:32])
 
 
+@pytest.mark.first(25)
 @pytest.mark.parametrize("name", each(BY_NAME))
 def test_no_finding(name):
     """No error, and no warning but the price of an access that is meant to be dear."""

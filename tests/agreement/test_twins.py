@@ -172,6 +172,7 @@ def every(request, tmp_path_factory):
     }
 
 
+@pytest.mark.exhaustive
 @needs_verdicts
 @pytest.mark.slow
 def test_verdicts_are_of_today(every):

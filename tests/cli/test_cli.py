@@ -268,6 +268,7 @@ def test_nobody_reads_any(sample, code, command):
     assert not any("Traceback" in line or "BrokenPipe" in line for line in said)
 
 
+@pytest.mark.exhaustive
 def test_numba_is_to_simulate(sample):
     """NUMBA_ENABLE_CUDASIM is left aside: the engine runs, with Numba's types, and says so."""
     command = [sys.executable, "-m", "smemnb.cli", "trace", f"{sample}:transpose_tiled", *LAUNCH]

@@ -15,6 +15,7 @@ MUTANTS = {exercise.name: mutants(exercise.solution) for exercise in ALL}
 EVERY = [(exercise, number) for exercise in ALL for number in range(len(MUTANTS[exercise.name]))]
 
 
+@pytest.mark.first(8)
 @pytest.mark.parametrize(
     ("exercise", "number"),
     sampled(EVERY, 1, by=lambda pair: pair[0].name),

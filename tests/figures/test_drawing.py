@@ -34,6 +34,7 @@ def drawn_once(name):
     return DRAWN[name]()
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize("name", DRAWN)
 def test_png(name):
     """A PNG of at most 40 KB that decodes to the width a notebook shows, with no metadata."""

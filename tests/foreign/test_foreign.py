@@ -43,6 +43,7 @@ OTHERS = [case for case in CASES if _family(case) in SAMPLED]
 FAMILY = {case.name: _family(case) for case in OTHERS}
 
 
+@pytest.mark.first(50)
 @pytest.mark.parametrize(
     ("case", "size"),
     [*_of(WHOLE), *sampled(_of(OTHERS), 1, by=lambda one: FAMILY[one.values[0].name])],

@@ -154,6 +154,7 @@ def test_a_loop_and_a_hog_without_running_them(folder, tmp_path):
     assert [found[name, "ex01_place"] for name in ("spins", "hog")] == [("accepted", "")] * 2
 
 
+@pytest.mark.exhaustive
 def test_goes_on(folder, tmp_path, capsys):
     """A run that was stopped is gone on with: the same seed, nothing is graded twice."""
     top = folder({"ada.py": made.ANSWERS, "bo.py": made.IMPORTS + made.SCALE_WRONG})

@@ -71,6 +71,7 @@ def test_dead_kernel_fails_at_once(tmp_path):
     assert time.monotonic() - start < 60
 
 
+@pytest.mark.exhaustive
 def test_private_environment(tmp_path):
     """Kernels of tests see the lockstep device, no progress file, and private folders."""
     source = (

@@ -81,6 +81,7 @@ EACH = [
 ]
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize(("cut", "columns", "wide"), sampled(EACH, 4))
 def test_values(cut, columns, wide):
     """Every cut, layout and width: two tiles each way, a last step that is not full, 2 parts."""
@@ -95,6 +96,7 @@ SMALL_SHAPES = [(1, 1, 1), (1, 40, 9), (40, 1, 9), (5, 3, 0), (3, 7, 200), (17, 
 DEGENERATE = list(itertools.product(SMALL_SHAPES, LAYOUTS))
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize(
     ("shape", "columns"), sampled(DEGENERATE, 1, by=lambda case: case[0], seed=3)
 )
@@ -132,6 +134,7 @@ def test_shared_matrix_of_a_batch():
     np.testing.assert_array_equal(out, a @ one)
 
 
+@pytest.mark.exhaustive
 def test_the_order_of_sums_is_fixed():
     """Numbers that round: two launches give the same bits, whichever part comes last."""
     rng = np.random.default_rng(3)
@@ -146,6 +149,7 @@ def test_the_order_of_sums_is_fixed():
     np.testing.assert_array_equal(*(one.view(np.uint32) for one in results))
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(("columns", "wide"), sampled(itertools.product(LAYOUTS, (True, False)), 2))
 def test_no_bank_is_asked_twice(columns, wide):
     """Whole tiles in aligned rows: no wavefront of shared memory too many, full sectors."""

@@ -48,6 +48,7 @@ def serious(found):
     return {one.kind for one in found.findings if not one.price} - small
 
 
+@pytest.mark.first(8)
 @pytest.mark.parametrize("shape", [(40, 33, 35), (1, 70, 33), (33, 1, 1), (5, 0, 6), (65, 17, 129)])
 @pytest.mark.parametrize("rung", ANY, ids=lambda rung: rung.name)
 def test_values_of_any_shape(rung, shape):
@@ -55,6 +56,7 @@ def test_values_of_any_shape(rung, shape):
     assert serious(rung_traced(rung, *shape)) == set()
 
 
+@pytest.mark.first(3)
 @pytest.mark.parametrize(
     "rung",
     [
@@ -68,6 +70,7 @@ def test_values_of_whole_tiles(rung):
     rung_traced(rung, 128, 8, 128, beta=0)
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("wide", [(False, False), (True, False), (False, True), (True, True)])
 @pytest.mark.parametrize(
     "depth", [12, *(pytest.param(depth, marks=pytest.mark.exhaustive) for depth in (0, 4, 16))]
@@ -80,6 +83,7 @@ def test_values_beyond_whole_tiles(wide, depth):
     assert serious(found) == set()
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize(
     "shape", [(129, 1, 131), (131, 7, 128), (128, 9, 257), (64, 8, 64), (130, 13, 64)]
 )
@@ -91,6 +95,7 @@ def test_values_of_the_choice(shape):
     assert serious(traced(fit.kernel, fit.grid, fit.block, m, k, n)) == set()
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("spare", [1, 4])
 def test_rows_that_lie_apart(spare):
     """Slices of wider matrices: their gaps are neither read nor written."""
@@ -122,6 +127,7 @@ def test_turned_tiles():
         assert staged(found, "a_tile[k, m0 + i]") == (1024, 1024)
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     ("tiling", "a_reads", "b_reads"),
     [

@@ -29,6 +29,7 @@ def turned(itemsize, shapes, rows, cols, count=1, begins=(0, 0), gaps=(0, 0)):
     return found
 
 
+@pytest.mark.first(3)
 @SIZES
 @SHAPES
 @pytest.mark.parametrize(
@@ -60,12 +61,14 @@ def test_random_values(itemsize, shapes):
         turned(itemsize, shapes, rows, cols, 1, begins.tolist(), gaps.tolist())
 
 
+@pytest.mark.exhaustive
 @SIZES
 def test_batches(itemsize):
     """Three matrices, of which each begins anywhere and has two tiles across."""
     turned(itemsize, FEW, 101, 131, 3)
 
 
+@pytest.mark.first(1)
 @SIZES
 def test_counts(itemsize):
     """Whole tiles: every access to the tile takes one wavefront; stores are of whole sectors.

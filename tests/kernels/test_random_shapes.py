@@ -79,6 +79,7 @@ def test_transposes(rung, shapes, watched):
         transposed(rung, rng, np.float32, rung.aligned, watched)
 
 
+@pytest.mark.first(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("to", [1, 16], ids=["any", "aligned"])
 @pytest.mark.parametrize("itemsize", ELEMENTS)
@@ -141,6 +142,7 @@ def whole_multiplied(rung, rng, watched):
     multiplied(as_fit(rung), rng, shape, True, watched, spares)
 
 
+@pytest.mark.first(3)
 @FEW_OR_MANY
 @pytest.mark.parametrize(
     "rung", [one for one in products.LADDER if one.depth], ids=lambda rung: rung.name
@@ -152,6 +154,7 @@ def test_products_of_whole_tiles(rung, shapes, watched):
         whole_multiplied(rung, rng, watched)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sampled(products.TILINGS, 1))
 def test_tilings(name):

@@ -31,6 +31,7 @@ def test_values(depth):
     traced(SLICED, 64, depth, 128)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_other_tilings():
     """Without fragments ahead; an `out` that is not read."""

@@ -32,6 +32,7 @@ def shared(tiling, shape, blocks, exact=True, beta=0.0, launches=1):
     return found
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     ("blocks", "what"),
     [

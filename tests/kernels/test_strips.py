@@ -79,6 +79,7 @@ def per_request(found, space, width):
     }
 
 
+@pytest.mark.first(8)
 @SIZES
 @pytest.mark.parametrize("flat", [False, True], ids=["narrow", "flat"])
 @pytest.mark.parametrize(
@@ -108,6 +109,7 @@ def test_values_of_more_shapes(itemsize, flat):
         turned(itemsize, flat, extent, length, 1, begins.tolist(), gaps.tolist())
 
 
+@pytest.mark.first(2)
 @SIZES
 @pytest.mark.parametrize("flat", [False, True], ids=["narrow", "flat"])
 def test_batches(itemsize, flat):

@@ -87,6 +87,7 @@ def test_the_ladders_tilings_are_made():
     assert [replace(tiling) for tiling in SHIPPED] == SHIPPED
 
 
+@pytest.mark.exhaustive
 def test_random_tilings_are_made_or_refused():
     """Of 300 at random at least 12 are made, of one slice and of four; a refusal names a choice."""
     made, refused = split(1, 300)
@@ -192,6 +193,7 @@ def test_advice_is_good(choices):
         Tiling(**{**choices, **{name: ast.literal_eval(text) for name, text in changed.items()}})
 
 
+@pytest.mark.first(2)
 @pytest.mark.slow
 @pytest.mark.parametrize("field", ["rows", "cols", "depth", "warp_rows", "warp_cols", "lanes_down"])
 def test_neighbours_of_the_fastest(field):

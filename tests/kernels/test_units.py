@@ -38,6 +38,7 @@ def turned(unit, parts, tile, rows, cols, count=1, gap=0):
     return found
 
 
+@pytest.mark.first(5)
 @pytest.mark.parametrize(("unit", "parts"), sampled(ELEMENTS, 8))
 @pytest.mark.parametrize("tile", [SQUARE, TALL, FLAT], ids=str)
 def test_values(unit, parts, tile):

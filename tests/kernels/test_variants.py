@@ -76,6 +76,7 @@ def right(kernel, block, tile, dtype, odd):
 KINDS = {"turned": (turned, 3), "chunks": (chunks, 0), "shifted": (shifted, 3)}
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("kind", KINDS)
 def test_random_choices(kind):
     """Of 200 at random 5 or more are made, of which two are tried; the others name their choice."""

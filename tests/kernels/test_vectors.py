@@ -99,6 +99,7 @@ MORE = [(1, 1, 1), (2, 64, 300), (2, 1, 1000), (2, 333, 3), (1, 4, 4)]
 SHAPES = [(1, 70, 129), *(pytest.param(shape, marks=pytest.mark.exhaustive) for shape in MORE)]
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("wide", [True, False], ids=["wide", "narrow"])
 @pytest.mark.parametrize("shape", SHAPES)
 @BOTH
@@ -111,6 +112,7 @@ def test_shapes(tiling, shape, wide):
         Case(replace(tiling, wide=wide), count, length, depth, parts, spare=1).checked()
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("parts", [pytest.param(1, marks=pytest.mark.exhaustive), 2])
 @BOTH
 def test_depth_of_nothing(tiling, parts):
@@ -119,6 +121,7 @@ def test_depth_of_nothing(tiling, parts):
     Case(tiling, 2, 40, 0, parts, beta=0.0).checked()
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     ("small_columns", "out_turned"),
     [
@@ -175,6 +178,7 @@ def random_case(rng, tiling):
     return Case(tiling, count, length, depth, parts, *layout)
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("seed", range(2))
 def test_random_tilings(seed):
     """One tiling of each seed, watched."""
@@ -256,6 +260,7 @@ def test_wavefronts(along):
 # --- always the same result, and a good one ------------------------------------------------------
 
 
+@pytest.mark.first(1)
 @BOTH
 def test_order_of_blocks_and_warps(tiling):
     """Bit by bit the same, whatever order warps run in, in a product that rounds."""
@@ -275,6 +280,7 @@ def test_order_of_blocks_and_warps(tiling):
     assert len(results) == 1
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     "wide", [True, pytest.param(False, marks=pytest.mark.exhaustive)], ids=["wide", "narrow"]
 )

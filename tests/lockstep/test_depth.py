@@ -49,6 +49,7 @@ LONG = ("more operators", "branches")
 CASES = [pytest.param(one, marks=pytest.mark.exhaustive) if one in LONG else one for one in DEEP]
 
 
+@pytest.mark.first(3)
 @pytest.mark.parametrize("case", CASES)
 def test_deep(case):
     """A launch and a trace; Python's own limit is what it was before."""

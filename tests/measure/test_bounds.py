@@ -245,6 +245,7 @@ def test_the_copy_keeps_the_shape():
     assert found.work.global_passes == 2 * 8 * 2 * 4  # 2 whole blocks, 8 warps, 4 passes each way
 
 
+@pytest.mark.first(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("shape", [(4096, 4096, 4096), (4095, 4097, 4099), (1024, 1024, 1024)])
 def test_the_choice_of_a_product(shape):

@@ -36,6 +36,7 @@ def assert_axes(x, axes=None, out=None, on_device=False):
 ORDERS = list(itertools.permutations(range(3)))
 
 
+@pytest.mark.first(3)
 @pytest.mark.parametrize("on_device", [False, True], ids=["host", "device"])
 @pytest.mark.parametrize("size", sampled(range(1, 17), 5))
 def test_sizes(size, on_device):
@@ -45,6 +46,7 @@ def test_sizes(size, on_device):
     assert_axes(filled(rng, (3, 17, 21), size), on_device=on_device)
 
 
+@pytest.mark.first(4)
 @pytest.mark.parametrize("size", [1, 3, 4, 16])
 @pytest.mark.parametrize("axes", ORDERS, ids=str)
 def test_orders_of_three_axes(axes, size):
@@ -198,6 +200,7 @@ def test_only_real_overlap_is_refused():
     assert out.tobytes() == expected.tobytes()
 
 
+@pytest.mark.exhaustive
 def test_plans_of_batches():
     """Matrices stand side by side in the grid; those that begin anywhere are told by the first."""
     x = cuda.to_device(np.zeros((5, 64, 128), np.float32))

@@ -192,6 +192,7 @@ def test_dlpack_refused():
     assert facts(refusal(transpose, Capsule(X, (8, 0)))) == facts("`x` 8 1 2")
 
 
+@pytest.mark.exhaustive
 def test_exported():
     """Memory given away by DLPack is NumPy's view of it, and lives until that is dropped."""
     asked = []

@@ -47,6 +47,7 @@ LAYOUTS = list(itertools.product((False, True), repeat=2))
 EACH = [(*shapes, columns) for shapes, columns in itertools.product(SHAPES, LAYOUTS)]
 
 
+@pytest.mark.first(3)
 @pytest.mark.parametrize(("a", "b", "columns"), sampled(EACH, 1, by=lambda case: case[:2]))
 def test_as_numpy(a, b, columns):
     """Shape and values for every layout of either operand."""

@@ -178,6 +178,7 @@ def test_rungs_and_factors_are_in_the_key(driver, short):
     assert len(repeated._known) == 6
 
 
+@pytest.mark.exhaustive
 def test_overlap_is_refused_again(driver):
     """An `out` that shares memory is refused under a key that is known."""
     memory = Memory()
@@ -354,6 +355,7 @@ def test_threads(driver):
     assert len(driver.launches) == 81
 
 
+@pytest.mark.exhaustive
 def test_nothing_is_kept_alive(driver):
     """What is kept of a call holds no array."""
     memory = Memory()

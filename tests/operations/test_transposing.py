@@ -30,6 +30,7 @@ def assert_turned(result, x):
     assert (result.shape, result.tobytes()) == (x.shape[::-1], x.T.tobytes())
 
 
+@pytest.mark.exhaustive
 def test_random_shapes():
     """200 shapes of all element sizes, with and without `out`, rows apart or not."""
     rng = np.random.default_rng(20)
@@ -60,6 +61,7 @@ def test_more_random_shapes():
         assert_turned(transpose(x).copy_to_host(), host[:, :cols])
 
 
+@pytest.mark.first(4)
 @pytest.mark.parametrize(
     "shape", [(0, 0), (0, 7), (7, 0), (1, 1), (1, 97), (97, 1), (31, 37), (64, 128), (129, 65)]
 )
@@ -73,6 +75,7 @@ def test_awkward_shapes(shape, dtype):
     assert_turned(result.copy_to_host(), x)
 
 
+@pytest.mark.first(5)
 @pytest.mark.parametrize(
     "dtype",
     "bool i1 u2 f2 i4 u4 f4 c8 f8 i8 c16 M8[s] m8[ns] >f4 >i8 U1 U4 S2 V8 i2,i2 f4,i4".split(),
@@ -175,6 +178,7 @@ def test_more_rows_than_a_grid_covers():
     assert_turned(transpose(x, rung="transpose_padded"), x)
 
 
+@pytest.mark.first(3)
 @pytest.mark.parametrize("itemsize", WORDS)
 @pytest.mark.parametrize("shape", [(131, 66), (64, 129), (1, 33)])
 def test_no_races(shape, itemsize):

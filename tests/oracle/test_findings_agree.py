@@ -801,6 +801,7 @@ def in_global_memory(one: Observation) -> bool:
     return one.kind.startswith("race") and one.array is not None and one.array.space == "global"
 
 
+@pytest.mark.first(20)
 @pytest.mark.parametrize("function, kinds, grid, block, size", CASES)
 def test_agreement(function: Any, kinds: set[str], grid: Any, block: Any, size: int) -> None:
     """The same pairs of accesses with the same counts from engine and oracle."""

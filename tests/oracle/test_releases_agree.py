@@ -31,6 +31,7 @@ def told(watcher: Races) -> dict[Any, int]:
 SLOW = [pytest.param(seed, marks=pytest.mark.slow) for seed in range(40, 60)]
 
 
+@pytest.mark.first(15)
 @pytest.mark.parametrize("seed", [*range(40), *SLOW])
 def test_random_signals(seed: int) -> None:
     """The same pairs of lines, kinds and numbers of cells."""

@@ -47,6 +47,7 @@ def no_gpu(tmp_path_factory):
         pytest.skip("a GPU is here")
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     "imports",
     [
@@ -77,6 +78,7 @@ def test_host_names_after(tmp_path, no_gpu):
     assert python(code, tmp_path) == ("1.0\n", "", 0)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_kernel_made_before(tmp_path, no_gpu):
     """A kernel that was decorated before smemnb came runs, too."""
@@ -114,6 +116,7 @@ def test_forced_lockstep(tmp_path):
     assert python(code, tmp_path, SMEMNB_DEVICE="lockstep") == wanted
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_forced_gpu(tmp_path, no_gpu):
     """`gpu` without a GPU: the import works, a launch and `device()` say what is missing."""
@@ -185,6 +188,7 @@ for act in (graded, seen.as_compiled, machine_code, infer):
 """
 
 
+@pytest.mark.exhaustive
 def test_what_works_while_numba_simulates(tmp_path):
     """A trace runs and says what it did not examine; what needs types is refused with its cure."""
     out, error, _ = python(SIMULATED, tmp_path, NUMBA_ENABLE_CUDASIM="1")

@@ -97,6 +97,7 @@ WAYS = {
 }
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize("way", WAYS)
 def test_freed(way):
     """After any kind of launch, nothing of smemnb or of Numba keeps the kernel."""
@@ -112,6 +113,7 @@ def test_freed(way):
     assert [kept() for kept in found if kept() is not None] == []
 
 
+@pytest.mark.exhaustive
 def test_an_overload_without_its_kernel():
     """Numba's finalizer asks overloads of kernels that are gone; nothing of that is to be seen."""
     kernel, _ = made(1)

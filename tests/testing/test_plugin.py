@@ -85,6 +85,7 @@ def test_over_budget(project):
     assert "sectors: " not in said
 
 
+@pytest.mark.exhaustive
 def test_a_race_in_a_test_of_values(project):
     """Without its barrier the value is right by luck; only a watched launch fails the test."""
     project.change(BARRIER, "    out[i]")
@@ -150,6 +151,7 @@ def test_waived_in_the_source(project):
     assert result["suppressions"] == [{"kind": "inSource", "justification": "benign"}]
 
 
+@pytest.mark.exhaustive
 def test_allowed_for_one_kernel(project):
     """`kernel_trace(allow=...)`: with its reason; what no launch of the test needs is told."""
     project.change("    cuda.syncthreads()\n    out_row", "    out_row = 0\n    out_row")
@@ -163,6 +165,7 @@ def test_allowed_for_one_kernel(project):
     assert "smemnb: allowed, not found: 'stale' of turned in test_kernels.py::test_turned" in said
 
 
+@pytest.mark.exhaustive
 def test_a_race_in_a_fixture(project):
     """A launch in a fixture is watched as well: the test is an error, not a pass."""
     project.change(BARRIER, "    out[i]")
@@ -200,6 +203,7 @@ def test_refused(given, said):
     assert str(refused.value).startswith(said)
 
 
+@pytest.mark.exhaustive
 def test_numba_is_to_simulate(project):
     """--smemnb refuses Numba's simulator, with the cure; the fixture traces in the engine."""
     code, said = project.run("--smemnb", NUMBA_ENABLE_CUDASIM="1")
@@ -207,6 +211,7 @@ def test_numba_is_to_simulate(project):
     assert project.run(NUMBA_ENABLE_CUDASIM="1")[0] == 0
 
 
+@pytest.mark.exhaustive
 def test_prices(project):
     """A launch that is only slow passes, unless prices are asked for; SARIF has it in any case."""
     project.change(

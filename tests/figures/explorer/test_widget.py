@@ -67,6 +67,7 @@ def test_still_says_nothing_of_the_machine(monkeypatch):
     assert smemnb.explore()._repr_mimebundle_() == before
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_stored_notebook(tmp_path):
     """A stored chapter holds picture and text, no view and no id, the same bytes each time."""

@@ -70,6 +70,7 @@ def test_builtins_one_argument(function: Any) -> None:
     assert differing(function, REAL) == []
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize("function", (min, max, divmod, pow, round), ids=lambda f: f.__name__)
 def test_builtins_two_arguments(function: Any) -> None:
     if function in (min, max) and inference.IN_TREE:
@@ -112,6 +113,7 @@ INTS = [0, 1, 2, 3, 5, 7, 13, 100, -1, -2, -7]
 POWERS = [("i8", "i8"), ("i4", "i4"), ("u4", "u4"), ("f4", "i8"), ("f8", "i8"), ("f4", "f4")]
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize("base, exponent", POWERS)
 def test_power_values(base: str, exponent: str) -> None:
     """Integer exponents give Numba's value bit for bit, wrapping and negative ones too."""

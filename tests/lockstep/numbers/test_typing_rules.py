@@ -46,6 +46,7 @@ def ours(op: str, a: np.dtype[Any], b: np.dtype[Any]) -> Any:
         return REFUSED
 
 
+@pytest.mark.first(6)
 @pytest.mark.parametrize("op", rules.OPERATORS)
 def test_binary(op: str) -> None:
     """14 x 14 types: the result is Numba's, for the operator and for its augmented form."""
@@ -70,6 +71,7 @@ def test_integer_itruediv() -> None:
             assert found in (np.int64, np.uint64)
 
 
+@pytest.mark.first(6)
 @pytest.mark.parametrize("op", rules.OPERATORS)
 def test_literals_change_nothing(op: str) -> None:
     """An integer literal on either side is typed like an int64 variable."""

@@ -22,6 +22,7 @@ def setting(**words):
     return Setting(Steps(), least=3, most=3, **words)
 
 
+@pytest.mark.exhaustive
 def test_products_are_checked_and_timed():
     """Each candidate once per round, beside the library; a shape it cannot make has a reason."""
     small = replace(SMALL, resident=2)

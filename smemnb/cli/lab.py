@@ -5,6 +5,7 @@ absent. When the workbook has changed since, a page that is as it was copied bec
 (`copied_pages` knows). A page in which someone worked is never written again: the new one is laid
 beside it under another name, and says at its top whose it is beside. A page is there whole or not
 at all; the mere beginning of a page, which a full disk left with an earlier version, is completed.
+A contents page (`contents`) is written anew at each start, and opened.
 """
 
 from __future__ import annotations
@@ -23,13 +24,15 @@ from typing import Any
 
 from ..errors import SmemnbError
 from ..exercises.whole_file import is_plain, leftovers, write_whole
+from .contents import CONTENTS, lay_contents
 from .copied_pages import CopiedPages, version
 from .machine import jupyter_kernel
 
 GLOSSARY = "GLOSSARY.md"
 SETTINGS = Path(__file__).with_name("jupyter")
-"""Jupyter settings of `smemnb lab`: without them JupyterLab asks whether to fetch news, even with
-`--LabApp.news_url=None`."""
+"""Jupyter settings of `smemnb lab`: code cells have line numbers, as reports name lines; Markdown
+opens rendered; and JupyterLab does not ask whether to fetch news, which it does even with
+`--LabApp.news_url=None`. A learner's own settings go before them."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +167,9 @@ def copy_of(source: Path, folder: str) -> tuple[Path, Copied]:
     """
     try:
         target = Path(folder).expanduser().resolve()
-        return target, lay_out(source, target)
+        copied = lay_out(source, target)
+        lay_contents(source, target)
+        return target, copied
     except (OSError, RuntimeError) as error:  # RuntimeError: no home folder, a circle of links
         raise SmemnbError(_no_copy(folder, error)) from None
 
@@ -190,8 +195,7 @@ def open_lab(folder: str, *, port: int | None, browser: bool, more: list[str]) -
         other = kernel_python or "nothing"
         print(f"  notebooks will run {other}, not this Python: smemnb doctor says the cure")
     sys.stdout.flush()  # the server takes this process over
-    first = sorted(source.glob("*.ipynb"))[0].name
-    return _run(command(target, first, port=port, browser=browser, more=more))
+    return _run(command(target, CONTENTS, port=port, browser=browser, more=more))
 
 
 _FULL = (errno.ENOSPC, errno.EFBIG, getattr(errno, "EDQUOT", errno.ENOSPC))
@@ -209,14 +213,14 @@ def _no_copy(folder: str, error: Exception) -> str:
 
 
 def command(
-    folder: Path, chapter: str, *, port: int | None, browser: bool, more: list[str]
+    folder: Path, page: str, *, port: int | None, browser: bool, more: list[str]
 ) -> list[str]:
-    """The command that opens a chapter, with JupyterLab's news and update questions off."""
+    """The command that opens a page, with JupyterLab's news and update questions off."""
     return [
         sys.executable,
         "-m",
         "jupyterlab",
-        chapter,
+        page,
         f"--ServerApp.root_dir={folder}",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
         "--LabApp.news_url=None",

@@ -375,7 +375,10 @@ def test_command(tmp_path):
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="stops the server by a signal")
 def test_server_answers(tmp_path):
-    """`smemnb lab --no-browser` serves the learner's copy on the port asked for, and no news."""
+    """`smemnb lab --no-browser` serves the learner's copy on the port asked for, and no news.
+
+    Code cells have line numbers.
+    """
     pytest.importorskip("jupyterlab")
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -386,13 +389,18 @@ def test_server_answers(tmp_path):
         try:
             listed = json.loads(wait_for(f"http://127.0.0.1:{port}/api/contents?token=t", server))
             page = wait_for(f"http://127.0.0.1:{port}/lab?token=t", server)
+            tracker = "lab/api/settings/@jupyterlab/notebook-extension:tracker"
+            settings = json.loads(wait_for(f"http://127.0.0.1:{port}/{tracker}?token=t", server))
         finally:
             server.send_signal(signal.SIGTERM)
             server.communicate(timeout=30)
     found = sorted(entry["name"] for entry in listed["content"])
-    assert found == sorted([*(path.name for path in NOTEBOOKS.glob("*.ipynb")), "GLOSSARY.md"])
+    chapters = [path.name for path in NOTEBOOKS.glob("*.ipynb")]
+    assert found == sorted([*chapters, "CONTENTS.md", "GLOSSARY.md"])
     off = re.search(r'"disabledExtensions": (\[[^]]*\])', page)
     assert "@jupyterlab/apputils-extension:announcements" in json.loads(off[1])
+    cells = settings["schema"]["properties"]["codeCellConfig"]["default"]
+    assert cells["lineNumbers"] is True
 
 
 def wait_for(address, server):

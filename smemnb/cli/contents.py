@@ -1,0 +1,128 @@
+"""The contents page of a learner's copy: every chapter as a link, its minutes, what is done.
+
+`smemnb lab` writes it anew each time it starts and opens it. It is Markdown, which JupyterLab shows
+rendered. A page that the learner wrote into is theirs and stays as it is, like any other page.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ..exercises.progress import progress
+from ..exercises.registry import exercises
+from ..exercises.whole_file import write_whole
+from .copied_pages import CopiedPages
+
+CONTENTS = "CONTENTS.md"
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """A chapter as the contents show it.
+
+    Attributes:
+        file: name of the notebook.
+        title: its first heading.
+        aims: what the reader will be able to do.
+        minutes: that it takes; None where it does not say so.
+    """
+
+    file: str
+    title: str
+    aims: tuple[str, ...]
+    minutes: int | None
+
+    @classmethod
+    def of(cls, page: Path) -> Chapter:
+        """Read the head of a chapter: its first cell."""
+        cells = json.loads(page.read_text(encoding="utf-8"))["cells"]
+        head = "".join(cells[0]["source"]) if cells and cells[0]["cell_type"] == "markdown" else ""
+        title = re.match(r"# (.+)", head)
+        minutes = re.search(r"(\d+) minutes", head)
+        aims = re.findall(r"^- (.+?)[;.]?$", head, flags=re.MULTILINE)
+        return cls(
+            page.name,
+            title[1].strip() if title else page.stem,
+            tuple(aims),
+            int(minutes[1]) if minutes else None,
+        )
+
+
+def contents(chapters: Sequence[Chapter], done: Sequence[str]) -> str:
+    """The page as Markdown.
+
+    Args:
+        chapters: in the order in which they are read.
+        done: names of the exercises that are done.
+    """
+    known = {one.file: _exercises(one) for one in chapters}
+    names = [name for found in known.values() for name in found]
+    ready = sum(name in done for name in names)
+    rows = [_row(one, known[one.file], done) for one in chapters]
+    return "\n".join(
+        [
+            "# Contents",
+            "",
+            f"{ready} of {len(names)} exercises are done. {_next(chapters, known, done)}",
+            "",
+            "| chapter | you will | minutes | exercises done |",
+            "|---|---|---:|---:|",
+            *rows,
+            "",
+            "[GLOSSARY.md](GLOSSARY.md) explains the words. `smemnb lab` writes this page anew each"
+            " time it starts, from your progress; `smemnb.progress()` in a cell says it at once.",
+            "",
+        ]
+    )
+
+
+def _exercises(chapter: Chapter) -> list[str]:
+    stem = chapter.file.removesuffix(".ipynb")
+    return [one.name for one in exercises() if one.chapter == stem]
+
+
+def _row(chapter: Chapter, names: Sequence[str], done: Sequence[str]) -> str:
+    ready = sum(name in done for name in names)
+    count = f"{ready} of {len(names)}" if names else ""
+    mark = " \N{CHECK MARK}" if names and ready == len(names) else ""
+    cells = (
+        f"[{chapter.title}]({chapter.file}){mark}",
+        "; ".join(chapter.aims),
+        "" if chapter.minutes is None else str(chapter.minutes),
+        count,
+    )
+    return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
+
+
+def _next(chapters: Sequence[Chapter], known: dict[str, list[str]], done: Sequence[str]) -> str:
+    """Where to go on: the first chapter with an exercise that is open."""
+    if not done:
+        found: Iterator[Chapter] = iter(chapters)
+        said = "Begin with"
+    else:
+        found = (one for one in chapters if set(known[one.file]) - set(done))
+        said = "Go on with"
+    first = next(found, None)
+    return "" if first is None else f"{said} [{first.title}]({first.file})."
+
+
+def lay_contents(source: Path, folder: Path) -> bool:
+    """Write the contents page into a learner's folder; whether the page there is ours.
+
+    Args:
+        source: the folder of the canonical chapters.
+        folder: the learner's.
+    """
+    chapters = [Chapter.of(page) for page in sorted(source.glob("*.ipynb"))]
+    data = contents(chapters, progress().done).encode()
+    record, page = CopiedPages.of(folder), folder / CONTENTS
+    if page.exists() and not record.is_untouched(page, CONTENTS):
+        return False
+    record.note(CONTENTS, data)
+    record.write(folder)
+    write_whole(page, data)
+    return True

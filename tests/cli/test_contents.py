@@ -1,0 +1,89 @@
+"""The contents page of a learner's copy: chapters, minutes, progress; work in it is kept."""
+
+import json
+
+import pytest
+
+from smemnb.cli.contents import CONTENTS, Chapter, contents, lay_contents
+from smemnb.cli.lab import workbook
+from smemnb.exercises.progress import remember
+from smemnb.exercises.registry import exercises
+
+
+def chapters():
+    return [Chapter.of(page) for page in sorted(workbook().glob("*.ipynb"))]
+
+
+def rows(text):
+    """The cells of the table's rows, by the file of their chapter."""
+    cells = [line.strip("| ").split(" | ") for line in text.split("\n") if line.startswith("| [")]
+    return {row[0].partition("](")[2].partition(")")[0]: row for row in cells}
+
+
+def test_heads():
+    """Every chapter of this workbook has a title, aims and minutes."""
+    for one in chapters():
+        assert one.title and one.aims and one.minutes, one.file
+
+
+def test_nothing_done():
+    """All chapters in their order, and each exercise counted once."""
+    text = contents(chapters(), ())
+    assert list(rows(text)) == [one.file for one in chapters()]
+    counts = [row[-1].split(" of ") for row in rows(text).values() if " of " in row[-1]]
+    assert sum(int(all_of) for _, all_of in counts) == len(exercises())
+    assert {done for done, _ in counts} == {"0"}
+    assert f"Begin with [{chapters()[0].title}]({chapters()[0].file})." in text
+
+
+def test_some_done():
+    """A chapter whose exercises are all done has its mark; the next open one is named."""
+    first = chapters()[0]
+    done = [one.name for one in exercises() if f"{one.chapter}.ipynb" == first.file]
+    text = contents(chapters(), done)
+    row = rows(text)[first.file]
+    assert row[-1] == f"{len(done)} of {len(done)}" and row[0].endswith("✓")
+    assert sum(row[0].endswith("✓") for row in rows(text).values()) == 1
+    assert f"Go on with [{chapters()[1].title}]" in text
+    everything = contents(chapters(), [one.name for one in exercises()])
+    assert "Go on with" not in everything and "Begin with" not in everything
+
+
+def test_a_bar_in_a_title(tmp_path):
+    """What a table would read as the end of a cell is escaped; a chapter may say no minutes."""
+    cell = {"cell_type": "markdown", "source": ["# One | two\n", "\n", "- see;"]}
+    page = tmp_path / "x.ipynb"
+    page.write_text(json.dumps({"cells": [cell]}))
+    made = Chapter.of(page)
+    assert made == Chapter("x.ipynb", "One | two", ("see",), None)
+    assert r"[One \| two](x.ipynb)" in contents([made], ())
+
+
+@pytest.fixture
+def recorded(tmp_path, monkeypatch):
+    """Progress is kept, in a folder of this test."""
+    monkeypatch.setenv("SMEMNB_PROGRESS", "on")
+    monkeypatch.setenv("SMEMNB_HOME", str(tmp_path / "home"))
+
+
+def test_written_anew_with_progress(tmp_path, recorded):
+    """Each start writes what is done now."""
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    assert lay_contents(workbook(), mine)
+    before = (mine / CONTENTS).read_text(encoding="utf-8")
+    assert f"0 of {len(exercises())} exercises" in before
+    remember(exercises()[0].name, done=True)
+    assert lay_contents(workbook(), mine)
+    assert f"1 of {len(exercises())} exercises" in (mine / CONTENTS).read_text(encoding="utf-8")
+
+
+def test_work_in_it_is_kept(tmp_path, recorded):
+    """A page with the learner's own notes is never written again."""
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    lay_contents(workbook(), mine)
+    (mine / CONTENTS).write_text("my notes")
+    remember(exercises()[0].name, done=True)
+    assert not lay_contents(workbook(), mine)
+    assert (mine / CONTENTS).read_text() == "my notes"

@@ -76,9 +76,11 @@ class KernelStopped(SmemnbError, RuntimeError):
 
     Attributes:
         trace: under `trace`, what was counted and found until then; None otherwise.
+        kernel: the Python function that was launched; None where no launch is known.
     """
 
     trace: Any = None
+    kernel: Any = None
 
     def attach_trace(self, trace: Any) -> None:
         """Keep the trace so far, and add its errors to the text: they may be the reason."""

@@ -1,8 +1,8 @@
 """The command `smemnb`: lab, doctor, check, progress, grade, trace, sass, bench, verify, sanitize.
 
 Each subcommand imports what it needs when it is called, so that `smemnb --help` answers at once.
-Exit codes: 0 all is well, 1 the answer is no (a refused exercise, an error in a trace, something
-broken), 2 the command was not understood.
+Exit codes: 0 all is well, 1 the answer is no (a refused exercise, an error in a trace, a kernel
+that was stopped, something broken), 2 the command was not understood.
 """
 
 from __future__ import annotations
@@ -13,9 +13,10 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..errors import SmemnbError
+from ..errors import KernelStopped, SmemnbError
 from ..version import VERSION
 from .closed_pipe import patient_streams
+from .time_limit import add_option as add_time_limit
 
 EPILOG = "README.md says how to begin; GLOSSARY.md says what the words mean."
 
@@ -52,6 +53,12 @@ def _run(argv: Sequence[str] | None) -> int:
     _leave_simulator(options.command)
     try:
         return int(options.run(options, rest))
+    except KernelStopped as error:
+        from .time_limit import places
+
+        lines = [str(error), *map(str, places(error))]
+        print(f"smemnb {options.command}:", "\n  ".join(lines), file=sys.stderr)
+        return 1
     except SmemnbError as error:
         print(f"smemnb {options.command}: {error}", file=sys.stderr)
         return 2
@@ -174,6 +181,7 @@ def _add_trace(commands: Commands) -> None:
         action="store_true",
         help="report also what comments of the source allow (# smemnb: allow[kind] reason)",
     )
+    add_time_limit(parser)
     parser.set_defaults(run=_trace, passes_on=False)
 
 
@@ -192,6 +200,7 @@ def _add_sass(commands: Commands) -> None:
     parser.add_argument("--block", metavar="X[,Y[,Z]]", help="threads of a block")
     parser.add_argument("--shared", metavar="BYTES", type=int, default=0, help="dynamic shared")
     parser.add_argument("--json", metavar="FILE", help="as JSON; - is the screen")
+    add_time_limit(parser)
     parser.set_defaults(run=_sass, passes_on=False)
 
 
@@ -261,28 +270,33 @@ def _grade(options: argparse.Namespace, rest: list[str]) -> int:
 
 def _trace(options: argparse.Namespace, rest: list[str]) -> int:
     from .kernel_file import load
+    from .time_limit import within
     from .traces import traces, write
 
-    found = traces(
-        load(options.kernel),
-        grid=options.grid,
-        block=options.block,
-        shared_bytes=options.shared,
-        texts=options.args,
-        call=options.call,
-        blocks=int(options.blocks) if options.blocks.isdigit() else options.blocks,
-        others="skip" if options.skip_others else "run",
-        waivers=not options.no_waivers,
-    )
+    with within(options.seconds):
+        found = traces(
+            load(options.kernel),
+            grid=options.grid,
+            block=options.block,
+            shared_bytes=options.shared,
+            texts=options.args,
+            call=options.call,
+            blocks=int(options.blocks) if options.blocks.isdigit() else options.blocks,
+            others="skip" if options.skip_others else "run",
+            waivers=not options.no_waivers,
+        )
     write(found, json_file=options.json, html_file=options.html, sarif_file=options.sarif)
     return int(not all(trace.ok for trace in found))
 
 
 def _sass(options: argparse.Namespace, rest: list[str]) -> int:
     from .kernel_file import load
+    from .time_limit import within
     from .traces import machine_code
 
-    print(machine_code(load(options.kernel), options))
+    with within(options.seconds):
+        said = machine_code(load(options.kernel), options)
+    print(said)
     return 0
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any
 
-from ..errors import LaunchRefused
+from ..errors import KernelStopped, LaunchRefused
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ def load(text: str) -> KernelFile:
 
     Raises:
         LaunchRefused: no such file or kernel, or the file raised while it was imported.
+        KernelStopped: a launch that the file makes while it is imported did not end.
     """
     path, name = _split(text)
     module = _imported(path)
@@ -90,6 +91,8 @@ def _imported(path: Path) -> ModuleType:
     sys.modules[path.stem] = module
     try:
         spec.loader.exec_module(module)
+    except KernelStopped:  # a launch at the top of the file
+        raise
     except Exception as error:
         raise LaunchRefused(
             f"{path.name} raised while it was imported{where(error, path)}: "

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 
 from ..errors import SmemnbError
 from . import GRAMMAR
+from .time_limit import add_option as add_time_limit
+from .time_limit import within
 
 if TYPE_CHECKING:
     from ..measure.verify.compare import Compared
@@ -55,7 +57,8 @@ def sanitize(argv: Sequence[str]) -> int:
         return _launch(options)
     if options.kernel is None:
         raise SmemnbError("say which kernel: smemnb sanitize FILE.py:KERNEL --grid ... --block ...")
-    cases, traces = launches(options)
+    with within(options.seconds):
+        cases, traces = launches(options)
     if not _has_gpu():
         print("\n\n".join(map(repr, traces)))
         print(f"\n{NO_GPU}: these are the findings of the model alone")
@@ -87,6 +90,7 @@ def _parser(what: str) -> argparse.ArgumentParser:
     parser.add_argument("--shared", metavar="BYTES", type=int, default=0, help="dynamic shared")
     parser.add_argument("--args", metavar="ARG", nargs="*", default=None, help="see below")
     parser.add_argument("--call", metavar="FUNCTION", help="a function that launches the kernel")
+    add_time_limit(parser)
     if what == "verify":
         parser.add_argument("--time", action="store_true", help="n-way accesses by time")
         parser.add_argument("--out", type=Path, metavar="FILE.json", help="keep what was read")
@@ -130,7 +134,8 @@ def _verify_one(options: argparse.Namespace, argv: Sequence[str]) -> int:
     from ..measure.verify.report import launch, origin
     from .launches import launches
 
-    cases, traces = launches(options)
+    with within(options.seconds):
+        cases, traces = launches(options)
     if not _has_gpu():
         raise SmemnbError(
             f"{NO_GPU}, so there are no counters of {cases[0].kernel_name} to compare with;"

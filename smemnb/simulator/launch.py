@@ -23,12 +23,13 @@ from typing import Any
 import numpy as np
 
 from .. import lockstep  # noqa: F401  (its package must load before `launch` is asked for)
-from ..errors import LaunchRefused, UnassignedVariable
+from ..errors import KernelStopped, LaunchRefused, UnassignedVariable
 from ..hardware import WARP_LANES, Limits, limits
 from ..lockstep.batch import Launch
 from ..lockstep.fibers.plan import Order
 from ..lockstep.launch import launch as lockstep_launch
 from . import devices
+from .deadline import patience_left
 from .transfers import Prepared
 
 Dim3 = tuple[int, int, int]
@@ -131,22 +132,26 @@ def run(
     types = None if devices.simulated_by_numba() else _infer(known, prepared)
     if types is not None:
         _check_static(known, types, dynamic, most)
-    launched = lockstep_launch(
-        known.function,
-        grid_dim,
-        block_dim,
-        prepared.values,
-        shared_bytes=dynamic,
-        shared_limit=most.shared_per_block_optin if dynamic else most.shared_per_block,
-        watchers=watchers,
-        types=types,
-        patience_s=patience_s,
-        slow_after_s=slow_after_s(),
-        segments=None if segments is None else segments(grid_dim),
-        order=order,
-        seed=seed,
-        residents=_residents(block_dim, most),
-    )
+    try:
+        launched = lockstep_launch(
+            known.function,
+            grid_dim,
+            block_dim,
+            prepared.values,
+            shared_bytes=dynamic,
+            shared_limit=most.shared_per_block_optin if dynamic else most.shared_per_block,
+            watchers=watchers,
+            types=types,
+            patience_s=patience_left(patience_s),
+            slow_after_s=slow_after_s(),
+            segments=None if segments is None else segments(grid_dim),
+            order=order,
+            seed=seed,
+            residents=_residents(block_dim, most),
+        )
+    except KernelStopped as error:
+        error.kernel = known.function
+        raise
     _warn_of_unassigned(known.function, launched)
     prepared.finish()
 

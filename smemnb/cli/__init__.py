@@ -240,25 +240,28 @@ def _lab(options: argparse.Namespace, rest: list[str]) -> int:
 def _doctor(options: argparse.Namespace, rest: list[str]) -> int:
     from .doctor import examine, report
     from .machine import look
+    from .terminal import show_checks
 
     checks = examine(look())
-    print(report(checks))
+    show_checks(checks, report)
     return int(any(check.state == "wrong" for check in checks))
 
 
 def _check(options: argparse.Namespace, rest: list[str]) -> int:
     from ..exercises.check import check
     from .kernel_file import load
+    from .terminal import show_lines
 
     verdict = check(options.name, load(options.kernel).kernel)
-    print(verdict)
+    show_lines(str(verdict), rf"^{options.name}: (done|not yet)$")
     return int(not verdict)
 
 
 def _progress(options: argparse.Namespace, rest: list[str]) -> int:
     from ..exercises.progress import progress
+    from .terminal import show_lines
 
-    print(progress())
+    show_lines(str(progress()), r"^  (done|open) ")
     return 0
 
 

@@ -21,6 +21,7 @@ BOUNDS: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "numba": ((0, 66), (0, 70)),
     "numba-cuda": ((0, 30, 4), (0, 31)),
     "nvidia-cuda-runtime-cu12": ((12, 4, 127), (13,)),
+    "rich": ((14,), (16,)),
 }
 NO_DEVICE, OLD_DRIVER, MISMATCH = 100, 35, 803
 
@@ -44,6 +45,7 @@ def examine(machine: Machine) -> list[Check]:
         numba,
         numba_cuda,
         cuda_runtime,
+        rich,
         simulator,
         toolkits,
         gpu,
@@ -120,6 +122,11 @@ def cuda_runtime(machine: Machine) -> Check | None:
         "no libcudart: `from numba import cuda` fails without it",
         'pip install "nvidia-cuda-runtime-cu12>=12.4.127,<13"',
     )
+
+
+def rich(machine: Machine) -> Check:
+    """What draws tables and colours on a terminal."""
+    return _bounded(machine, "rich", "rich", 'pip install "rich>=14,<16"')
 
 
 def simulator(machine: Machine) -> Check | None:

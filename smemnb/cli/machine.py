@@ -15,7 +15,16 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 
-PACKAGES = ("numpy", "numba", "numba-cuda", "matplotlib", "jupyterlab", "ipykernel", "anywidget")
+PACKAGES = (
+    "numpy",
+    "numba",
+    "numba-cuda",
+    "matplotlib",
+    "rich",
+    "jupyterlab",
+    "ipykernel",
+    "anywidget",
+)
 CUDA_12 = ("nvidia-cuda-nvcc-cu12", "nvidia-cuda-nvrtc-cu12", "nvidia-nvjitlink-cu12")
 CUDA_13 = ("nvidia-nvvm", "nvidia-cuda-nvrtc", "nvidia-nvjitlink")
 

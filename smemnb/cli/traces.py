@@ -15,6 +15,7 @@ from ..tracing.report.sarif import sarif
 from .argument_text import argument
 from .kernel_file import KernelFile
 from .launches import check_count, make
+from .terminal import show_traces
 
 if TYPE_CHECKING:
     from ..compiled.lines import Build
@@ -58,7 +59,10 @@ def write(
 ) -> None:
     """Print the reports, and store them where asked; JSON to the screen replaces the text."""
     lines = "".join(trace.to_json() + "\n" for trace in found)
-    print(lines.rstrip("\n") if json_file == "-" else "\n\n".join(map(repr, found)))
+    if json_file == "-":
+        print(lines.rstrip("\n"))
+    else:
+        show_traces(found)
     if json_file not in (None, "-"):
         Path(str(json_file)).write_text(lines, encoding="utf-8")
     if html_file is not None:

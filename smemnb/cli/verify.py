@@ -51,6 +51,7 @@ def sanitize(argv: Sequence[str]) -> int:
     from ..measure.hazards import found_by, table
     from ..measure.verify.predicted import calling_lines
     from .launches import launches
+    from .terminal import show_traces
 
     options = _parser("sanitize").parse_args(argv)
     if options.into is not None:
@@ -60,7 +61,7 @@ def sanitize(argv: Sequence[str]) -> int:
     with within(options.seconds):
         cases, traces = launches(options)
     if not _has_gpu():
-        print("\n\n".join(map(repr, traces)))
+        show_traces(traces)
         print(f"\n{NO_GPU}: these are the findings of the model alone")
         return int(any(found for trace in traces for found in trace.findings if not found.price))
     dangerous = [found for trace in traces for found in trace.all_findings if found.kind in HANGS]

@@ -13,6 +13,7 @@ VERSIONS = {
     "numpy": "2.4.6",
     "numba": "0.68.1",
     "numba-cuda": "0.30.4",
+    "rich": "15.0.0",
     "jupyterlab": "4.6.6",
     "ipykernel": "7.0.0",
 }
@@ -69,6 +70,8 @@ def broken():
         ({"versions": versions(numba_cuda="0.30.3")}, "numba-cuda", "wrong", "0.30.4"),
         ({"versions": versions(numba_cuda="0.31.0")}, "numba-cuda", "wrong", "0.31"),
         ({"versions": versions(numba_cuda=None)}, "numba-cuda", "note", "0.30"),
+        ({"versions": versions(rich="13.9.4")}, "rich", "wrong", "rich>=14"),
+        ({"versions": versions(rich=None)}, "rich", "wrong", "rich>=14"),
         ({"runtime": False}, "CUDA runtime", "wrong", "nvidia-cuda-runtime-cu12"),
         ({"environment": {"NUMBA_ENABLE_CUDASIM": "1"}}, "simulator", "wrong", "unset"),
         ({"toolkits": (12, 13)}, "CUDA wheels", "wrong", "one of the extras"),

@@ -4,7 +4,8 @@ The table groups accesses under their source line. Shared memory fills its left 
 (wavefronts, the worst n-way, extra wavefronts), global memory the right one (sectors, sectors
 for each request, extra sectors); both begin with the totals. A line with a single access takes
 one row. At most 100 columns as long as numbers stay below a billion; what is too long ends in
-"..." here and stands whole in `Trace.lines`.
+"..." here and stands whole in `Trace.lines`. In less than 100 columns each memory has a table of
+its own where one for both does not fit.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import textwrap
 import unicodedata
 from collections.abc import Iterator
 from itertools import compress, groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..findings import Finding, kind_of
 from ..model import AccessRow, GlobalTotals, LocalArray, SharedTotals, place
@@ -26,6 +27,7 @@ WIDTH = 100
 _HEAD = ("requests", "wavefronts", "n-way", "extra", "sectors", "each", "extra")
 _GAPS = (2, 3, 2, 2, 3, 2, 2)
 _SHORTEST_ACCESS = 24
+_NARROW_ACCESS, _NARROW_LABEL = 12, 24  # below WIDTH
 _FINDINGS = 5
 _WAIVED = 10
 
@@ -35,25 +37,50 @@ Cells = tuple[str, ...]
 Line = tuple[str, str, Cells]
 
 
-def text(trace: Trace) -> str:
-    """The whole report, lines joined, no newline at the end."""
-    parts = _wrapped(heading(trace), "", "  ")
+class Table(NamedTuple):
+    """Columns of numbers with their names, and rows of a label, words and as many numbers.
+
+    A row without numbers is a source line whose accesses follow.
+    """
+
+    head: Cells
+    gaps: tuple[int, ...]
+    rows: tuple[Line, ...]
+
+
+def text(trace: Trace, width: int = WIDTH) -> str:
+    """The whole report in lines of `width` columns, joined, no newline at the end."""
+    parts = _wrapped(heading(trace), "", "  ", width)
     if trace.launch.counted:
-        parts += _table(trace)
-    for array in trace.local_arrays:
-        parts += _wrapped(local_line(array, trace), "", "  ")
-    parts.append(findings_line(trace))
-    for found in trace.findings[:_FINDINGS]:
-        parts += _wrapped(finding_line(found, trace), "  ", "    ")
-    left = len(trace.findings) - _FINDINGS
-    parts += [f"  and {left} more in .findings"] if left > 0 else []
-    for one in trace.waived[:_WAIVED]:
-        parts += _wrapped(waived_line(one, trace), "  ", "    ")
-    left = len(trace.waived) - _WAIVED
-    parts += [f"  and {left} more in .waived"] if left > 0 else []
-    for said in trace.limits:
-        parts += _wrapped(f"not examined: {said}", "", "  ")
+        for table in tables(trace, width):
+            parts += _columned(table, width)
+        parts += _wrapped(table_note(trace), "", "  ", width)
+    for line in closing_lines(trace):
+        indent = "  " * (line[:1] == " ")
+        parts += _wrapped(line.lstrip(), indent, indent + "  ", width)
     return "\n".join(parts)
+
+
+def closing_lines(trace: Trace) -> Iterator[str]:
+    """What stands below the tables: local arrays, findings, waivers, what was not examined.
+
+    The findings and waivers are indented.
+    """
+    for array in trace.local_arrays:
+        yield local_line(array, trace)
+    yield findings_line(trace)
+    for found in trace.findings[:_FINDINGS]:
+        yield f"  {finding_line(found, trace)}"
+    left = len(trace.findings) - _FINDINGS
+    if left > 0:
+        yield f"  and {left} more in .findings"
+    for one in trace.waived[:_WAIVED]:
+        yield f"  {waived_line(one, trace)}"
+    left = len(trace.waived) - _WAIVED
+    if left > 0:
+        yield f"  and {left} more in .waived"
+    for said in trace.limits:
+        yield f"not examined: {said}"
 
 
 def heading(trace: Trace) -> str:
@@ -151,24 +178,54 @@ def _extent(found: Finding, trace: Trace) -> Iterator[str]:
         yield f"First in {block}; {many}" if found.count > 1 else f"In {block}."
 
 
-def _table(trace: Trace) -> list[str]:
-    """Head, totals, and every access under its source line."""
-    lines = list(_lines(trace))
-    if not lines:
-        return ["no shared or global memory was touched"]
-    totals: list[Line] = []
-    if trace.shared.requests:
-        totals.append(("", "shared memory", _shared(trace.shared)))
-    if trace.global_.requests:
-        totals.append(("", "global memory", _global(trace.global_)))
-    spaces = {row.space for row in trace.lines}
+def tables(trace: Trace, width: int = WIDTH) -> list[Table]:
+    """Totals and every access under its source line, in one table, or in one of each memory.
+
+    Two where one would not fit; none where no memory was touched.
+    """
+    both = {row.space for row in trace.lines}
+    whole = [_table(trace, both, width)] if both else []
+    if width < WIDTH and len(both) == 2 and _room(whole[0], width) < _SHORTEST_ACCESS:
+        return [_table(trace, {space}, width) for space in ("shared", "global")]
+    return whole
+
+
+def table_note(trace: Trace) -> str:
+    """What a reader of the tables has to know besides; mostly nothing."""
+    if not trace.lines:
+        return "no shared or global memory was touched"
+    return "" if all(row.modelled for row in trace.lines) else RETRY
+
+
+def _table(trace: Trace, spaces: set[str], width: int) -> Table:
+    """The table of the accesses to these memories."""
+    rows: list[Line] = []
+    if "shared" in spaces and trace.shared.requests:
+        rows.append(("", "shared memory", _shared(trace.shared)))
+    if "global" in spaces and trace.global_.requests:
+        rows.append(("", "global memory", _global(trace.global_)))
+    rows += _lines(trace, spaces)
     used = [True, *["shared" in spaces] * 3, *["global" in spaces] * 3]
-    table = _columned([("line", "source, access", _HEAD), *totals, *lines], used)
-    return table if all(row.modelled for row in trace.lines) else [*table, RETRY]
+    return Table(
+        tuple(compress(_HEAD, used)),
+        tuple(compress(_GAPS, used)),
+        tuple(
+            (_label(label, width), words, tuple(compress(cells, used)))
+            for label, words, cells in rows
+        ),
+    )
 
 
-def _lines(trace: Trace) -> Iterator[Line]:
-    for label, group in groupby(trace.lines, lambda row: line_label(row, trace)):
+def _label(label: str, width: int) -> str:
+    """A label; where there is little room, the end of a long one, with the line."""
+    if width >= WIDTH or _columns(label) <= _NARROW_LABEL:
+        return label
+    return f"...{label[3 - _NARROW_LABEL :]}"
+
+
+def _lines(trace: Trace, spaces: set[str]) -> Iterator[Line]:
+    told = [row for row in trace.lines if row.space in spaces]
+    for label, group in groupby(told, lambda row: line_label(row, trace)):
         rows = list(group)
         source = rows[0].source.strip()
         if len(rows) == 1 and rows[0].text in source and rows[0].names_its_array:
@@ -192,37 +249,45 @@ def _global(counts: AccessRow | GlobalTotals) -> Cells:
     return (requests, "", "", "", *numbers)
 
 
-def _columned(lines: list[Line], used: list[bool]) -> list[str]:
-    """The lines with their columns aligned, without the numbers of a memory that is not used."""
-    lines = [(label, words, tuple(compress(cells, used))) for label, words, cells in lines]
-    full = [(words, cells) for _, words, cells in lines if cells]
-    widths = [
-        gap + max(_columns(cells[i]) for _, cells in full)
-        for i, gap in enumerate(compress(_GAPS, used))
-    ]
+def _columned(table: Table, width: int) -> list[str]:
+    """The lines of a table with their columns aligned."""
+    lines = [("line", "source, access", table.head), *table.rows]
+    widths = _widths(table)
     first = max(_columns(label) for label, _, _ in lines)
-    room = max(WIDTH - first - 2 - sum(widths), _SHORTEST_ACCESS)
-    second = min(room, max(_columns(words) for words, _ in full))
-    return [_aligned(line, first, second, widths) for line in lines]
+    room = max(_room(table, width), _SHORTEST_ACCESS if width >= WIDTH else _NARROW_ACCESS)
+    second = min(room, max(_columns(words) for _, words, cells in lines if cells))
+    return [_aligned(line, first, second, widths, width) for line in lines]
 
 
-def _aligned(line: Line, first: int, second: int, widths: list[int]) -> str:
+def _widths(table: Table) -> list[int]:
+    """Columns that each number takes, with the gap before it."""
+    full = [table.head, *(cells for _, _, cells in table.rows if cells)]
+    return [gap + max(_columns(cells[i]) for cells in full) for i, gap in enumerate(table.gaps)]
+
+
+def _room(table: Table, width: int) -> int:
+    """Columns that are left for sources and accesses."""
+    first = max(len("line"), *(_columns(label) for label, _, _ in table.rows))
+    return width - first - 2 - sum(_widths(table))
+
+
+def _aligned(line: Line, first: int, second: int, widths: list[int], width: int) -> str:
     """Label to the right, words to the left and cut to their room, numbers to the right."""
     label, words, cells = line
     said = " " * (first - _columns(label)) + label + "  "
     if not cells:
-        return (said + clipped(words, WIDTH - _columns(said))).rstrip()
+        return (said + clipped(words, width - _columns(said))).rstrip()
     words = clipped(words, second)
     said += words + " " * (second - _columns(words))
-    for cell, width in zip(cells, widths, strict=True):
-        said += " " * (width - _columns(cell)) + cell
+    for cell, columns in zip(cells, widths, strict=True):
+        said += " " * (columns - _columns(cell)) + cell
     return said.rstrip()
 
 
-def _wrapped(line: str, first: str, rest: str) -> list[str]:
+def _wrapped(line: str, first: str, rest: str, width: int) -> list[str]:
     return textwrap.wrap(
         line,
-        WIDTH,
+        width,
         initial_indent=first,
         subsequent_indent=rest,
         break_on_hyphens=False,

@@ -1,0 +1,99 @@
+"""The docstrings of the package as reStructuredText: a Sphinx extension, ahead of napoleon.
+
+The package writes docstrings to be read as they stand: `code` in single backticks, and tables and
+examples as indented lines after a blank one. Here code becomes a literal, indented lines a literal
+block, and every other mark of reStructuredText a plain character; `**bold**`, lists, doctests and
+the sections of Google's style (`Args:`, `Raises:`) stay.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterator
+from typing import Any, Final
+
+SECTIONS: Final = ("Args:", "Attributes:", "Raises:", "Returns:", "Yields:")
+_KEPT = re.compile(r"(`+[^`]+`+|\*\*[^*]+\*\*|https?://\S+)")
+_MARK = re.compile(r"([\\*|`])|(?<=\w)(_)(?=\W|$)")
+_COLUMN = re.compile(r"\S+ {2,}\S")
+_ITEM = re.compile(r"(- |\d+\. )")
+
+
+def restructured(text: str) -> str:
+    r"""A docstring as reStructuredText.
+
+    >>> restructured("The `pad` of *any* row.")
+    'The ``pad`` of \\*any\\* row.'
+    >>> print(restructured("Rules:\n\n    bank    banks\n    sector  sectors\n\nRead on."))
+    Rules:
+    <BLANKLINE>
+    ::
+    <BLANKLINE>
+        bank    banks
+        sector  sectors
+    <BLANKLINE>
+    Read on.
+    """
+    return "\n\n".join(_blocks(re.split(r"\n\s*\n", text.strip("\n"))))
+
+
+def _blocks(paragraphs: list[str]) -> Iterator[str]:
+    """Each paragraph, changed where it is to be; those of a literal block together."""
+    section = literal = False
+    for paragraph in paragraphs:
+        first = paragraph.splitlines()[0] if paragraph else ""
+        indented = first.startswith(" ")
+        section = first.strip() in SECTIONS or (section and indented)
+        if first.lstrip().startswith(">>>"):
+            literal = False
+            yield paragraph
+        elif (indented and not section) or _is_table(paragraph):
+            listed = paragraph if indented else textwrap.indent(paragraph, "    ")
+            yield listed if literal else f"::\n\n{listed}"
+            literal = True
+        else:
+            literal = False
+            yield _prose(paragraph)
+
+
+def _is_table(paragraph: str) -> bool:
+    """Whether its lines are names, each with a gap before its words, or go on with these."""
+    return bool(_COLUMN.match(paragraph)) and all(
+        line[0] == " " or _COLUMN.match(line) for line in paragraph.splitlines()
+    )
+
+
+def _prose(paragraph: str) -> str:
+    lines: list[str] = []
+    for line in _escaped(paragraph).splitlines():
+        # a list after a sentence, without the blank line that reStructuredText asks for
+        if _ITEM.match(line) and lines and not _ITEM.match(lines[-1]) and lines[-1][:1] != " ":
+            lines.append("")
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _escaped(text: str) -> str:
+    parts = _KEPT.split(text)
+    for place, part in enumerate(parts):
+        if place % 2 == 0:
+            parts[place] = _MARK.sub(r"\\\g<0>", part)
+        elif part.startswith("`"):
+            parts[place] = f"``{part.strip('`')}``"
+    return "".join(parts)
+
+
+def _on_docstring(
+    app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]
+) -> None:
+    text = restructured("\n".join(lines))
+    # of these napoleon takes what stands before a colon in the first line, here a comment, for a type
+    first = ["..", ""] if what in ("attribute", "data", "property") else []
+    lines[:] = [*first, *text.split("\n"), ""]
+
+
+def setup(app: Any) -> dict[str, Any]:
+    """Tell Sphinx to ask here before napoleon, whose priority is 500."""
+    app.connect("autodoc-process-docstring", _on_docstring, priority=400)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,145 @@
+"""The sources of the site: what lies in the repository, as Sphinx reads it.
+
+    index.md        docs/index.md with the table of chapters
+    chapters/       the notebooks, their bold words linked to the glossary
+    glossary.md     GLOSSARY.md, with an anchor for each word
+    explorer.md     docs/explorer.md with the explorer in it
+    changelog.md    CHANGELOG.md
+    api/            the pages of `docs.reference`
+
+All but `explorer` and `reference` is text in and text out, and needs the standard library only.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+ROOT: Final = Path(__file__).resolve().parents[1]
+DOCS: Final = ROOT / "docs"
+
+_ROW = re.compile(r"^\| (?P<words>[^|]+?) \|", flags=re.MULTILINE)
+_LISTED = re.compile(r"^\| `(?P<stem>\d\d[b-z]?_\w+)` \| (?P<measures>.+) \|$", re.MULTILINE)
+_BOLD = re.compile(r"(?<![\w*\[])\*\*(?P<word>[^*\n]+)\*\*(?![\w*])")
+_LINK = re.compile(r"\]\((?:\.\./)?GLOSSARY\.md(?P<anchor>#[^)]*)?\)")
+
+
+def write(folder: Path) -> None:
+    """All sources of the site, in a folder that is empty or absent."""
+    from . import explorer, reference
+
+    folder.mkdir(parents=True, exist_ok=True)
+    _put(folder / "index.md", index())
+    _put(folder / "glossary.md", glossary())
+    _put(folder / "explorer.md", explorer.filled((DOCS / "explorer.md").read_text("utf-8")))
+    shutil.copyfile(ROOT / "CHANGELOG.md", folder / "changelog.md")
+    shutil.copyfile(DOCS / "THIRD_PARTY.md", folder / "THIRD_PARTY.md")
+    for path in chapters():
+        _put(folder / "chapters" / path.name, chapter(path.read_text("utf-8")))
+    for name, text in reference.pages().items():
+        _put(folder / "api" / f"{name}.rst", text)
+
+
+def _put(path: Path, text: str) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def chapters() -> list[Path]:
+    """The chapters, in the order in which they are read."""
+    return sorted((ROOT / "notebooks").glob("*.ipynb"))
+
+
+def index() -> str:
+    """The contents page: what each chapter is called, and what README.md says that it measures."""
+    readme = (ROOT / "README.md").read_text("utf-8")
+    measures = {row["stem"]: row["measures"] for row in _LISTED.finditer(readme)}
+    rows = ["| | chapter | what it measures |", "|---|---|---|"]
+    tree = []
+    for path in chapters():
+        number, _, _ = path.stem.partition("_")
+        place = f"chapters/{path.name}"
+        rows.append(f"| {number} | [{title(path)}]({place}) | {measures.get(path.stem, '')} |")
+        tree.append(f"{number} {title(path)} <chapters/{path.stem}>")
+    others = ["explorer", "glossary", "api/index", "changelog", "THIRD_PARTY"]
+    trees = _toctree("Chapters", tree) + _toctree("Beside them", others)
+    text = (DOCS / "index.md").read_text("utf-8")
+    return text.replace("<!-- chapters -->", "\n".join(rows)) + trees
+
+
+def title(path: Path) -> str:
+    """The heading of a chapter.
+
+    >>> title(chapters()[2])
+    'Banks'
+    """
+    first = "".join(json.loads(path.read_text("utf-8"))["cells"][0]["source"])
+    return first.splitlines()[0].removeprefix("# ")
+
+
+def _toctree(caption: str, entries: list[str]) -> str:
+    listed = "\n".join(entries)
+    return f"\n```{{toctree}}\n:hidden:\n:caption: {caption}\n\n{listed}\n```\n"
+
+
+def anchor(word: str) -> str:
+    """The anchor of a word in the glossary.
+
+    >>> anchor("extra wavefronts")
+    'extra-wavefronts'
+    """
+    return re.sub(r"\W+", "-", word.lower()).strip("-")
+
+
+def terms(text: str) -> Iterator[str]:
+    """The words that the glossary's tables explain: their first columns, at the commas apart."""
+    for row in _ROW.finditer(text):
+        if row["words"] != "term":
+            yield from (word.strip() for word in row["words"].split(","))
+
+
+def glossary() -> str:
+    """The glossary, each of its words with an anchor."""
+    done: set[str] = set()
+
+    def anchored(row: re.Match[str]) -> str:
+        words = []
+        for word in map(str.strip, row["words"].split(",")):
+            place = anchor(word)
+            words.append(word if place in done or word == "term" else f"[{word}]{{#{place}}}")
+            done.add(place)
+        return f"| {', '.join(words)} |"
+
+    return _ROW.sub(anchored, (ROOT / "GLOSSARY.md").read_text("utf-8"))
+
+
+def chapter(text: str) -> str:
+    """A notebook, its text as a page of the site: bold words of the glossary are links to it."""
+    book: dict[str, Any] = json.loads(text)
+    known = {anchor(word) for word in terms((ROOT / "GLOSSARY.md").read_text("utf-8"))}
+    for cell in book["cells"]:
+        if cell["cell_type"] == "markdown":
+            cell["source"] = linked("".join(cell["source"]), known)
+    return json.dumps(book, ensure_ascii=False, indent=1)
+
+
+def linked(text: str, known: set[str]) -> str:
+    """The text of a cell with its links into the glossary.
+
+    >>> linked("A **bank** holds [words](GLOSSARY.md#word). **Needs** no GPU.", {"bank"})
+    'A [**bank**](../glossary.md#bank) holds [words](../glossary.md#word). **Needs** no GPU.'
+    """
+
+    def link(found: re.Match[str]) -> str:
+        place = anchor(found["word"])
+        for one in (place, place.removesuffix("s")):
+            if one in known:
+                return f"[**{found['word']}**](../glossary.md#{one})"
+        return found[0]
+
+    text = _LINK.sub(lambda found: f"](../glossary.md{found['anchor'] or ''})", text)
+    return _BOLD.sub(link, text)

@@ -17,6 +17,7 @@ project = "smemnb"
 author = "the authors of smemnb"
 version = release = VERSION
 language = "en"
+smartquotes = False  # `--smemnb` is no dash
 
 extensions = [
     "myst_nb",
@@ -31,6 +32,8 @@ nb_execution_mode = "off"  # outputs are the stored ones, which the tests compar
 myst_enable_extensions = ["attrs_inline", "dollarmath", "amsmath"]
 myst_heading_anchors = 3
 
+add_module_names = False
+toc_object_entries_show_parents = "hide"
 autodoc_member_order = "bysource"
 autodoc_preserve_defaults = True
 autodoc_typehints_format = "short"
@@ -44,6 +47,7 @@ html_math_renderer = "mathml"
 
 html_theme = "furo"
 html_title = f"smemnb {VERSION}"
+html_favicon = "static/favicon.svg"
 html_static_path = ["static"]
 html_css_files = ["site.css"]
 html_copy_source = False

@@ -8,13 +8,16 @@ the sections of Google's style (`Args:`, `Raises:`) stay.
 
 from __future__ import annotations
 
+import ast
 import re
 import textwrap
 from collections.abc import Iterator
+from itertools import takewhile
 from typing import Any, Final
 
 SECTIONS: Final = ("Args:", "Attributes:", "Raises:", "Returns:", "Yields:")
-_KEPT = re.compile(r"(`+[^`]+`+|\*\*[^*]+\*\*|https?://\S+)")
+_EMPHASIS = r"(?<![\w*])\*\w[^*\n]*\b\*(?![\w*])"
+_KEPT = re.compile(rf"(`+[^`]+`+|\*\*[^*]+\*\*|{_EMPHASIS}|https?://\S+)")
 _MARK = re.compile(r"([\\*|`])|(?<=\w)(_)(?=\W|$)")
 _COLUMN = re.compile(r"\S+ {2,}\S")
 _ITEM = re.compile(r"(- |\d+\. )")
@@ -23,12 +26,12 @@ _ITEM = re.compile(r"(- |\d+\. )")
 def restructured(text: str) -> str:
     r"""A docstring as reStructuredText.
 
-    >>> restructured("The `pad` of *any* row.")
-    'The ``pad`` of \\*any\\* row.'
+    >>> restructured("The `pad` of *any* row: row * cols.")
+    'The ``pad`` of *any* row: row \\* cols.'
     >>> print(restructured("Rules:\n\n    bank    banks\n    sector  sectors\n\nRead on."))
     Rules:
     <BLANKLINE>
-    ::
+    .. code-block:: text
     <BLANKLINE>
         bank    banks
         sector  sectors
@@ -41,7 +44,7 @@ def restructured(text: str) -> str:
 def _blocks(paragraphs: list[str]) -> Iterator[str]:
     """Each paragraph, changed where it is to be; those of a literal block together."""
     section = literal = False
-    for paragraph in paragraphs:
+    for place, paragraph in enumerate(paragraphs):
         first = paragraph.splitlines()[0] if paragraph else ""
         indented = first.startswith(" ")
         section = first.strip() in SECTIONS or (section and indented)
@@ -50,11 +53,22 @@ def _blocks(paragraphs: list[str]) -> Iterator[str]:
             yield paragraph
         elif (indented and not section) or _is_table(paragraph):
             listed = paragraph if indented else textwrap.indent(paragraph, "    ")
-            yield listed if literal else f"::\n\n{listed}"
+            following = takewhile(lambda one: one[:1] == " ", paragraphs[place + 1 :])
+            language = _language([listed, *following])
+            yield listed if literal else f".. code-block:: {language}\n\n{listed}"
             literal = True
         else:
             literal = False
             yield _prose(paragraph)
+
+
+def _language(paragraphs: list[str]) -> str:
+    """What a literal block is written in: Python where it can be read so, else plain text."""
+    try:
+        ast.parse(textwrap.dedent("\n".join(paragraphs)))
+    except SyntaxError:
+        return "text"
+    return "python"
 
 
 def _is_table(paragraph: str) -> bool:
@@ -93,7 +107,15 @@ def _on_docstring(
     lines[:] = [*first, *text.split("\n"), ""]
 
 
+def _on_signature(
+    app: Any, what: str, name: str, obj: Any, options: Any, signature: str | None, returned: str | None
+) -> tuple[str | None, str | None]:
+    # the default of a dataclass's field that a function makes; no Python, so Sphinx shows all raw
+    return signature and signature.replace("<factory>", "..."), returned
+
+
 def setup(app: Any) -> dict[str, Any]:
     """Tell Sphinx to ask here before napoleon, whose priority is 500."""
+    app.connect("autodoc-process-signature", _on_signature)
     app.connect("autodoc-process-docstring", _on_docstring, priority=400)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

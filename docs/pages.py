@@ -58,7 +58,7 @@ def index() -> str:
     """The contents page: what each chapter is called, and what README.md says that it measures."""
     readme = (ROOT / "README.md").read_text("utf-8")
     measures = {row["stem"]: row["measures"] for row in _LISTED.finditer(readme)}
-    rows = ["| | chapter | what it measures |", "|---|---|---|"]
+    rows = ["| no. | chapter | what it measures |", "|---|---|---|"]
     tree = []
     for path in chapters():
         number, _, _ = path.stem.partition("_")
@@ -120,7 +120,7 @@ def glossary() -> str:
 def chapter(text: str) -> str:
     """A notebook, its text as a page of the site: bold words of the glossary are links to it."""
     book: dict[str, Any] = json.loads(text)
-    known = {anchor(word) for word in terms((ROOT / "GLOSSARY.md").read_text("utf-8"))}
+    known = set(terms((ROOT / "GLOSSARY.md").read_text("utf-8")))
     for cell in book["cells"]:
         if cell["cell_type"] == "markdown":
             cell["source"] = linked("".join(cell["source"]), known)
@@ -135,10 +135,9 @@ def linked(text: str, known: set[str]) -> str:
     """
 
     def link(found: re.Match[str]) -> str:
-        place = anchor(found["word"])
-        for one in (place, place.removesuffix("s")):
-            if one in known:
-                return f"[**{found['word']}**](../glossary.md#{one})"
+        for word in (found["word"], found["word"].removesuffix("s")):
+            if word in known:
+                return f"[**{found['word']}**](../glossary.md#{anchor(word)})"
         return found[0]
 
     text = _LINK.sub(lambda found: f"](../glossary.md{found['anchor'] or ''})", text)

@@ -23,7 +23,7 @@ from .docstrings import restructured
 ALSO: Final = ("figures.explorer", "testing")
 """Public as well: rooms that the package's own list does not name."""
 
-SHORT = 60  # letters of a value that is shown
+SHORT = 100  # letters of a value that is shown
 
 
 def rooms() -> list[str]:

@@ -3,9 +3,9 @@
     pip install -e ".[site]"
     python -m docs.build build/site
 
-It writes the sources (`docs.pages`), runs Sphinx over them with warnings as errors, and checks every
-link of what came out (`docs.links`). No network is needed, and no GPU. Exit code 1 says that a
-warning or a broken link ended it; then nothing is left in OUT that was not there before.
+It writes the sources (`docs.pages`), runs Sphinx over them with warnings as errors, and checks
+every link of what came out (`docs.links`). No network is needed, and no GPU. Exit code 1 says that
+a warning or a broken link ended it; OUT is then as it was before.
 """
 
 from __future__ import annotations
@@ -25,6 +25,11 @@ NEEDED = ("sphinx", "myst_nb", "furo")
 MARK = ".buildinfo"  # of Sphinx: a folder with it may be replaced
 
 
+def missing() -> list[str]:
+    """The packages that are needed and not installed."""
+    return [name for name in NEEDED if find_spec(name) is None]
+
+
 def build(out: Path) -> Path:
     """Build the site into a folder; the path of its index.
 
@@ -32,9 +37,8 @@ def build(out: Path) -> Path:
         SystemExit: Sphinx or a package that it needs is missing, the folder holds something else,
             or there was a warning or a broken link.
     """
-    missing = [name for name in NEEDED if find_spec(name) is None]
-    if missing:
-        raise SystemExit(f'{", ".join(missing)} is missing: pip install -e ".[site]"')
+    if missing():
+        raise SystemExit(f'{", ".join(missing())} is missing: pip install -e ".[site]"')
     if out.exists() and any(out.iterdir()) and not (out / MARK).exists():
         raise SystemExit(f"{out} holds something else than a site; name another folder")
     # the traces of the explorer come from the engine, with a GPU too
@@ -43,6 +47,7 @@ def build(out: Path) -> Path:
         built = _built(Path(work))
         if out.exists():
             shutil.rmtree(out)
+        out.parent.mkdir(parents=True, exist_ok=True)
         shutil.move(built, out)
     return out / "index.html"
 
@@ -66,7 +71,9 @@ def _built(work: Path) -> Path:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; its exit code."""
-    parser = argparse.ArgumentParser(prog="python -m docs.build", description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m docs.build", description=__doc__.splitlines()[0]
+    )
     parser.add_argument("out", metavar="OUT", type=Path, help="folder of the site")
     print(build(parser.parse_args(argv).out.resolve()))
     return 0

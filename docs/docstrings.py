@@ -98,17 +98,21 @@ def _escaped(text: str) -> str:
     return "".join(parts)
 
 
-def _on_docstring(
-    app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]
-) -> None:
+def _on_docstring(app: Any, what: str, name: str, obj: Any, options: Any, lines: list[str]) -> None:
     text = restructured("\n".join(lines))
-    # of these napoleon takes what stands before a colon in the first line, here a comment, for a type
+    # napoleon takes what stands before a colon in their first line for a type; this is a comment
     first = ["..", ""] if what in ("attribute", "data", "property") else []
     lines[:] = [*first, *text.split("\n"), ""]
 
 
 def _on_signature(
-    app: Any, what: str, name: str, obj: Any, options: Any, signature: str | None, returned: str | None
+    app: Any,
+    what: str,
+    name: str,
+    obj: Any,
+    options: Any,
+    signature: str | None,
+    returned: str | None,
 ) -> tuple[str | None, str | None]:
     # the default of a dataclass's field that a function makes; no Python, so Sphinx shows all raw
     return signature and signature.replace("<factory>", "..."), returned

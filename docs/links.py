@@ -15,7 +15,9 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 _LOADED = re.compile(r"""(?:url\(|@import\s)\s*["']?((?:https?:)?//[^"')\s]+)""")
-_ASKED = re.compile(r"""(?:\bimport\b|\bfrom\b|fetch\(|\.src\s*=)\s*\(?["'`]((?:https?:)?//[^"'`]+)""")
+_ASKED = re.compile(
+    r"""(?:\bimport\b|\bfrom\b|fetch\(|\.src\s*=)\s*\(?["'`]((?:https?:)?//[^"'`]+)"""
+)
 _LINKS_THAT_LOAD = {"stylesheet", "icon", "preload", "modulepreload", "preconnect", "dns-prefetch"}
 
 

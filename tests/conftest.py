@@ -1,8 +1,8 @@
 """Which tests are run: those of the first tier unless others are asked for, and that can run here.
 
 `tests/tiers.py` says what the tiers are. What this machine lacks is skipped with the reason;
-`SMEMNB_REQUIRE=toolchain` (or `gpu`, or `browser`, or several with commas) turns the skip into a
-failure, so that a build that ought to have it cannot pass by skipping.
+`SMEMNB_REQUIRE=toolchain` (or `gpu`, `browser`, `site`, or several with commas) turns the skip into
+a failure, so that a build that ought to have it cannot pass by skipping.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ CURES = {
     "toolchain": 'no CUDA toolchain: pip install -e ".[cu13]"',
     "gpu": "no NVIDIA GPU that this process may use",
     "browser": "no browser: pip install playwright, and have a Chromium (SMEMNB_CHROMIUM names it)",
+    "site": 'no Sphinx with myst-nb and furo: pip install -e ".[site]"',
 }
 
 
@@ -36,6 +37,12 @@ def has_gpu() -> bool:
     from smemnb.cli.machine import gpu_count
 
     return gpu_count() > 0
+
+
+def has_site() -> bool:
+    from docs.build import missing
+
+    return not missing()
 
 
 @pytest.fixture(scope="module")
@@ -57,7 +64,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     leave_out_exhaustive(config, items)
     if hasattr(config, "workerinput"):
         heavy_files_first(items)
-    probes = {"toolchain": has_toolchain, "gpu": has_gpu, "browser": browser.available}
+    probes = {
+        "toolchain": has_toolchain,
+        "gpu": has_gpu,
+        "browser": browser.available,
+        "site": has_site,
+    }
     for mark, probe in probes.items():
         marked = [item for item in items if item.get_closest_marker(mark)]
         if not marked or mark in REQUIRED or probe():

@@ -189,7 +189,7 @@ def test_random_tilings(seed):
 @pytest.mark.exhaustive
 @pytest.mark.parametrize("seed", range(24))
 def test_many_random_tilings(seed):
-    """Three of each of 100 seeds."""
+    """Three of each seed."""
     rng, some = np.random.default_rng([2, seed]), list(tilings())
     for _ in range(3):
         random_case(rng, some[rng.integers(len(some))]).checked(prices=True)

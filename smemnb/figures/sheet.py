@@ -40,7 +40,7 @@ GRID: Final = "#d8d8d2"
 GROUND: Final = "#fbfbf8"
 ACCENT: Final = "#b34700"  # Okabe-Ito vermilion, darkened to read on the ground
 
-SCALE = 1  # dots per pixel; twice as many are four times the bytes of a stored notebook
+SCALE = 2  # dots per pixel: sharp on screens that have two for each
 COLOURS = 24  # of the stored PNG, beside those asked for
 
 # cividis at 0, 1/8 ... 1

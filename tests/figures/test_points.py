@@ -7,6 +7,7 @@ import pytest
 
 from smemnb.figures.curves import Axis
 from smemnb.figures.points import COLOURS, Points, picture, point_chart
+from smemnb.figures.sheet import SCALE
 
 NN = Points("NN", ((1e3, 0.5), (1e6, 1.0), (1e9, 2.0)))
 TN = Points("TN", ((1e4, 0.25),))
@@ -40,7 +41,8 @@ def test_picture_has_the_points():
         pixels.count(tuple(int(colour[at : at + 2], 16) for at in (1, 3, 5)))
         for colour in COLOURS[:3]
     ]
-    assert counts[0] - counts[1] == pytest.approx(2 * 20, abs=20) and counts[2] == 0
+    more = (counts[0] - counts[1]) / SCALE**2
+    assert more == pytest.approx(2 * 20, abs=20) and counts[2] == 0
 
 
 def test_svg_has_its_words():

@@ -6,6 +6,7 @@ from PIL import Image
 
 from smemnb.figures import bank_map
 from smemnb.figures.request_map import CELL, LEFT, ROW, TOP
+from smemnb.figures.sheet import SCALE
 from smemnb.tracing.report.bank_map import BankMap
 from tests.facts import facts
 
@@ -97,6 +98,7 @@ def test_grid_frames_each_lane_and_bank():
     """A line below each lane and beside each bank, seen past the first cell of a diagonal."""
     drawn = bank_map(LANE * 4, width=4)
     picture = np.asarray(Image.open(io.BytesIO(drawn.png)).convert("L")).astype(int)
+    picture = picture[::SCALE, ::SCALE]
     down = picture[TOP + ROW + 3 : TOP + 32 * ROW + 5, LEFT + CELL // 2]
     across = picture[TOP + ROW // 2, LEFT + CELL + 3 : LEFT + 32 * CELL + 5]
     assert (lines_crossed(down), lines_crossed(across)) == (31, 31)

@@ -21,6 +21,7 @@ from smemnb.figures.roofline import (
     _labels,
     roofline_chart,
 )
+from smemnb.figures.sheet import SCALE
 from tests.facts import facts
 
 LINE = Roofline("DRAM", 4.8, 66.9)
@@ -58,7 +59,7 @@ def test_picture_has_a_mark_per_point():
     seen = Image.open(io.BytesIO(png)).convert("RGB").tobytes()
     wanted = tuple(int(RUNG[i : i + 2], 16) for i in (1, 3, 5))
     dark = sum(tuple(seen[i : i + 3]) == wanted for i in range(0, len(seen), 3))
-    assert 3 * 49 <= dark <= 3 * 81
+    assert 3 * 49 <= dark / SCALE**2 <= 3 * 81
     assert len(png) < 40_000
 
 

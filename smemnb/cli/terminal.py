@@ -49,8 +49,13 @@ def console() -> Console | None:
         return None
     from rich.console import Console
 
-    plain = {"color_system": None} if os.environ.get("NO_COLOR") else {}
-    return Console(file=sys.stdout, markup=False, emoji=False, highlight=False, **plain)
+    return Console(
+        file=sys.stdout,
+        color_system=None if os.environ.get("NO_COLOR") else "auto",
+        markup=False,
+        emoji=False,
+        highlight=False,
+    )
 
 
 def on_terminal() -> bool:
@@ -81,7 +86,10 @@ def report(trace: Trace, width: int) -> list[Any]:
         parts += [Text(note)] if (note := table_note(trace)) else []
     for is_judgement, group in groupby(closing_lines(trace), lambda line: line.startswith(" ")):
         lines = list(group)
-        parts += [_judgements(lines)] if is_judgement else map(_coloured, lines)
+        if is_judgement:
+            parts.append(_judgements(lines))
+        else:
+            parts += [_coloured(line) if line.startswith("findings") else line for line in lines]
     return parts
 
 

@@ -12,7 +12,7 @@ import ast
 import re
 import textwrap
 from collections.abc import Iterator
-from itertools import takewhile
+from itertools import groupby, takewhile
 from typing import Any, Final
 
 SECTIONS: Final = ("Args:", "Attributes:", "Raises:", "Returns:", "Yields:")
@@ -38,14 +38,24 @@ def restructured(text: str) -> str:
     <BLANKLINE>
     Read on.
     """
-    return "\n\n".join(_blocks(re.split(r"\n\s*\n", text.strip("\n"))))
+    paragraphs = re.split(r"\n\s*\n", text.strip("\n")) if text.strip() else []
+    return "\n\n".join(_blocks([part for one in paragraphs for part in _apart(one)]))
+
+
+def _apart(paragraph: str) -> list[str]:
+    """A paragraph, cut where indented lines begin or end without a blank line between."""
+    first = paragraph.splitlines()[0]
+    if first[0] == " " or first.strip() in SECTIONS or _ITEM.match(first) or _is_table(paragraph):
+        return [paragraph]
+    runs = groupby(paragraph.splitlines(), key=lambda line: line[0] == " ")
+    return ["\n".join(lines) for _, lines in runs]
 
 
 def _blocks(paragraphs: list[str]) -> Iterator[str]:
     """Each paragraph, changed where it is to be; those of a literal block together."""
     section = literal = False
     for place, paragraph in enumerate(paragraphs):
-        first = paragraph.splitlines()[0] if paragraph else ""
+        first = paragraph.splitlines()[0]
         indented = first.startswith(" ")
         section = first.strip() in SECTIONS or (section and indented)
         if first.lstrip().startswith(">>>"):

@@ -22,6 +22,12 @@ from typing import Any, Final
 ROOT: Final = Path(__file__).resolve().parents[1]
 DOCS: Final = ROOT / "docs"
 
+NOTE: Final = """```{note}
+A reading copy: each cell shows the output that is stored with it, and nothing can be run.
+[The contents](../index.md) say how to work through the chapters.
+```"""
+"""What stands below the head of each chapter."""
+
 _ROW = re.compile(r"^\| (?P<words>[^|]+?) \|", flags=re.MULTILINE)
 _LISTED = re.compile(r"^\| `(?P<stem>\d\d[b-z]?_\w+)` \| (?P<measures>.+) \|$", re.MULTILINE)
 _BOLD = re.compile(r"(?<![\w*\[])\*\*(?P<word>[^*\n]+)\*\*(?![\w*])")
@@ -118,12 +124,15 @@ def glossary() -> str:
 
 
 def chapter(text: str) -> str:
-    """A notebook, its text as a page of the site: bold words of the glossary are links to it."""
+    """A notebook as a page of the site: with a note, and links from bold words to the glossary."""
     book: dict[str, Any] = json.loads(text)
     known = set(terms((ROOT / "GLOSSARY.md").read_text("utf-8")))
     for cell in book["cells"]:
         if cell["cell_type"] == "markdown":
             cell["source"] = linked("".join(cell["source"]), known)
+    book["cells"].insert(1, {"cell_type": "markdown", "metadata": {}, "source": NOTE})
+    if "id" in book["cells"][0]:
+        book["cells"][1]["id"] = "reading-copy"
     return json.dumps(book, ensure_ascii=False, indent=1)
 
 

@@ -7,6 +7,7 @@ in a browser.
 import doctest
 import fnmatch
 import importlib
+import io
 import json
 import re
 import runpy
@@ -105,12 +106,13 @@ def test_glossary_has_anchors():
 
 
 def test_words_of_chapters_are_linked():
-    """A bold word of a chapter leads to the glossary, and nothing else of the chapter changes."""
+    """A bold word of a chapter leads to the glossary; but for these and a note nothing changes."""
     anchors = set(re.findall(r"\{#([^}]+)\}", pages.glossary()))
     led = set()
     for path in chapters():
         before = json.loads(path.read_text("utf-8"))
         after = json.loads(pages.chapter(path.read_text("utf-8")))
+        assert after["cells"].pop(1)["source"] == pages.NOTE
         for old, new in zip(before["cells"], after["cells"], strict=True):
             assert old.get("outputs") == new.get("outputs")
             text = "".join(new["source"])
@@ -118,6 +120,34 @@ def test_words_of_chapters_are_linked():
             plain = re.sub(r"\[(\*\*[^*]+\*\*)\]\(\.\./glossary\.md#[^)]+\)", r"\1", text)
             assert plain == "".join(old["source"])
     assert {"bank", "wavefront", "barrier"} <= led <= anchors
+
+
+@pytest.mark.site
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "One `code` span.",
+        "A `span\nover lines` and a lone ` mark, *args, **kwargs, a*b, |x| and global_ too.",
+        "Words:\n    name   what it is\n    other  the same\nand on, without a blank line.",
+        "name    what it is\nother   a line that\n        goes on",
+        "Lists:\n- one\n- two, which\n  goes on\n\n1. three\n2. four",
+        "Say it.\n\n>>> f(1)\n2\n\nArgs:\n    a: one, which\n        goes on.\n    b: two.\n\nEnd.",
+        "Code:\n\n    if x:\n\n        y = `z`\n\n    return **y\n\n**Limits**: *none*.",
+        "__all__ and _name_ and __init__, [grid, block]_ and a\\b.",
+    ],
+)
+def test_docstrings_can_be_read(text):
+    """Whatever a docstring holds, the parser has no complaint about what becomes of it."""
+    from docutils.core import publish_doctree
+    from sphinx.ext.napoleon import Config, GoogleDocstring
+
+    told = io.StringIO()
+    publish_doctree(
+        str(GoogleDocstring(docstrings.restructured(text), Config())),
+        settings_overrides={"warning_stream": told, "report_level": 1},
+    )
+    assert told.getvalue() == ""
 
 
 # --- the check of built pages --------------------------------------------------------------------

@@ -21,7 +21,7 @@ from pathlib import Path
 
 from .pages import DOCS
 
-NEEDED = ("sphinx", "myst_nb", "furo")
+NEEDED = ("sphinx", "myst_nb", "furo", "pytest")
 MARK = ".buildinfo"  # of Sphinx: a folder with it may be replaced
 
 

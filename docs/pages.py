@@ -22,8 +22,8 @@ from typing import Any, Final
 ROOT: Final = Path(__file__).resolve().parents[1]
 DOCS: Final = ROOT / "docs"
 
-NOTE: Final = """```{note}
-A reading copy: each cell shows the output that is stored with it, and nothing can be run.
+NOTE: Final = """```{admonition} A reading copy
+Each cell shows the output that is stored with it, and nothing can be run.
 [The contents](../index.md) say how to work through the chapters.
 ```"""
 """What stands below the head of each chapter."""
@@ -71,7 +71,7 @@ def index() -> str:
         place = f"chapters/{path.name}"
         rows.append(f"| {number} | [{title(path)}]({place}) | {measures.get(path.stem, '')} |")
         tree.append(f"{number} {title(path)} <chapters/{path.stem}>")
-    others = ["explorer", "glossary", "api/index", "changelog", "THIRD_PARTY"]
+    others = ["explorer", "glossary", "api/index", "changelog", "Licences <THIRD_PARTY>"]
     trees = _toctree("Chapters", tree) + _toctree("Beside them", others)
     text = (DOCS / "index.md").read_text("utf-8")
     return text.replace("<!-- chapters -->", "\n".join(rows)) + trees

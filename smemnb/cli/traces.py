@@ -12,6 +12,7 @@ from ..errors import LaunchRefused
 from ..tracing import Trace, trace
 from ..tracing.report.places import placed_findings
 from ..tracing.report.sarif import sarif
+from ..tracing.report.view.page import page
 from .argument_text import argument
 from .kernel_file import KernelFile
 from .launches import check_count, make
@@ -19,13 +20,6 @@ from .terminal import show_traces
 
 if TYPE_CHECKING:
     from ..compiled.lines import Build
-
-PAGE = """<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><title>{title}</title></head>
-<body>
-{body}
-</body></html>
-"""
 
 
 def traces(
@@ -67,8 +61,8 @@ def write(
         Path(str(json_file)).write_text(lines, encoding="utf-8")
     if html_file is not None:
         body = "\n".join(trace._repr_html_() for trace in found)
-        title = f"Trace of {found[0].launch.kernel}"
-        Path(html_file).write_text(PAGE.format(title=title, body=body), encoding="utf-8")
+        whole = page(f"Trace of {found[0].launch.kernel}", body)
+        Path(html_file).write_text(whole, encoding="utf-8")
     if sarif_file is not None:
         said = [one for trace in found for one in placed_findings(trace)]
         Path(sarif_file).write_text(sarif(said, Path.cwd()), encoding="utf-8")

@@ -19,6 +19,7 @@ from typing import Any
 from ..errors import SmemnbError
 from .as_compiled import AsCompiled, Relaunch, needs
 from .findings import Finding, in_order
+from .function_text import FunctionText
 from .model import (
     AccessRow,
     GlobalTotals,
@@ -30,8 +31,8 @@ from .model import (
     WorstRequest,
 )
 from .report.bank_map import BankMap
-from .report.html import html
 from .report.text import text
+from .report.view import html
 from .waivers import Allowed, Waived, check_allowed, waive
 
 SCHEMA = "smemnb.trace/1"
@@ -45,7 +46,8 @@ class Trace:
     `lines` has one `AccessRow` per access expression and array, kernel first, then by line and
     column; `findings` are sorted by severity, line and other line. `waived` are those that may
     stay, each with its reason (see `smemnb.tracing.waivers`). `files` are the source files of
-    the functions, for tools that point into them; they are no part of the report and of equality.
+    the functions, for tools that point into them, `texts` their sources for the view in a notebook;
+    both are no part of the text, the JSON and of equality.
     `limits` says what was not examined, because a launch had too much of it; nearly always empty.
     `relaunch` holds the arguments as they were, for `as_compiled`. `barriers` are the `syncthreads`
     that a block passes, of the block that passes the most. `local_arrays` are those of the kernel's
@@ -61,6 +63,7 @@ class Trace:
     barriers: int = 0
     local_arrays: tuple[LocalArray, ...] = ()
     waived: tuple[Waived, ...] = ()
+    texts: Mapping[str, FunctionText] = field(default_factory=dict, compare=False)
 
     def waive(self, allow: Allowed) -> Trace:
         """This trace with findings waived by whoever traces, beside those that its source waives.

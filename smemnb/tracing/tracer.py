@@ -24,6 +24,7 @@ from ..lockstep.watch import Site
 from .as_compiled import keep, relaunch
 from .callers import calls_into_numba
 from .findings import Finding, findings_of, in_order
+from .function_text import FunctionText
 from .model import AccessRow, Dim3, LaunchInfo, LocalArray, Observation, SiteCounts
 from .prices.local_arrays import local_arrays
 from .sample import Blocks, Others, check_choice, check_watching, segments
@@ -269,6 +270,7 @@ def trace_of(
         findings=tuple(kept),
         waived=tuple(waived),
         files=labels.files,
+        texts=labels.texts,
         limits=limits,
         local_arrays=local_arrays,
     )
@@ -302,18 +304,28 @@ class _Labels:
     def __init__(self, kernel: FunctionType) -> None:
         self._kernel = kernel.__name__
         self._given = {(kernel.__name__, kernel.__code__.co_filename): kernel.__name__}
+        self._lines = {kernel.__name__: kernel.__code__.co_firstlineno}
 
     def of(self, site: Site) -> str:
         key = (site.function, site.file)
         if key not in self._given:
             same = sum(name == site.function for name, _ in self._given)
             self._given[key] = f"{site.function} ({same + 1})" if same else site.function
+            self._lines[self._given[key]] = site.line
         return self._given[key]
 
     @property
     def files(self) -> dict[str, str]:
         """The file of each function, by its name in the report."""
         return {label: file for (_, file), label in self._given.items()}
+
+    @property
+    def texts(self) -> dict[str, FunctionText]:
+        """The text of each function, by its name in the report."""
+        return {
+            label: FunctionText.of(name, self._lines[label], file)
+            for (name, file), label in self._given.items()
+        }
 
     def is_kernel(self, site: Site) -> bool:
         return self.of(site) == self._kernel

@@ -1,0 +1,139 @@
+"""A trace as HTML: the source of the kernel with its counts, bars and findings at their lines.
+
+Elements with inline styles, no script and no ids. What a page takes away leaves the rest readable:
+
+- a notebook that is not trusted keeps all but `aria-hidden`;
+- a page that drops styles, as GitHub does, keeps words, numbers, and bars, which are characters;
+- a style sheet adds colours to the source (see `colours`).
+
+    blocks      which lines of which functions are shown
+    code        a source line as HTML
+    bars        a count as a bar
+    notes       what is said at a line
+    links       strokes that join two lines of a finding
+    table       a function as a table
+    page        a page of its own, for `smemnb trace --html`
+
+Line numbers are those of the file or cell, as in findings, the text report and `show_source`.
+"""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from ...model import AccessRow
+from ..text import (
+    RETRY,
+    findings_line,
+    global_cells,
+    heading,
+    local_line,
+    shared_cells,
+    waived_line,
+)
+from .bars import EXTRA_MARK
+from .blocks import Block, blocks, places
+from .colours import EXTRA
+from .notes import Key, notes, whole_finding
+from .table import Memory, table
+
+if TYPE_CHECKING:
+    from ...findings import Finding
+    from ...trace import Trace
+
+_SAID = "margin:0 0 4px;overflow-wrap:anywhere"
+
+
+def html(trace: Trace) -> str:
+    """The whole view as one `<div>`."""
+    lines = _by_line(trace)
+    memories = [Memory.of(space, lines) for space in ("shared", "global")]
+    memories = [one for one in memories if any(row.space == one.space for row in trace.lines)]
+    shown = list(blocks(trace))
+    parts = [_paragraph(f"<strong>{escape(heading(trace))}</strong>"), *_totals(trace)]
+    parts.append(_said(findings_line(trace) + _where(trace)))
+    said = notes(trace)
+    parts += [table(block, lines, said, trace.findings, memories) for block in shown]
+    parts += _elsewhere(trace, shown)
+    parts += [_said(f"not examined: {said}") for said in trace.limits]
+    return f'<div class="highlight" style="{_PAGE}">' + "\n".join(parts) + "</div>"
+
+
+_PAGE = "background:none;color:inherit;padding:2px 0 0 6px"
+
+
+def _by_line(trace: Trace) -> dict[Key, list[AccessRow]]:
+    found: dict[Key, list[AccessRow]] = {}
+    for row in trace.lines:
+        found.setdefault((row.function, row.line), []).append(row)
+    return found
+
+
+def _totals(trace: Trace) -> list[str]:
+    """The totals of each memory, and what the second pattern of the bars is."""
+    if not trace.launch.counted:
+        return []
+    if not trace.lines:
+        return [_said("no shared or global memory was touched")]
+    shared, global_ = trace.shared, trace.global_
+    said = []
+    if shared.requests:
+        requests, wavefronts, ways, extra = shared_cells(shared)
+        said.append(
+            f"shared memory: {requests} requests, {wavefronts} wavefronts, at most {ways}-way,"
+            f" {extra} extra, {shared.multicast:,} requests with multicast"
+        )
+    if global_.requests:
+        requests, sectors, each, extra = global_cells(global_)
+        said.append(
+            f"global memory: {requests} requests, {sectors} sectors, {each} per request,"
+            f" {extra} extra"
+        )
+    parts = [_paragraph("<br>".join(map(escape, said)))] if said else []
+    if any(row.extra or row.extra_sectors for row in trace.lines):
+        mark = f'<span style="color:{EXTRA}">{EXTRA_MARK * 3}</span>'
+        parts.append(_paragraph(f"{mark} in a bar: extra, above the fewest possible"))
+    return parts + ([] if all(row.modelled for row in trace.lines) else [_said(RETRY)])
+
+
+def _where(trace: Trace) -> str:
+    """The lines of the findings, worst first."""
+    said = []
+    for found in trace.findings:
+        lines = [
+            f"{line}" if function == trace.launch.kernel else f"{line} of {function}"
+            for function, line, _ in places(found)
+        ]
+        noun = "line" if len(lines) == 1 else "lines"
+        said.append(f"{found.kind.replace('_', ' ')} at {noun} {' and '.join(lines)}")
+    return f" ({'; '.join(dict.fromkeys(said))})" if said else ""
+
+
+def _elsewhere(trace: Trace, shown: list[Block]) -> list[str]:
+    """What belongs to a line that no block has, as a list."""
+    lines = {(block.function, line) for block in shown for line in block.lines}
+    items = [whole_finding(one, trace) for one in trace.findings if _first(one) not in lines]
+    items += [
+        escape(waived_line(one, trace))
+        for one in trace.waived
+        if not lines & {place[:2] for place in places(one.finding)}
+    ]
+    items += [
+        escape(local_line(one, trace))
+        for one in trace.local_arrays
+        if (one.function, one.line) not in lines
+    ]
+    return ["<ul>" + "".join(f"<li>{item}</li>" for item in items) + "</ul>"] if items else []
+
+
+def _first(found: Finding) -> Key:
+    return found.function, found.line
+
+
+def _said(line: str) -> str:
+    return _paragraph(escape(line))
+
+
+def _paragraph(inside: str) -> str:
+    return f'<p style="{_SAID}">{inside}</p>'

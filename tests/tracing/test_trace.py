@@ -1,9 +1,7 @@
 """The report of hand-made counts: rows, totals, text, HTML, JSON, and odd launches."""
 
 import json
-import re
 from dataclasses import replace
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
@@ -42,31 +40,6 @@ line  source, access        requests   wavefronts  n-way  extra   sectors  each 
         store out[ty, tx]         64                                  256   4.0      0
         load tile[tx, ty]         64        2,048     32  1,984
 """
-
-
-class Page(HTMLParser):
-    """Tags that must match, and the text of each cell."""
-
-    def __init__(self, page):
-        super().__init__()
-        self.open, self.cells, self.attributes, self.tags = [], [], [], set()
-        self.feed(page)
-        self.close()
-
-    def handle_starttag(self, tag, attrs):
-        self.tags.add(tag)
-        self.attributes += attrs
-        if tag != "br":
-            self.open.append(tag)
-        if tag in ("td", "th"):
-            self.cells.append("")
-
-    def handle_endtag(self, tag):
-        assert self.open.pop() == tag
-
-    def handle_data(self, data):
-        if "td" in self.open or "th" in self.open:
-            self.cells[-1] += data
 
 
 def test_lines():
@@ -305,60 +278,6 @@ def test_wide_characters():
     assert [len(row) + row.count("瓦") for row in rows] == [72, 72]
 
 
-def test_html():
-    """Well formed, with column headings, the numbers of the rows and of the totals."""
-    page = Page(turned([race()])._repr_html_())
-    assert page.open == []
-    assert page.attributes.count(("scope", "col")) == 8 + 7
-    assert page.attributes.count(("scope", "row")) == 4 + 2
-    shared = page.cells[: 8 * 4]
-    assert shared[16:24] == [
-        *(str(LOAD), "64", "2,048", "32", "1,984", "0"),
-        *("load tile[tx, ty]", "out[ty, tx] = tile[tx, ty]"),
-    ]
-    assert shared[24:30] == ["all", "128", "2,112", "32", "1,984", "0"]
-
-
-def test_html_says_multicast():
-    """The column of `multicast` has the glossary's word: broadcast is where it is all lanes."""
-    heads = Page(turned()._repr_html_()).cells[:8]
-    assert [head.split()[-1] for head in heads].index("multicast") == 5
-    assert not any("broadcast" in head for head in heads)
-
-
-def test_html_of_extra():
-    """Extra wavefronts stand out, in their row and in the totals; where there are none, not."""
-    page = turned()._repr_html_()
-    bold = re.findall(r"<td[^>]*><strong>([^<]*)</strong></td>", page)
-    assert bold == ["1,984", "1,984"]
-
-
-def test_html_of_nothing():
-    """A launch that touches no memory says so in one line, without a table."""
-    page = turned(counts=())._repr_html_()
-    assert page.count("was touched") == page.count("no shared or global memory was touched") == 1
-    assert "<table" not in page
-
-
-def test_html_loads_nothing():
-    """No script, picture, link or colour of its own."""
-    page = turned([race()])._repr_html_()
-    assert Page(page).tags <= {
-        *("div", "p", "strong", "table", "caption", "thead", "tbody", "tfoot"),
-        *("tr", "th", "td", "code", "ul", "li", "br"),
-    }
-    assert "http" not in page
-    assert "#" not in page
-
-
-def test_html_escapes():
-    """Source code is text, not markup."""
-    sharp = site(STORE, "tile[a<b>c, tx]", "load")
-    page = turned(counts=(on_shared(sharp, TILE),))._repr_html_()
-    assert "tile[a&lt;b&gt;c, tx]" in page
-    assert "<b>" not in page
-
-
 def test_launch():
     """The launch as it is written, with dynamic bytes only where it has some."""
     launch = turned(grid=(4, 2, 1), shared_bytes=(0, 512)).launch
@@ -382,4 +301,3 @@ def test_text_of_a_retry_loop():
         f"{words}        64            ?      ?      ?",
         "?: an atomic that is a retry loop has no fixed count of wavefronts; totals leave it out",
     ]
-    assert trace._repr_html_().count('<td style="text-align:right">?</td>') == 3

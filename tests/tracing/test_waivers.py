@@ -258,7 +258,7 @@ def test_reports():
     for said in (repr(report), report._repr_html_()):
         assert "findings: none, 2 waived" in said
         (listed,) = [
-            line for line in said.replace("<li>", "\n").splitlines() if "error, race" in line
+            line for line in said.replace("<div", "\n<div").splitlines() if "error, race" in line
         ]
         for part in ("error", "the test wants one", f"line {report.waived[0].finding.line} "):
             assert part in listed

@@ -90,7 +90,8 @@ def blocks(trace: Trace) -> Iterator[Block]:
         text = trace.texts.get(function)
         own = text.own if text is not None else {}
         name = text.file_name if text is not None else ""
-        if own:
+        counted = {row.line for row in trace.lines if row.function == function}
+        if own and counted <= own.keys():
             yield Block(function, name, own, whole=True)
         elif function in known:
             yield Block(function, name, dict(sorted(known[function].items())), whole=False)

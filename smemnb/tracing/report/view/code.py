@@ -18,9 +18,8 @@ _ELEMENTS = {"k": "b", "c": "i"}  # seen without any style; all others are a <sp
 def coloured(lines: Sequence[str]) -> list[str]:
     """The lines of one text, each as HTML.
 
-    >>> print(*coloured(["if row < 4:", "    tile[0] = row  # below"]), sep="|")
-    <b class="k">if</b> row &lt; <span class="m">4</span>:|\
-\xa0\xa0\xa0\xa0tile[<span class="m">0</span>] = row  <i class="c"># below</i>
+    >>> coloured(["if row < 4:", "    return row  # below"])[0]
+    '<b class="k">if</b> row &lt; <span class="m">4</span>:'
     """
     lines = [line.expandtabs() for line in lines]
     rows = [""] * len(lines)

@@ -15,7 +15,7 @@ from types import MappingProxyType
 
 FEWEST = "#1f80b8"
 """The part of a bar that the bytes need."""
-EXTRA = "#c0640a"
+EXTRA = "#c35b00"
 """The part above it, in warnings too."""
 SEVERITY = MappingProxyType({"error": "#d6482f", "warning": EXTRA, "note": FEWEST})
 

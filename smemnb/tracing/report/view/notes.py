@@ -38,9 +38,10 @@ def notes(trace: Trace) -> dict[Key, list[str]]:
         for function, line, _ in other:
             found[function, line].append(_other_end(one, trace))
     for waived in trace.waived:
-        text = f"{waived_line(waived, trace)}"
-        for function, line, _ in places(waived.finding):
-            found[function, line].append(_note(escape(text)))
+        first, *other = places(waived.finding)
+        found[first[:2]].append(_note(escape(waived_line(waived, trace))))
+        for function, line, _ in other:
+            found[function, line].append(_note(f"waived: {_from_other(waived.finding, trace)}"))
     for array in trace.local_arrays:
         found[array.function, array.line].append(_note(escape(local_line(array, trace))))
     return found
@@ -53,16 +54,22 @@ def whole_finding(found: Finding, trace: Trace) -> str:
 
 
 def _other_end(found: Finding, trace: Trace) -> str:
-    """The finding at its second line: where it stands whole, its threads and element."""
+    """The finding at its second line."""
+    severity = f"<strong>{escape(found.severity)}:</strong>"
+    return _edged(found.severity, f"{severity} {_from_other(found, trace)}")
+
+
+def _from_other(found: Finding, trace: Trace) -> str:
+    """Where a finding stands whole, its threads and element, as HTML."""
     where = f"line {found.line}"
     if found.function != found.other_function:
         where += f" of {found.function}"
+    said = f"{found.kind.replace('_', ' ')} with {where}"
     threads = [place(one, trace.launch.block) for one in found.threads]
-    said = f" {found.kind.replace('_', ' ')} with {where}"
     if len(threads) > 1:
         said += f": threads {' and '.join(threads)}"
         said += f", {found.array}{list(found.index)}" if found.array and found.index else ""
-    return _edged(found.severity, f"<strong>{escape(found.severity)}:</strong>{escape(said)}")
+    return escape(said)
 
 
 def extra_notes(rows: Iterable[AccessRow]) -> str:
@@ -83,7 +90,7 @@ def details(rows: Iterable[AccessRow]) -> str:
     said = []
     for row in rows:
         numbers = _shared(row) if row.space == "shared" else _global(row)
-        text = f": {numbers}; {row.dtype}, {row.width:,} bytes in each of {row.lanes:,} lanes"
+        text = f": {numbers}; {row.dtype}, {row.lanes:,} lanes of {row.width:,} bytes"
         if row.worst is not None and row.ways > 1:
             worst = BankMap.of(row, row.worst)
             block = "(" + ", ".join(map(str, worst.block)) + ")"

@@ -12,7 +12,8 @@ _PAGE = """<!doctype html>
 <meta name="viewport" content="width=device-width">
 <style>
 :root {{ color-scheme: light dark }}
-body {{ font: 14px/1.4 system-ui, sans-serif; max-width: 1000px; margin: 16px auto; padding: 0 12px }}
+body {{ font: 14px/1.4 system-ui, sans-serif }}
+body {{ max-width: 1000px; margin: 16px auto; padding: 0 12px }}
 code, pre {{ font-family: ui-monospace, Menlo, Consolas, "DejaVu Sans Mono", monospace }}
 tr:hover {{ outline: 1px solid #808080 }}
 .highlight {{ margin: 0 0 32px }}

@@ -28,7 +28,10 @@ _SOURCE = (
     "white-space:pre-wrap;overflow-wrap:anywhere"
 )
 _BAR_WIDTH = 7 * LONGEST + 4  # pixels, in the font of a table
-_BAR = f"display:inline-block;width:{_BAR_WIDTH}px;text-align:left;white-space:nowrap;font-family:monospace"
+_BAR = (
+    f"display:inline-block;width:{_BAR_WIDTH}px;"
+    "text-align:left;white-space:nowrap;font-family:monospace"
+)
 _SUMMARY = "display:list-item;list-style-position:outside;cursor:pointer"
 _FOLDED = "white-space:pre-wrap;overflow-wrap:anywhere;margin:0;padding:0;background:none"
 _LONG = 36
@@ -51,8 +54,8 @@ class Memory:
 
     @property
     def width(self) -> int:
-        """Pixels of the column: its longest number, the bar, the space around them."""
-        return 8 * len(f"{self.most:,}") + _BAR_WIDTH + 12
+        """Pixels of the column: its longest number and the bar, or its heading."""
+        return max(8 * len(f"{self.most:,}") + _BAR_WIDTH + 12, 84)
 
 
 def table(
@@ -156,7 +159,9 @@ class _Table:
             return monospaced(code)
         # 0.6em is the width of a character in most fonts of fixed pitch
         hang = 0.6 * (len(line) - len(line.lstrip()) + 4)
-        return monospaced(code, f";display:block;margin-left:{hang:.1f}em;text-indent:-{hang:.1f}em")
+        return monospaced(
+            code, f";display:block;margin-left:{hang:.1f}em;text-indent:-{hang:.1f}em"
+        )
 
     def _counts(self, memory: Memory, rows: Sequence[AccessRow]) -> str:
         mine = [row for row in rows if row.space == memory.space]

@@ -199,6 +199,11 @@ class AsCompiled:
 
         return text(self)
 
+    def _repr_html_(self) -> str:
+        from .report.view.machine import html
+
+        return html(self)
+
     def _total(self, rows: Sequence[MachineRow], name: str) -> int | None:
         stopped = bool(self.undetermined) and not self.lines
         if stopped or any(row.unknown for row in rows):

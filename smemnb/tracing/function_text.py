@@ -11,8 +11,11 @@ import ast
 import re
 import textwrap
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from types import FunctionType
 
+from ..errors import UnsupportedSyntax
+from ..lockstep.source import source
 from ..lockstep.texts import shown_lines
 
 
@@ -36,6 +39,19 @@ class FunctionText:
     def of(cls, name: str, line: int, file: str) -> FunctionText:
         """The text as functions at hand were compiled from it."""
         return cls(name, line, file, shown_lines(file))
+
+    @classmethod
+    def of_function(cls, function: FunctionType) -> FunctionText:
+        """The same of a function at hand, which may have been made by `exec` from no file."""
+        code = function.__code__
+        found = cls.of(function.__name__, code.co_firstlineno, code.co_filename)
+        if found.lines:
+            return found
+        try:
+            text = source(function)
+        except UnsupportedSyntax:
+            return found
+        return replace(found, lines=["\n"] * (text.first - 1) + text.lines)
 
     @property
     def file_name(self) -> str:

@@ -303,8 +303,9 @@ class _Labels:
 
     def __init__(self, kernel: FunctionType) -> None:
         self._kernel = kernel.__name__
+        self._function = kernel
         self._given = {(kernel.__name__, kernel.__code__.co_filename): kernel.__name__}
-        self._lines = {kernel.__name__: kernel.__code__.co_firstlineno}
+        self._lines: dict[str, int] = {}
 
     def of(self, site: Site) -> str:
         key = (site.function, site.file)
@@ -322,10 +323,11 @@ class _Labels:
     @property
     def texts(self) -> dict[str, FunctionText]:
         """The text of each function, by its name in the report."""
-        return {
-            label: FunctionText.of(name, self._lines[label], file)
-            for (name, file), label in self._given.items()
-        }
+        texts = {self._kernel: FunctionText.of_function(self._function)}
+        for (name, file), label in self._given.items():
+            if label != self._kernel:
+                texts[label] = FunctionText.of(name, self._lines[label], file)
+        return texts
 
     def is_kernel(self, site: Site) -> bool:
         return self.of(site) == self._kernel

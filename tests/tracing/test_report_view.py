@@ -14,14 +14,16 @@ from smemnb.kernels.matmul.rungs.matmul_overlapped import matmul_overlapped
 from smemnb.kernels.matmul.rungs.matmul_tiled import matmul_tiled
 from smemnb.kernels.transpose.rungs.transpose_tiled import transpose_tiled
 from smemnb.tracing import Trace, trace
-from smemnb.tracing.findings import KINDS
+from smemnb.tracing.as_compiled import AsCompiled, MachineRow
 from smemnb.tracing.model import WorstRequest
 from smemnb.tracing.report.view import colours
 from smemnb.tracing.report.view.bars import LONGEST, bar
 from smemnb.tracing.report.view.blocks import AROUND, SHORT, Block
 from smemnb.tracing.report.view.code import coloured
+from smemnb.tracing.report.view.counts import Bar, LineCounts, Memory
 from smemnb.tracing.report.view.links import MOST, links
 from smemnb.tracing.report.view.page import page
+from smemnb.tracing.report.view.table import table
 from tests.tracing.records import (
     BARRIER,
     COUNTS,
@@ -37,7 +39,6 @@ from tests.tracing.records import (
     race,
     seen,
     site,
-    turn,
     turned,
 )
 from tests.tracing.view_page import Page, bare, plain
@@ -185,10 +186,8 @@ def test_a_finding_elsewhere(kind):
 
 
 def test_every_finding_is_there_once():
-    """Whatever their lines: two crossing races, notes, and one without a block."""
-    seen_ = [race(), race("race_in_warp", index=(0, 1)), seen("stale"), seen("wrapped_index")]
-    seen_ = [one if one.kind != "wrapped_index" else replace(one, axis=0) for one in seen_]
-    report = turned([one for one in seen_ if one.kind in KINDS and one.axis is None])
+    """Each in its own words, also where several belong to one line."""
+    report = turned([race(), race("race_in_warp", index=(0, 1)), seen("stale")])
     text = viewed(report).text
     assert len(report.findings) == 3
     for found in report.findings:
@@ -285,6 +284,26 @@ def test_a_trace_without_its_source():
     assert list(rows) == [STORE, LOAD]
     assert counts(rows[STORE][1:3]) == [64, 256] and counts(rows[LOAD][1:3]) == [2048, 256]
     assert again._repr_html_().count(report.findings[0].cure) == 1
+
+
+def test_a_kernel_typed_in():
+    """The text of a kernel that no file has, as it was handed to `exec`."""
+    text = "@cuda.jit\ndef typed(out, inp):\n    i = cuda.grid(1)\n    out[i] = inp[i]\n"
+    names = {"cuda": cuda}
+    exec(text, names)
+    page = viewed(trace(names["typed"])[1, 32](np.zeros(32), np.ones(32)))
+    assert page.captions == ["typed"]
+    assert counts(page.rows()[4][1:2]) == [16]
+    assert page.sources()[3] == "    i = cuda.grid(1)"
+
+
+def test_a_call_of_a_function_with_counts_is_not_folded():
+    """In a long kernel, the line that calls a device function stays in sight."""
+    text = long_block(90).lines
+    text[50] = "    picked(tile, 0, 0)"
+    rows = {("picked", 3): LineCounts({"shared": Bar(64, 0)}, "")}
+    html = table(Block("kernel", "", text, whole=True), rows, {}, (), [Memory("shared", 64)])
+    assert 50 in Page(html).rows() and 60 not in Page(html).rows()
 
 
 def test_lines_that_are_not_in_the_source():
@@ -386,6 +405,47 @@ def test_no_path_of_the_machine(tiled):
     assert "/" not in re.sub(r"</\w+>|//", "", plain(html))
     assert FILE not in turned()._repr_html_()
     assert square(transpose_tiled)._repr_html_() == html
+
+
+def instruction(line, space, **counts):
+    given = {"requests": 64, "idle": 0, "lanes": 2048, "inner": "", "address": 0x40, "width": 4}
+    kind, name = ("load", "LDS") if space == "shared" else ("store", "STG.E")
+    record = {"line": line, "source": "as the compiler has it", "instruction": name, "kind": kind}
+    return MachineRow(space=space, **{**record, **given, **counts})
+
+
+MACHINE = (
+    instruction(0, "local", sectors=32, ideal_sectors=32, spill=True),
+    instruction(STORE, "global", sectors=2048, ideal_sectors=256, inner="<b>.py:3"),
+    instruction(LOAD, "shared", wavefronts=2048, ideal=64, ways=32),
+)
+
+
+def test_as_compiled():
+    """Machine code beside the source that was traced: bars, and below a line what it became."""
+    source = turned()
+    view = AsCompiled(source.launch, (9, 0), MACHINE, ("line 4: <why>",), source, registers=20)
+    html = view._repr_html_()
+    found = Page(html)
+    rows = found.rows()
+    assert list(rows) == list(range(FIRST, LOAD + 1))
+    assert counts(rows[STORE][1:2]) == counts(rows[LOAD][1:2]) == [2048]
+    assert "2,048 sectors" in rows[STORE][-1] and "32 wavefronts, 64 times" in rows[LOAD][-1]
+    for said in ("spilled", "cc 9.0", "20 registers", "<why>", "from <b>.py:3", "32-way"):
+        assert said in found.text
+    assert found.tags <= KEPT and "<b>.py" not in html
+    again = AsCompiled(source.launch, (9, 0), MACHINE)
+    assert list(Page(again._repr_html_()).rows()) == [STORE, LOAD]
+
+
+def test_as_compiled_of_nothing():
+    """Without a row there is no table; a count that is not determined is no number."""
+    launch = turned().launch
+    assert Page(AsCompiled(launch, (9, 0), ())._repr_html_()).tables == []
+    unknown = AsCompiled(launch, (9, 0), (replace(MACHINE[2], unknown="a reason"),))
+    page = Page(unknown._repr_html_())
+    assert page.rows()[LOAD][1].split() == ["?"]
+    assert "not determined" in page.text and "a reason" in page.text
 
 
 def test_bars():
@@ -494,4 +554,3 @@ def test_page_of_several_launches(tiled, racing):
     assert "<title>a &lt;b&gt; title</title>" in whole
     assert whole.count("<table") == 2 and "http" not in whole
     assert {"transpose_tiled", "twice"} <= set(re.findall(r"\w+", plain(whole)))
-    assert turn is not None

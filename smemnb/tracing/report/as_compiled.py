@@ -13,27 +13,46 @@ UNITS = {"shared": "wavefronts", "global": "sectors", "local": "sectors"}
 
 def text(view: AsCompiled) -> str:
     """The view: the launch, a line per source line and kind of access, then the totals."""
-    rows = [
-        f"{view.launch} as compiled for cc {view.cc[0]}.{view.cc[1]} (model):"
-        f" {view.registers} registers, {view.shared_bytes:,} bytes of shared memory,"
-        f" {view.local_bytes:,} of local memory per thread"
-    ]
-    groups: dict[tuple[int, str, bool], list[MachineRow]] = {}
-    for row in view.lines:
-        groups.setdefault((row.line, row.counted_as, row.spill), []).append(row)
+    rows = [heading(view)]
     last = -1
-    for (line, *_), some in groups.items():
+    for line, some in groups(view):
         if line != last:
             rows.append(f"{line:5}  {some[0].source}" if line else "    -  line not determined")
         last = line
-        rows.append(f"         {_became(view, some)}")
-    rows += ["totals", *(f"  {_total(view, name)}" for name in view.counters)]
-    said = [one.removeprefix("not determined: ") for one in view.undetermined]
-    rows += [f"not determined: {one}" for one in said]
+        rows.append(f"         {became(view, some)}")
+    rows += ["totals", *(f"  {one}" for one in totals(view)), *undetermined(view)]
     return "\n".join(row for row in rows if row.strip())
 
 
-def _became(view: AsCompiled, rows: list[MachineRow]) -> str:
+def heading(view: AsCompiled) -> str:
+    """The launch, what it was compiled for, and what a thread and a block need."""
+    return (
+        f"{view.launch} as compiled for cc {view.cc[0]}.{view.cc[1]} (model):"
+        f" {view.registers} registers, {view.shared_bytes:,} bytes of shared memory,"
+        f" {view.local_bytes:,} of local memory per thread"
+    )
+
+
+def groups(view: AsCompiled) -> list[tuple[int, list[MachineRow]]]:
+    """The instructions of one line and one kind of access, with the line, in the view's order."""
+    found: dict[tuple[int, str, bool], list[MachineRow]] = {}
+    for row in view.lines:
+        found.setdefault((row.line, row.counted_as, row.spill), []).append(row)
+    return [(line, rows) for (line, *_), rows in found.items()]
+
+
+def totals(view: AsCompiled) -> list[str]:
+    """The totals that are not 0, one each."""
+    return list(filter(None, (_total(view, name) for name in view.counters)))
+
+
+def undetermined(view: AsCompiled) -> list[str]:
+    """What is not determined, one each."""
+    said = [one.removeprefix("not determined: ") for one in view.undetermined]
+    return [f"not determined: {one}" for one in said]
+
+
+def became(view: AsCompiled, rows: list[MachineRow]) -> str:
     """What became of the accesses of one kind in one line, each time that it is executed."""
     from ...compiled.lines import short_name
 

@@ -9,10 +9,13 @@ Elements with inline styles, no script and no ids. What a page takes away leaves
     blocks      which lines of which functions are shown
     code        a source line as HTML
     bars        a count as a bar
+    counts      what a line moves
     notes       what is said at a line
     links       strokes that join two lines of a finding
     table       a function as a table
+    frame       what stands around the tables
     page        a page of its own, for `smemnb trace --html`
+    machine     the same of machine code, for `Trace.as_compiled()`
 
 Line numbers are those of the file or cell, as in findings, the text report and `show_source`.
 """
@@ -32,35 +35,30 @@ from ..text import (
     shared_cells,
     waived_line,
 )
-from .bars import EXTRA_MARK
+from .bars import MARK
 from .blocks import Block, blocks, places
-from .colours import EXTRA
+from .counts import LineCounts, memories
+from .frame import paragraph, sentence, whole
 from .notes import Key, notes, whole_finding
-from .table import Memory, table
+from .table import table
 
 if TYPE_CHECKING:
     from ...findings import Finding
     from ...trace import Trace
 
-_SAID = "margin:0 0 4px;overflow-wrap:anywhere"
-
 
 def html(trace: Trace) -> str:
     """The whole view as one `<div>`."""
-    lines = _by_line(trace)
-    memories = [Memory.of(space, lines) for space in ("shared", "global")]
-    memories = [one for one in memories if any(row.space == one.space for row in trace.lines)]
+    lines = {key: LineCounts.of(rows) for key, rows in _by_line(trace).items()}
+    columns = memories(lines.values())
     shown = list(blocks(trace))
-    parts = [_paragraph(f"<strong>{escape(heading(trace))}</strong>"), *_totals(trace)]
-    parts.append(_said(findings_line(trace) + _where(trace)))
+    parts = [paragraph(f"<strong>{escape(heading(trace))}</strong>"), *_totals(trace)]
+    parts.append(sentence(findings_line(trace) + _where(trace)))
     said = notes(trace)
-    parts += [table(block, lines, said, trace.findings, memories) for block in shown]
+    parts += [table(block, lines, said, trace.findings, columns) for block in shown]
     parts += _elsewhere(trace, shown)
-    parts += [_said(f"not examined: {said}") for said in trace.limits]
-    return f'<div class="highlight" style="{_PAGE}">' + "\n".join(parts) + "</div>"
-
-
-_PAGE = "background:none;color:inherit;padding:2px 0 0 6px"
+    parts += [sentence(f"not examined: {limit}") for limit in trace.limits]
+    return whole(parts)
 
 
 def _by_line(trace: Trace) -> dict[Key, list[AccessRow]]:
@@ -75,7 +73,7 @@ def _totals(trace: Trace) -> list[str]:
     if not trace.launch.counted:
         return []
     if not trace.lines:
-        return [_said("no shared or global memory was touched")]
+        return [sentence("no shared or global memory was touched")]
     shared, global_ = trace.shared, trace.global_
     said = []
     if shared.requests:
@@ -90,11 +88,10 @@ def _totals(trace: Trace) -> list[str]:
             f"global memory: {requests} requests, {sectors} sectors, {each} per request,"
             f" {extra} extra"
         )
-    parts = [_paragraph("<br>".join(map(escape, said)))] if said else []
+    parts = [paragraph("<br>".join(map(escape, said)))] if said else []
     if any(row.extra or row.extra_sectors for row in trace.lines):
-        mark = f'<span style="color:{EXTRA}">{EXTRA_MARK * 3}</span>'
-        parts.append(_paragraph(f"{mark} in a bar: extra, above the fewest possible"))
-    return parts + ([] if all(row.modelled for row in trace.lines) else [_said(RETRY)])
+        parts.append(paragraph(f"{MARK} in a bar: extra, above the fewest possible"))
+    return parts + ([] if all(row.modelled for row in trace.lines) else [sentence(RETRY)])
 
 
 def _where(trace: Trace) -> str:
@@ -129,11 +126,3 @@ def _elsewhere(trace: Trace, shown: list[Block]) -> list[str]:
 
 def _first(found: Finding) -> Key:
     return found.function, found.line
-
-
-def _said(line: str) -> str:
-    return _paragraph(escape(line))
-
-
-def _paragraph(inside: str) -> str:
-    return f'<p style="{_SAID}">{inside}</p>'

@@ -7,6 +7,8 @@ from .colours import EXTRA, FEWEST
 LONGEST = 8
 """Characters of the longest bar of a memory."""
 FEWEST_MARK, EXTRA_MARK = "█", "▓"
+MARK = f'<span aria-hidden="true" style="color:{EXTRA}">{EXTRA_MARK}</span>'
+"""The second pattern, as HTML."""
 
 
 def bar(count: int, extra: int, most: int) -> str:

@@ -7,11 +7,12 @@ one, stretches without an access, a finding or a barrier are folded.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ...findings import Finding
+from ...function_text import FunctionText
 
 if TYPE_CHECKING:
     from ...trace import Trace
@@ -87,14 +88,28 @@ def blocks(trace: Trace) -> Iterator[Block]:
     """The kernel, then the device functions that have something to show."""
     known = _known_lines(trace)
     for function in dict.fromkeys([trace.launch.kernel, *known]):
-        text = trace.texts.get(function)
-        own = text.own if text is not None else {}
-        name = text.file_name if text is not None else ""
         counted = {row.line for row in trace.lines if row.function == function}
-        if own and counted <= own.keys():
-            yield Block(function, name, own, whole=True)
-        elif function in known:
-            yield Block(function, name, dict(sorted(known[function].items())), whole=False)
+        block = block_of(function, trace.texts.get(function), known.get(function, {}), counted)
+        if block.lines:
+            yield block
+
+
+def block_of(
+    function: str, text: FunctionText | None, known: Mapping[int, str], counted: Collection[int]
+) -> Block:
+    """The block of a function.
+
+    Args:
+        function: its name in the report.
+        text: its source, None where it was not kept.
+        known: what is known of it without its source.
+        counted: lines that it must have; where it lacks one, the source is not the right one.
+    """
+    own = text.own if text is not None else {}
+    file = text.file_name if text is not None else ""
+    if own and own.keys() >= set(counted):
+        return Block(function, file, own, whole=True)
+    return Block(function, file, dict(sorted(known.items())), whole=False)
 
 
 def places(found: Finding) -> list[tuple[str, int, str]]:

@@ -6,17 +6,18 @@ styles are inline, as few and as short as will do: a view has many rows.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 
 from ...findings import Finding
-from ...model import AccessRow
 from .bars import LONGEST, drawn
 from .blocks import Block
 from .code import coloured, monospaced
+from .counts import LineCounts, Memory
 from .links import Link, links
-from .notes import Key, details, extra_notes
+from .notes import Key
 
 _TABLE = "table-layout:fixed;width:100%;border-collapse:collapse;font-size:12px;margin:0 0 6px"
 _NAME = "text-align:left;padding:2px 4px;caption-side:top;color:inherit"
@@ -38,29 +39,9 @@ _LONG = 36
 """Characters of a line from which on it may wrap and is given a hanging indent."""
 
 
-@dataclass(frozen=True)
-class Memory:
-    """A memory that has a column: its name, the unit of its bars, the largest count of a line."""
-
-    space: str
-    unit: str
-    most: int
-
-    @classmethod
-    def of(cls, space: str, lines: Mapping[Key, Sequence[AccessRow]]) -> Memory:
-        """The column of a memory; its `most` is 0 where nothing is counted."""
-        unit = {"shared": "wavefronts", "global": "sectors"}[space]
-        return cls(space, unit, max((_sums(space, rows)[0] for rows in lines.values()), default=0))
-
-    @property
-    def width(self) -> int:
-        """Pixels of the column: its longest number and the bar, or its heading."""
-        return max(8 * len(f"{self.most:,}") + _BAR_WIDTH + 12, 84)
-
-
 def table(
     block: Block,
-    lines: Mapping[Key, Sequence[AccessRow]],
+    lines: Mapping[Key, LineCounts],
     notes: Mapping[Key, Sequence[str]],
     findings: Sequence[Finding],
     memories: Sequence[Memory],
@@ -69,7 +50,7 @@ def table(
 
     Args:
         block: the function.
-        lines: the accesses of each line of each function.
+        lines: what the lines of all functions move.
         notes: what is said at each line.
         findings: those of the trace, for the links.
         memories: those that have a column.
@@ -80,7 +61,7 @@ def table(
 @dataclass(frozen=True)
 class _Table:
     block: Block
-    lines: Mapping[Key, Sequence[AccessRow]]
+    lines: Mapping[Key, LineCounts]
     notes: Mapping[Key, Sequence[str]]
     links: Sequence[Link]
     memories: Sequence[Memory]
@@ -90,9 +71,8 @@ class _Table:
         # what is no whole function is no text that could be read as one
         rows = coloured(texts) if self.block.whole else [coloured([text])[0] for text in texts]
         codes = dict(zip(self.block.lines, rows, strict=True))
-        marked = {line for function, line in self._keys() if function == self.block.function}
         body = []
-        for numbers, folded in self.block.stretches(marked):
+        for numbers, folded in self.block.stretches(self._marked()):
             if folded:
                 body.append(self._folded(numbers, codes))
             else:
@@ -104,15 +84,20 @@ class _Table:
             f"<thead>{_TR}{self._head()}</tr></thead><tbody>{''.join(body)}</tbody></table>"
         )
 
-    def _keys(self) -> set[Key]:
-        return {*self.lines, *self.notes}
+    def _marked(self) -> set[int]:
+        """Lines with counts or notes, and lines that call a function that has some."""
+        keys = {*self.lines, *self.notes}
+        names = {function.partition(" ")[0] for function, _ in keys} - {self.block.function}
+        call = re.compile(rf"\b({'|'.join(map(re.escape, sorted(names)))})\(" if names else "(?!)")
+        own = {line for function, line in keys if function == self.block.function}
+        return own | {line for line, text in self.block.lines.items() if call.search(text)}
 
     def _head(self) -> str:
         digits = len(str(max(self.block.lines)))
         names = [("line", f"{_SIDE};width:{max(26, 12 + 8 * digits)}px")]
         names += [("", "width:7px;padding:0")] * self._columns
         names += [("source", _SOURCE)]
-        names += [(one.unit, f"{_SIDE};width:{one.width}px") for one in self.memories]
+        names += [(one.unit, f"{_SIDE};width:{_width(one)}px") for one in self.memories]
         return "".join(f'<th scope="col" style="{style}">{name}</th>' for name, style in names)
 
     @property
@@ -129,20 +114,21 @@ class _Table:
         return "".join(cells)
 
     def _row(self, number: int, code: str) -> str:
-        rows = self.lines.get((self.block.function, number), ())
+        moved = self.lines.get((self.block.function, number))
         text = self._code(number, code)
-        if rows:
-            text = f'<details><summary style="{_SUMMARY}">{text}</summary>{details(rows)}</details>'
-            text = f'<td style="{_SOURCE}">{text}</td>'
-            text += "".join(self._counts(memory, rows) for memory in self.memories)
-        else:
+        if moved is None:
             text = self._wide(text)
+        else:
+            text = f'<details><summary style="{_SUMMARY}">{text}</summary>{moved.details}</details>'
+            text = f'<td style="{_SOURCE}">{text}</td>'
+            text += "".join(self._counts(memory, moved) for memory in self.memories)
         row = f'<th scope="row" style="{_NUMBER}">{number}</th>{self._strokes(number, number)}'
-        return f"{_TR}{row}{text}</tr>{self._notes(number, rows)}"
+        said = "" if moved is None else moved.notes
+        said += "".join(self.notes.get((self.block.function, number), ()))
+        return f"{_TR}{row}{text}</tr>{self._below(number, said)}"
 
-    def _notes(self, number: int, rows: Sequence[AccessRow]) -> str:
+    def _below(self, number: int, said: str) -> str:
         """The row below a line with what is said there, as wide as the table; "" without notes."""
-        said = extra_notes(rows) + "".join(self.notes.get((self.block.function, number), ()))
         if not said:
             return ""
         # between the line and the next one: links that end or begin here do not pass
@@ -163,14 +149,13 @@ class _Table:
             code, f";display:block;margin-left:{hang:.1f}em;text-indent:-{hang:.1f}em"
         )
 
-    def _counts(self, memory: Memory, rows: Sequence[AccessRow]) -> str:
-        mine = [row for row in rows if row.space == memory.space]
-        if not mine:
+    def _counts(self, memory: Memory, moved: LineCounts) -> str:
+        bar = moved.bars.get(memory.space)
+        if bar is None:
             return "<td></td>"
-        count, extra = _sums(memory.space, rows)
-        number = "?" if not all(row.modelled for row in mine) and not count else f"{count:,}"
-        picture = f'<span style="{_BAR}">{drawn(count, extra, memory.most)}</span>'
-        return f'<td style="{_SIDE}">{number} {picture}</td>'
+        number = "?" if bar.count is None else f"{bar.count:,}"
+        picture = drawn(bar.count or 0, bar.extra, memory.most)
+        return f'<td style="{_SIDE}">{number} <span style="{_BAR}">{picture}</span></td>'
 
     def _folded(self, numbers: Sequence[int], codes: Mapping[int, str]) -> str:
         width = len(str(numbers[-1]))
@@ -186,10 +171,6 @@ class _Table:
         )
 
 
-def _sums(space: str, rows: Sequence[AccessRow]) -> tuple[int, int]:
-    """Wavefronts or sectors of a line, and how many of them are extra."""
-    if space == "shared":
-        mine = [row for row in rows if row.space == "shared"]
-        return sum(row.wavefronts for row in mine), sum(row.extra for row in mine)
-    mine = [row for row in rows if row.space == "global"]
-    return sum(row.sectors for row in mine), sum(row.extra_sectors for row in mine)
+def _width(memory: Memory) -> int:
+    """Pixels of a column: its longest number and the bar, or its heading."""
+    return max(8 * len(f"{memory.most:,}") + _BAR_WIDTH + 12, 8 * len(memory.unit) + 4)

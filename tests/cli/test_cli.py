@@ -93,6 +93,17 @@ def test_trace_to_files(sample, tmp_path, capsys):
     assert page.startswith("<!doctype html>") and "transpose_tiled" in page
 
 
+def test_trace_several_launches_to_a_page(sample, tmp_path):
+    """A page has the view of each launch, with the name of the file and none of its folders."""
+    file = tmp_path / "t.html"
+    words = ["trace", f"{sample}:transpose_tiled", "--call", "main", "--html", str(file)]
+    assert main(words) == 0
+    page = file.read_text(encoding="utf-8")
+    assert page.count("<table") == page.count("in sample_kernels.py") == 2
+    assert str(tmp_path) not in page
+    assert "4,224 wavefronts" in page and "1,056 wavefronts" in page
+
+
 def test_trace_through_a_function(sample, capsys):
     """--call traces every launch that the function makes, and the launches take effect."""
     assert main(["trace", f"{sample}:transpose_tiled", "--call", "main", "--json", "-"]) == 0

@@ -10,7 +10,6 @@ import pytest
 from numba import cuda, float32, int32
 
 from smemnb.exercises.source import show_source
-from smemnb.kernels.matmul.rungs.matmul_overlapped import matmul_overlapped
 from smemnb.kernels.matmul.rungs.matmul_tiled import matmul_tiled
 from smemnb.kernels.transpose.rungs.transpose_tiled import transpose_tiled
 from smemnb.tracing import Trace, trace
@@ -517,15 +516,17 @@ def test_a_long_source_is_folded():
 
 def test_a_long_kernel():
     """All lines of a long kernel are there once; none that touches memory is folded."""
-    out, given = np.zeros((128, 128), np.float32), np.ones((128, 128), np.float32)
-    report = trace(matmul_overlapped)[1, 128](out, given, given, np.float32(1), np.float32(0))
+    steps = "".join(f"    x{n} = i + {n}\n" for n in range(80))
+    text = f"def long_one(out, inp):\n    i = cuda.grid(1)\n    a = inp[i]\n{steps}    out[i] = a\n"
+    names = {"cuda": cuda}
+    exec(text, names)
+    report = trace(names["long_one"])[1, 32](np.zeros(32), np.ones(32))
     html = report._repr_html_()
     folded = "\n".join(re.findall(r"<pre.*?</pre>", html, flags=re.DOTALL))
-    shown = viewed(report).sources()
-    own = report.texts["matmul_overlapped"].own
-    assert list(shown) == list(own) and len(own) > SHORT
-    numbers = {int(number) for number in re.findall(r"(?m)(?:^|>) *(\d+)  ", folded)}
-    assert numbers and not numbers & {row.line for row in report.lines}
+    assert viewed(report).sources().keys() == set(range(1, 85))
+    numbers = [int(number) for number in re.findall(r"(?m)(?:^|>) *(\d+)  ", folded)]
+    assert numbers == list(range(3 + AROUND + 1, 84 - AROUND))
+    assert f"lines {numbers[0]} to {numbers[-1]}" in plain(html)
 
 
 def test_size():

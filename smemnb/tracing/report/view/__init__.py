@@ -35,9 +35,8 @@ from ..text import (
     shared_cells,
     waived_line,
 )
-from .bars import MARK
 from .blocks import Block, blocks, places
-from .counts import LineCounts, memories
+from .counts import LineCounts, legend, memories
 from .frame import paragraph, sentence, whole
 from .notes import Key, notes, whole_finding
 from .table import table
@@ -53,6 +52,7 @@ def html(trace: Trace) -> str:
     columns = memories(lines.values())
     shown = list(blocks(trace))
     parts = [paragraph(f"<strong>{escape(heading(trace))}</strong>"), *_totals(trace)]
+    parts += legend(lines.values())
     parts.append(sentence(findings_line(trace) + _where(trace)))
     said = notes(trace)
     parts += [table(block, lines, said, trace.findings, columns) for block in shown]
@@ -69,7 +69,7 @@ def _by_line(trace: Trace) -> dict[Key, list[AccessRow]]:
 
 
 def _totals(trace: Trace) -> list[str]:
-    """The totals of each memory, and what the second pattern of the bars is."""
+    """The totals of each memory."""
     if not trace.launch.counted:
         return []
     if not trace.lines:
@@ -89,8 +89,6 @@ def _totals(trace: Trace) -> list[str]:
             f" {extra} extra"
         )
     parts = [paragraph("<br>".join(map(escape, said)))] if said else []
-    if any(row.extra or row.extra_sectors for row in trace.lines):
-        parts.append(paragraph(f"{MARK} in a bar: extra, above the fewest possible"))
     return parts + ([] if all(row.modelled for row in trace.lines) else [sentence(RETRY)])
 
 

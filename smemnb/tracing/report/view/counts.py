@@ -11,6 +11,7 @@ from ..bank_map import BankMap, spread
 from ..text import global_cells, shared_cells
 from .bars import MARK
 from .code import monospaced
+from .frame import paragraph
 from .notes import note
 
 UNITS = {"shared": "wavefronts", "global": "sectors", "local": "local sectors"}
@@ -68,6 +69,13 @@ def memories(lines: Iterable[LineCounts]) -> list[Memory]:
         for space in UNITS
         if any(name == space for name, _ in bars)
     ]
+
+
+def legend(lines: Iterable[LineCounts]) -> list[str]:
+    """What the second pattern of the bars is, as HTML; nothing where no bar has one."""
+    if not any(bar.extra for line in lines for bar in line.bars.values()):
+        return []
+    return [paragraph(f"{MARK} in a bar: extra, above the fewest possible")]
 
 
 def _bar(rows: Sequence[AccessRow]) -> Bar:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..as_compiled import became, groups, heading, totals, undetermined
 from .blocks import block_of
-from .counts import Bar, LineCounts, memories
+from .counts import Bar, LineCounts, legend, memories
 from .frame import paragraph, sentence, whole
 from .notes import note
 from .table import table
@@ -37,7 +37,8 @@ def html(view: AsCompiled) -> str:
     block = block_of(kernel, text, known, known)
     lines = {(kernel, line): _counts(some) for line, some in rows.items() if line}
     parts = [paragraph(f"<strong>{escape(heading(view))}</strong>")]
-    parts.append(paragraph("<br>".join(map(escape, totals(view)))))
+    parts.append(sentence("; ".join(totals(view)) or "no memory was touched"))
+    parts += legend(lines.values())
     if block.lines:
         notes = {(kernel, line): words for line, words in said.items()}
         parts.append(table(block, lines, notes, (), memories(lines.values())))

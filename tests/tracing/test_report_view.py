@@ -360,6 +360,7 @@ def test_escapes():
     report = replace(report, texts={})
     html = report._repr_html_()
     assert "tile[a&lt;b&gt;c, &#x27;&lt;script&gt;&#x27;]" in html and "&lt;i&gt;t" in html
+    assert coloured(["if a<b>c: '<i>'  # <u>"])[0].count("<") == 6  # three elements of its own
     assert "<script" not in html and "<b>limit" not in html and "<i>t" not in html
     Page(html)
 

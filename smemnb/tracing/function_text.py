@@ -19,7 +19,7 @@ from ..lockstep.source import source
 from ..lockstep.texts import shown_lines
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class FunctionText:
     """A function's file as it was traced.
 

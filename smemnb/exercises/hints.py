@@ -21,6 +21,11 @@ class Hint:
     def __repr__(self) -> str:
         return self.text
 
+    def _repr_html_(self) -> str:
+        from .as_html import note
+
+        return note(self.text)
+
 
 def hint(name: str, level: int = 1) -> Hint:
     """Give hint 1, 2 or 3 of an exercise, from the idea to almost the code.
@@ -48,4 +53,4 @@ def solution(name: Any) -> Source:
     exercise = find(name)
     if exercise is None:
         return Source(f"No solution: {unknown(name)}")
-    return Source(shown_solution(exercise.solution), exercise.solution)
+    return Source(shown_solution(exercise.solution), exercise.solution, form="python")

@@ -26,6 +26,11 @@ class Prediction:
     def __repr__(self) -> str:
         return self.text
 
+    def _repr_html_(self) -> str:
+        from .as_html import answer
+
+        return answer(self.text, holds=self.holds)
+
 
 def predict(
     guess: Any,

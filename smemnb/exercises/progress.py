@@ -43,9 +43,21 @@ class Progress:
     done: tuple[str, ...]
     open: tuple[str, ...]
     text: str
+    note: str = ""
 
     def __repr__(self) -> str:
         return self.text
+
+    def _repr_html_(self) -> str:
+        from .as_html import chapters
+
+        listed: dict[str, list[tuple[str, str, bool]]] = {}
+        for one in exercises():
+            found = one.name, one.title, one.name in self.done
+            listed.setdefault(one.chapter, []).append(found)
+        rows = [(chapter, f"{chapter}.ipynb", found) for chapter, found in listed.items()]
+        title = self.text.partition("\n")[0]
+        return chapters(title, rows, self.note)
 
 
 def progress() -> Progress:
@@ -63,7 +75,7 @@ def progress() -> Progress:
         rows.append(f"  {mark}  {exercise.name:<{width}}  {exercise.title}")
     rows += [note] if note else []
     still = tuple(e.name for e in exercises() if e.name not in done)
-    return Progress(done, still, "\n".join(rows))
+    return Progress(done, still, "\n".join(rows), note)
 
 
 def remember(name: str, *, done: bool = False, checks: int = 0, hints: int = 0) -> str:

@@ -10,18 +10,32 @@ import textwrap
 from dataclasses import dataclass, field
 from itertools import chain, pairwise
 from types import FunctionType
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 
 @dataclass(frozen=True, repr=False)
 class Source:
-    """The source of a kernel, shown as it stands in its file; `kernel` can be launched."""
+    """The source of a kernel, shown as it stands in its file; `kernel` can be launched.
+
+    Attributes:
+        text: what is shown.
+        kernel: of which it is.
+        form: whether the text is Python, a change of it, or says in words why there is none.
+    """
 
     text: str
     kernel: Any = field(default=None, compare=False)
+    form: Literal["python", "change", "words"] = field(default="words", compare=False)
 
     def __repr__(self) -> str:
         return self.text
+
+    def _repr_html_(self) -> str:
+        from . import as_html
+
+        return {"python": as_html.source, "change": as_html.change, "words": as_html.note}[
+            self.form
+        ](self.text)
 
 
 def function_of(kernel: Any) -> FunctionType | None:
@@ -69,7 +83,7 @@ def show_source(kernel: Any) -> Source:
         for before, after in pairwise(pieces)
     ]
     text = "".join(chain.from_iterable(zip(shown, [*gaps, ""], strict=True)))
-    return Source(text, kernel)
+    return Source(text, kernel, "python")
 
 
 def show_change(before: Any, after: Any) -> Source:
@@ -92,7 +106,7 @@ def show_change(before: Any, after: Any) -> Source:
             came = [f"+ {line.text}" for line in _from_decorator(new, new_first, new_last)]
             hunks.append("\n".join([*gone, *came]))
     shown = "\n\n".join(hunks) or "(the same lines)"
-    return Source(f"{names[0]} -> {names[1]}\n{shown}", after)
+    return Source(f"{names[0]} -> {names[1]}\n{shown}", after, "change")
 
 
 def described(thing: Any) -> str:

@@ -68,6 +68,11 @@ class Verdict:
         head = f"{self.exercise}: {'done' if self else 'not yet'}"
         return "\n".join([head, *(_row(name, text) for name, text in rows)])
 
+    def _repr_html_(self) -> str:
+        from ..as_html import verdict
+
+        return verdict(self)
+
 
 def _row(name: str, text: str) -> str:
     first, *rest = [short for line in text.split("\n") for short in _wrapped(line)]

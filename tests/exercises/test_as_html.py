@@ -1,0 +1,125 @@
+"""Answers as HTML: every word of the text form is there, code is escaped, colours can be read."""
+
+import re
+from html import unescape
+
+import pytest
+from numba import cuda
+
+from smemnb import check, hint, predict, progress, show_change, show_source, solution
+from smemnb.exercises.as_html import NO, OPEN, RIGHT, YES, prose
+from smemnb.exercises.grading.verdict import Part, Verdict
+from smemnb.kernels.transpose import transpose_padded, transpose_tiled
+from tests.house.notebook_form import NOTEBOOKS
+
+
+@cuda.jit
+def unscaled(out, inp):
+    i = cuda.grid(1)
+    if i < out.size:
+        out[i] = inp[i]
+
+
+def text_of(html):
+    """What a reader sees, without styles: words with single spaces between them."""
+    plain = unescape(re.sub(r"<[^>]*>", " ", html)).replace("\u00a0", " ")
+    return plain.split()
+
+
+def answers():
+    return {
+        "refused": check("ex00_scale", unscaled),
+        "accepted": check("ex00_scale", solution("ex00_scale").kernel),
+        "right": predict(32, 32, "wavefronts"),
+        "wrong": predict((1, 2, 4), [1, 2, 1]),
+        "not asked": predict(None, 3),
+        "hint": hint("ex00_scale", 3),
+        "source": show_source(transpose_padded),
+        "change": show_change(transpose_tiled, transpose_padded),
+        "solution": solution("ex01_rank"),
+        "no source": show_source(None),
+    }
+
+
+@pytest.fixture(scope="module")
+def given():
+    return answers()
+
+
+NAMES = (
+    "refused",
+    "accepted",
+    "right",
+    "wrong",
+    "not asked",
+    "hint",
+    "source",
+    "change",
+    "solution",
+    "no source",
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_word(given, name):
+    """Nothing of the text is lost, in its order, once marks and backticks are left out."""
+    shown = [word for word in text_of(given[name]._repr_html_()) if word not in (YES, NO)]
+    said = repr(given[name]).replace("`", " ").split()
+    assert re.sub(r"\s", "", "".join(shown)) == "".join(said)
+
+
+def test_marks(given):
+    """A mark for each part, and one for the whole."""
+    html = given["refused"]._repr_html_()
+    assert (html.count(YES), html.count(NO)) == (1, 2)
+    html = given["accepted"]._repr_html_()
+    assert (html.count(YES), html.count(NO)) == (5, 0)
+    assert YES in given["right"]._repr_html_() and NO in given["wrong"]._repr_html_()
+
+
+def test_nothing_is_markup():
+    """What a learner wrote is text: tags, quotes and ampersands come out as they were."""
+    text = 'a <b onclick="x"> & `tile[<i>]`\n12 | x = "<script>"'
+    made = Verdict("ex<1>", (Part("output", text, ok=False),), text)._repr_html_()
+    assert not re.search(r"<(script|i|b onclick)", made)
+    assert text_of(made).count("<script>") == 0  # within quotes: one word
+    assert "".join(text.replace("`", "").split()) in "".join(text_of(made))
+
+
+def test_lines_of_source_keep_their_indent():
+    """Leading spaces of code are no-break spaces; sentences wrap as they like."""
+    assert "\u00a0" * 4 + "x = 1" in unescape(prose("    x = 1"))
+    assert "\u00a0" not in prose("a sentence")
+
+
+def test_changes_have_their_side(given):
+    """As many edges of either colour as lines with - and +."""
+    lines = repr(given["change"]).split("\n")
+    html = given["change"]._repr_html_()
+    for sign, colour in (("- ", OPEN), ("+ ", RIGHT)):
+        assert html.count(f"solid {colour}") == sum(line.startswith(sign) for line in lines) > 0
+
+
+def test_progress(monkeypatch):
+    """Every chapter is a link to its page, every exercise is named."""
+    monkeypatch.setenv("SMEMNB_PROGRESS", "off")
+    found = progress()
+    html = found._repr_html_()
+    files = re.findall(r'href="([^"]+)"', html)
+    assert files and all((NOTEBOOKS / file).is_file() for file in files)
+    assert {*found.done, *found.open} <= set(text_of(html))
+    assert repr(found).split("\n")[-1] in " ".join(text_of(html))  # why nothing is recorded here
+
+
+def luminance(colour):
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts]
+    return sum(weight * one for weight, one in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+@pytest.mark.parametrize("colour", [RIGHT, OPEN])
+@pytest.mark.parametrize("ground", ["#ffffff", "#111111"])
+def test_contrast(colour, ground):
+    """WCAG 2: 3 to 1 for marks and edges, on a light and on a dark page."""
+    low, high = sorted((luminance(colour), luminance(ground)))
+    assert (high + 0.05) / (low + 0.05) >= 3

@@ -17,7 +17,6 @@ project = "smemnb"
 author = "the authors of smemnb"
 version = release = VERSION
 language = "en"
-smartquotes = False  # `--smemnb` is no dash
 
 extensions = [
     "myst_nb",
@@ -53,6 +52,5 @@ html_css_files = ["site.css"]
 html_copy_source = False
 html_show_copyright = False
 html_show_sphinx = True
-html_theme_options = {"navigation_with_keys": True}
 pygments_style = "tango"
 pygments_dark_style = "github-dark"

@@ -17,17 +17,19 @@ from typing import Any, Final
 
 SECTIONS: Final = ("Args:", "Attributes:", "Raises:", "Returns:", "Yields:")
 _EMPHASIS = r"(?<![\w*])\*\w[^*\n]*\b\*(?![\w*])"
-_KEPT = re.compile(rf"(`+[^`]+`+|\*\*[^*]+\*\*|{_EMPHASIS}|https?://\S+)")
+_OPTION = r"(?<![\w-])--\w[\w-]*"  # else `--` becomes a dash
+_KEPT = re.compile(rf"(`+[^`]+`+|\*\*[^*]+\*\*|{_EMPHASIS}|{_OPTION}|https?://\S+)")
 _MARK = re.compile(r"([\\*|`])|(?<=\w)(_)(?=\W|$)")
 _COLUMN = re.compile(r"\S+ {2,}\S")
+NDARRAY = re.compile(r"~?numpy\.ndarray\[tuple\[[^\]]*\], ~?numpy\.dtype\[([^\]]*)\]\]")
 _ITEM = re.compile(r"(- |\d+\. )")
 
 
 def restructured(text: str) -> str:
     r"""A docstring as reStructuredText.
 
-    >>> restructured("The `pad` of *any* row: row * cols.")
-    'The ``pad`` of *any* row: row \\* cols.'
+    >>> restructured("With --pad the `pad` of *any* row: row * cols.")
+    'With ``--pad`` the ``pad`` of *any* row: row \\* cols.'
     >>> print(restructured("Rules:\n\n    bank    banks\n    sector  sectors\n\nRead on."))
     Rules:
     <BLANKLINE>
@@ -103,7 +105,7 @@ def _escaped(text: str) -> str:
     for place, part in enumerate(parts):
         if place % 2 == 0:
             parts[place] = _MARK.sub(r"\\\g<0>", part)
-        elif part.startswith("`"):
+        elif part.startswith(("`", "--")):
             parts[place] = f"``{part.strip('`')}``"
     return "".join(parts)
 
@@ -124,12 +126,29 @@ def _on_signature(
     signature: str | None,
     returned: str | None,
 ) -> tuple[str | None, str | None]:
+    return signature and _shortened(signature), returned and _shortened(returned)
+
+
+def _shortened(signature: str) -> str:
+    """Types by the names that NumPy gives them, where Sphinx writes all that they stand for."""
+    from numpy.typing import ArrayLike
+    from sphinx.util.typing import stringify_annotation
+
+    signature = signature.replace(stringify_annotation(ArrayLike, "smart"), "ArrayLike")
+    signature = NDARRAY.sub(r"NDArray[\1]", signature)
     # the default of a dataclass's field that a function makes; no Python, so Sphinx shows all raw
-    return signature and signature.replace("<factory>", "..."), returned
+    return signature.replace("<factory>", "...")
+
+
+def _on_member(app: Any, what: str, name: str, obj: Any, skip: object, options: Any) -> bool | None:
+    # a named tuple's fields stand in its signature, and say no more than their number
+    numbered = (getattr(obj, "__doc__", None) or "").startswith("Alias for field number")
+    return True if numbered else None
 
 
 def setup(app: Any) -> dict[str, Any]:
     """Tell Sphinx to ask here before napoleon, whose priority is 500."""
     app.connect("autodoc-process-signature", _on_signature)
+    app.connect("autodoc-skip-member", _on_member)
     app.connect("autodoc-process-docstring", _on_docstring, priority=400)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

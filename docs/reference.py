@@ -18,7 +18,7 @@ from typing import Any, Final, get_args
 
 import smemnb
 
-from .docstrings import restructured
+from .docstrings import NDARRAY, restructured
 
 ALSO: Final = ("figures.explorer", "testing")
 """Public as well: rooms that the package's own list does not name."""
@@ -140,7 +140,7 @@ def _kernel(name: str, dispatcher: Any) -> str:
 
 def _data(module: ModuleType, name: str, value: Any) -> str:
     """A constant with what is written below it, or an object with a docstring of its own."""
-    text = repr(value)
+    text = NDARRAY.sub(r"NDArray[\1]", repr(value))
     head = f".. py:data:: {name}"
     if len(text) <= SHORT and " at 0x" not in text:
         head += f"\n   :value: {text}"
@@ -159,7 +159,7 @@ def _below(module: ModuleType, name: str) -> str | None:
             return _below(import_module(home), name)
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         if name in {getattr(one, "id", "") for one in targets} and isinstance(following, ast.Expr):
-            return ast.literal_eval(following.value)
+            return str(ast.literal_eval(following.value))
     return None
 
 

@@ -21,8 +21,10 @@ _OPTION = r"(?<![\w-])--\w[\w-]*"  # else `--` becomes a dash
 _KEPT = re.compile(rf"(`+[^`]+`+|\*\*[^*]+\*\*|{_EMPHASIS}|{_OPTION}|https?://\S+)")
 _MARK = re.compile(r"([\\*|`])|(?<=\w)(_)(?=\W|$)")
 _COLUMN = re.compile(r"\S+ {2,}\S")
-NDARRAY = re.compile(r"~?numpy\.ndarray\[tuple\[[^\]]*\], ~?numpy\.dtype\[([^\]]*)\]\]")
 _ITEM = re.compile(r"(- |\d+\. )")
+
+NDARRAY: Final = re.compile(r"~?numpy\.ndarray\[tuple\[[^\]]*\], ~?numpy\.dtype\[([^\]]*)\]\]")
+"""What Python writes for `NDArray[...]` of `numpy.typing`; the group is the type of an element."""
 
 
 def restructured(text: str) -> str:

@@ -33,6 +33,7 @@ _HOMES = {
     "bank_map": "figures",
     "tile_map": "figures",
     "explore": "figures.explorer",
+    "replay": "figures.replay",
     "transpose": "operations.transposing",
     "matmul": "operations.multiplying",
 }
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
     from .exercises.progress import progress
     from .exercises.source import show_change, show_source
     from .figures.explorer import explore
+    from .figures.replay import replay
     from .operations.multiplying import matmul
     from .operations.transposing import transpose
     from .tracing.trace import Trace
@@ -65,6 +67,7 @@ __all__ = [
     "matmul",
     "predict",
     "progress",
+    "replay",
     "show_change",
     "show_source",
     "solution",

@@ -1,0 +1,232 @@
+"""A watcher that records what one block does, warp by warp and phase by phase.
+
+The engine runs the warps of the block one after the other and reports at each barrier what they
+did, with the turn of each access; here it is put back into the order in which it happened. Whose
+store a shared load saw is kept byte by byte, so that arrays of different types over one memory are
+right as well.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ...lockstep.batch import DYNAMIC_BASE
+from ...lockstep.lanes import spread
+from ...lockstep.watch import Access, ArrayInfo, Barrier, Fence, Watcher
+from .record import MOST_ELEMENTS, NOBODY, PLACES, Array, Box, Event, Staged, Step, Tile
+
+if TYPE_CHECKING:
+    from ...lockstep.batch import Batch, Launch
+
+__all__ = ["Recorder", "box_of"]
+
+SPACES = ("shared", "global")
+PLAIN = "biuf"  # kinds of dtypes whose values are kept
+
+
+class _Put(NamedTuple):
+    """One warp's part of an event, put aside until its phase ends; `event` None: a mark."""
+
+    turn: int
+    order: int
+    warp: int
+    event: Access | None
+    lanes: Array
+
+
+class Recorder(Watcher):
+    """Records the block that it is shown; `mark` is the line where a barrier was left out."""
+
+    def __init__(self, mark: int | None = None, most: int = MOST_ELEMENTS) -> None:
+        self._mark, self._most = mark, most
+
+    def start(self, launch: Launch) -> None:
+        """Nothing has happened yet."""
+        self.launch = launch
+        self.events: list[Event] = []
+        self.steps: list[Step] = []
+        self.barriers: list[int | None] = []
+        self.tiles: list[Tile] = []
+        self.staged: list[Staged] = []
+        self.left_out = 0
+        self._numbers: dict[Tile, int] = {}
+        self._put: list[_Put] = []
+        self._elements, self._phase, self._order = 0, 0, 0
+        self._stores: dict[bool, tuple[Array, Array]] = {}
+
+    def begin_batch(self, batch: Batch) -> None:
+        """Remember the block."""
+        self._shape = (1, *batch.shape[1:])
+
+    def access(self, event: Access) -> None:
+        """Put an access aside, warp by warp."""
+        if event.array.space in SPACES:
+            self._put_aside(event, event.active, event.turn)
+
+    def fence(self, event: Fence) -> None:
+        """Note that warps pass the place of the barrier that was left out."""
+        if event.site.line == self._mark:
+            self._put_aside(None, event.active, event.turn)
+
+    def barrier(self, event: Barrier) -> None:
+        """Settle the phase that ends here."""
+        if event.scope != "warp":
+            self._settle(event.site.line)
+
+    def finish(self) -> None:
+        """Settle the last phase."""
+        self._settle(None)
+
+    def _put_aside(self, event: Access | None, active: Array, turn: Any) -> None:
+        self._order += 1
+        mask = spread(active & self.launch.live, self._shape)[0]
+        turns = spread(np.int64(self._order) if turn is None else turn, self._shape)[0]
+        for warp in np.flatnonzero(mask.any(axis=1)).tolist():
+            for one in np.unique(turns[warp][mask[warp]]).tolist():
+                lanes = np.flatnonzero(mask[warp] & (turns[warp] == one))
+                self._put.append(_Put(one, self._order, warp, event, lanes))
+
+    def _settle(self, line: int | None) -> None:
+        """Record what was put aside since the last barrier, in its order."""
+        put, self._put = self._put, []
+        begun, ahead = len(self.events), dict[int, int]()
+        for one in sorted(put, key=lambda one: (one.turn, one.order, one.warp)):
+            if one.event is None:
+                ahead[one.warp] = ahead.get(one.warp, 0) + 1
+                continue
+            size = one.lanes.size * one.event.elements
+            if self._elements + size > self._most:
+                self._elements = self._most  # what comes later would leave gaps
+                self.left_out += size
+                continue
+            self._elements += size
+            self._record(one.warp, ahead.get(one.warp, 0), one.event, one.lanes)
+        self._stage(begun)
+        self.barriers.append(line)
+        self._phase += 1
+
+    def _record(self, warp: int, ahead: int, access: Access, lanes: Array) -> None:
+        """One event of a warp, and the step that it belongs to."""
+        number = len(self.events)
+        head = (self._phase, warp, ahead)
+        if not self.steps or self.steps[-1][:3] != head:
+            self.steps.append(Step(*head, number, number))
+        pieces = list(access.cells())
+        offset = np.concatenate([_of_warp(one.offset, self._shape, warp, lanes) for one in pieces])
+        shared = access.array.space == "shared"
+        values = sources = None
+        if shared:
+            octets = offset * access.unit + access.array.base
+            values, sources = self._in_shared(number, access, pieces, octets, warp, lanes)
+        site = access.site
+        event = Event(
+            step=len(self.steps) - 1,
+            line=site.line,
+            function=site.function,
+            text=site.text,
+            kind=access.kind,
+            tile=self._tile(access.array),
+            warp=warp,
+            lanes=np.tile(lanes, len(pieces)).astype(np.int16),
+            elements=_elements(access.array, offset, access.unit),
+            values=values,
+            sources=sources,
+        )
+        self.events.append(event)
+        self.steps[-1] = self.steps[-1]._replace(end=number + 1)
+
+    def _in_shared(
+        self,
+        number: int,
+        access: Access,
+        pieces: list[Access],
+        octets: Array,
+        warp: int,
+        lanes: Array,
+    ) -> tuple[Array | None, Array | None]:
+        """Values and sources of a shared access; a store becomes the source of what follows."""
+        stores, values = self._memory(access.array, int(octets.max()) + access.unit)
+        octets = octets % DYNAMIC_BASE
+        each = octets[:, None] + np.arange(access.unit)
+        plain = access.unit == access.array.itemsize and access.array.dtype.kind in PLAIN
+        if access.kind == "load":
+            seen = stores[each]
+            sources = np.where((seen == NOBODY).any(axis=1), NOBODY, seen.max(axis=1))
+            moved = np.ascontiguousarray(values[each]).view(access.array.dtype)[:, 0]
+            return (moved if plain else None), sources
+        stores[each] = (number * PLACES + np.arange(octets.size))[:, None]
+        if access.kind != "store" or not plain:
+            return None, None
+        given = [_of_warp(one.value, self._shape, warp, lanes) for one in pieces]
+        moved = np.concatenate(given).astype(access.array.dtype)
+        values[each] = moved[:, None].view(np.uint8)
+        return moved, None
+
+    def _memory(self, array: ArrayInfo, top: int) -> tuple[Array, Array]:
+        """Per byte of static or dynamic shared memory, its last store and its value."""
+        dynamic = array.base >= DYNAMIC_BASE
+        size = max(top % DYNAMIC_BASE, array.base % DYNAMIC_BASE + _bytes(array))
+        stores, values = self._stores.get(dynamic, (np.zeros(0, np.int64), np.zeros(0, np.uint8)))
+        if len(stores) < size:
+            more = size - len(stores)
+            stores = np.concatenate([stores, np.full(more, NOBODY)])
+            values = np.concatenate([values, np.zeros(more, np.uint8)])
+            self._stores[dynamic] = stores, values
+        return stores, values
+
+    def _tile(self, array: ArrayInfo) -> int:
+        shape = tuple(int(extent) for extent in array.shape)
+        tile = Tile(array.name, array.space, shape, str(array.dtype), int(array.base))
+        if tile not in self._numbers:
+            self._numbers[tile] = len(self.tiles)
+            self.tiles.append(tile)
+        return self._numbers[tile]
+
+    def _stage(self, begun: int) -> None:
+        """What the phase touched of each array."""
+        touched: dict[tuple[int, str], list[Array]] = {}
+        for event in self.events[begun:]:
+            touched.setdefault((event.tile, event.kind), []).append(event.elements)
+        for (tile, kind), parts in touched.items():
+            elements = np.unique(np.concatenate(parts))
+            box = box_of(elements, self.tiles[tile].shape)
+            whole = math.prod(end - first for first, end in box)
+            full = whole == elements.size
+            self.staged.append(Staged(self._phase, tile, kind, elements.size, box, full))
+
+
+def _bytes(array: ArrayInfo) -> int:
+    return math.prod(int(extent) for extent in array.shape) * array.itemsize
+
+
+def _of_warp(value: Any, shape: tuple[int, ...], warp: int, lanes: Array) -> Array:
+    """What some lanes of a warp have of a lane value."""
+    return np.asarray(spread(value, shape)[0, warp, lanes])
+
+
+def _elements(array: ArrayInfo, offset: Array, unit: int) -> Array:
+    """Row-major numbers of the elements at these offsets, which count pieces of `unit` bytes."""
+    rest = offset * unit // array.unit
+    strides = [int(stride) for stride in array.strides]
+    whole = np.zeros_like(rest)
+    for axis in sorted(range(len(strides)), key=lambda axis: -strides[axis]):
+        if array.shape[axis] > 1 and strides[axis]:
+            index = rest // strides[axis]
+            rest = rest - index * strides[axis]
+            whole = whole + index * math.prod(int(one) for one in array.shape[axis + 1 :])
+    return whole.astype(np.int64)
+
+
+def box_of(elements: Array, shape: tuple[int, ...]) -> Box:
+    """The smallest box that holds elements.
+
+    >>> box_of(np.array([9, 10, 17]), (4, 8))
+    ((1, 3), (1, 3))
+    """
+    if not shape:
+        return ()
+    index = np.unravel_index(elements, shape)
+    return tuple((int(one.min()), int(one.max()) + 1) for one in index)

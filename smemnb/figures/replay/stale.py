@@ -1,0 +1,157 @@
+"""Which loads of a run are stale: they see another store than with all barriers in lockstep.
+
+Both runs execute the same accesses: the n-th time that a warp comes to an expression is the same
+access in both. So each load of the run has its twin in the reference, and each store too; a load is
+stale where the twin of the store that it saw is not the store that its own twin saw.
+
+A load after atomics may see the last of them in any order, and a load after several equal stores of
+one line any of them: these are not stale. What atomics return is not looked at.
+
+**Limits**: a load whose twin is not recorded, because a stale number sent the threads another way
+or because a record was full, is not judged; `unmatched` counts these.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .record import MOST_STALE, NOBODY, PLACES, Array, Event, Run, Stale, StaleKind, Store
+
+__all__ = ["compared"]
+
+Key = tuple[tuple[Any, ...], int]
+UNKNOWN = -2  # a store without a twin
+KINDS: tuple[StaleKind, ...] = ("not written", "older", "newer")
+
+
+def compared(run: Run, reference: Run) -> Run:
+    """The run with its stale reads, found beside the reference."""
+    keys, known = _keys(run), _keys(reference)
+    twins = _twins(run, reference, keys, known)
+    listed: list[Stale] = []
+    at: dict[int, Array] = {}
+    count = unmatched = 0
+    for number, event in enumerate(run.events):
+        if event.sources is None:
+            continue
+        twin = twins[number]
+        if twin is None:
+            unmatched += event.sources.size
+            continue
+        wanted = reference.events[twin].sources
+        assert wanted is not None  # loads of shared memory, both
+        seen = np.array([_translated(one, twins) for one in event.sources.tolist()], np.int64)
+        wrong = (seen != wanted) | (event.sources == NOBODY)
+        positions = [
+            one
+            for one in np.flatnonzero(wrong).tolist()
+            if not _as_good(run, reference, int(event.sources[one]), int(wanted[one]))
+        ]
+        if positions:
+            at[number] = np.array(positions)
+            count += len(positions)
+        for one in positions[: MOST_STALE - len(listed)]:
+            source = int(event.sources[one])
+            stores = _store(run, keys, source), _store(reference, known, int(wanted[one]))
+            kind = KINDS[_kind(source, int(seen[one]), int(wanted[one]))]
+            listed.append(_stale(run, number, one, kind, *stores))
+    return replace(run, stale=tuple(listed), stale_count=count, stale_at=at, unmatched=unmatched)
+
+
+def _twins(run: Run, reference: Run, keys: Sequence[Key], known: Sequence[Key]) -> list[int | None]:
+    """The number of each event in the reference, None where it has none."""
+    numbers = {key: number for number, key in enumerate(known)}
+    twins: list[int | None] = []
+    for event, key in zip(run.events, keys, strict=True):
+        twin = numbers.get(key)
+        if twin is not None:
+            other = reference.events[twin]
+            same = np.array_equal(event.lanes, other.lanes)
+            twin = twin if same and (event.sources is None) == (other.sources is None) else None
+        twins.append(twin)
+    return twins
+
+
+def _keys(run: Run) -> list[Key]:
+    """What names an event in every run: its expression, warp, and how often it came before."""
+    times: Counter[Any] = Counter()
+    keys: list[Key] = []
+    for event in run.events:
+        tile = run.tiles[event.tile]
+        key = (event.function, event.line, event.text, event.kind, tile.name, event.warp)
+        times[key] += 1
+        keys.append((key, times[key]))
+    return keys
+
+
+def _translated(source: int, twins: list[int | None]) -> int:
+    """A store of the run as a store of the reference."""
+    if source == NOBODY:
+        return NOBODY
+    twin = twins[source // PLACES]
+    return UNKNOWN if twin is None else twin * PLACES + source % PLACES
+
+
+def _as_good(run: Run, reference: Run, source: int, wanted: int) -> bool:
+    """Whether two stores are the same to a load: atomics, or equal stores of one line."""
+    if NOBODY in (source, wanted):
+        return False
+    one, other = run.events[source // PLACES], reference.events[wanted // PLACES]
+    if one.kind != "store" or other.kind != "store":
+        return one.kind != "store" and other.kind != "store"
+    if (one.function, one.line, one.text) != (other.function, other.line, other.text):
+        return False
+    threads = _thread(one, source), _thread(other, wanted)
+    if threads[0] == threads[1] or one.values is None or other.values is None:
+        return False
+    values = one.values[source % PLACES], other.values[wanted % PLACES]
+    return values[0].tobytes() == values[1].tobytes()
+
+
+def _thread(event: Event, source: int) -> tuple[int, int]:
+    return event.warp, int(event.lanes[source % PLACES])
+
+
+def _kind(source: int, seen: int, wanted: int) -> int:
+    if source == NOBODY:
+        return 0
+    return 1 if 0 <= seen < wanted else 2
+
+
+def _store(run: Run, keys: Sequence[Key], source: int) -> Store | None:
+    """Who made a store, None for `NOBODY`."""
+    if source == NOBODY:
+        return None
+    number, position = divmod(source, PLACES)
+    event = run.events[number]
+    thread = run.thread(event.warp, int(event.lanes[position]))
+    return Store(event.line, thread, keys[number][1])
+
+
+def _stale(
+    run: Run,
+    number: int,
+    position: int,
+    kind: StaleKind,
+    seen: Store | None,
+    wanted: Store | None,
+) -> Stale:
+    event = run.events[number]
+    tile = run.tiles[event.tile]
+    return Stale(
+        kind=kind,
+        step=event.step,
+        event=number,
+        position=position,
+        line=event.line,
+        thread=run.thread(event.warp, int(event.lanes[position])),
+        array=tile.name,
+        index=tile.index(int(event.elements[position])),
+        seen=seen,
+        wanted=wanted,
+    )

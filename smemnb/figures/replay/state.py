@@ -1,0 +1,136 @@
+"""The runs of a replay as plain data that JSON can hold.
+
+    runs     one per run: without, title, summary, order, tiles, phases, steps, events
+    run      which of them is shown first
+    lines    the kernel's source, by line number
+    notes    what was left out, in words
+
+An event is [line, kind, tile, lanes, elements, stale, values]. Numbers that grow by one step are
+written as {"from": 0, "by": 1, "times": 32}; lanes of a whole warp as null. `stale` are positions
+in the event, each with its sentence; of the first `STALE_SAID` only. `values` are those of a store.
+
+**Limits**: of a run `EVENTS` events are on the page; the others are counted in its notes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from ...lockstep.source import source
+from .record import Array, Event, Run
+from .words import left_out, phase_title, said_stale, summary, title
+
+__all__ = ["EVENTS", "SCHEMA", "STALE_SAID", "packed", "state"]
+
+State = dict[str, Any]
+
+SCHEMA: Final = "smemnb.replay/1"
+EVENTS: Final = 4096
+STALE_SAID: Final = 256
+
+
+def state(runs: Sequence[Run], begin: int, function: Any, notes: Sequence[str] = ()) -> State:
+    """What the page shows.
+
+    Args:
+        runs: with all barriers, and without each of them.
+        begin: which of them is shown first.
+        function: the kernel's Python function, for its source.
+        notes: what was left out, in words.
+    """
+    return {
+        "schema": SCHEMA,
+        "kernel": runs[0].kernel,
+        "block": list(runs[0].block),
+        "warps": runs[0].warps,
+        "lines": _lines(runs, function),
+        "runs": [_run(run) for run in runs],
+        "run": begin,
+        "notes": list(notes),
+    }
+
+
+def packed(numbers: Array) -> Any:
+    """Numbers as a list, or as {"from", "by", "times"} where they grow by one step.
+
+    >>> packed(np.array([3, 5, 7])), packed(np.array([1, 1, 2]))
+    ({'from': 3, 'by': 2, 'times': 3}, [1, 1, 2])
+    """
+    if numbers.size > 2:
+        by = int(numbers[1]) - int(numbers[0])
+        if (np.diff(numbers.astype(np.int64)) == by).all():
+            return {"from": int(numbers[0]), "by": by, "times": int(numbers.size)}
+    return [int(one) for one in numbers]
+
+
+def _run(run: Run) -> State:
+    notes = left_out(run)
+    steps = [step for step in run.steps if step.end <= EVENTS]
+    kept = steps[-1].end if steps else 0
+    if kept < len(run.events):
+        more = len(run.events) - kept
+        notes.append(f"On the page are {kept:,} accesses of warps; {more:,} more are recorded.")
+    phases = steps[-1].phase + 1 if steps else 0
+    said = {(one.event, one.position): said_stale(run, one) for one in run.stale[:STALE_SAID]}
+    return {
+        "without": run.without,
+        "title": title(run),
+        "summary": summary(run),
+        "stale": run.stale_count,
+        "tiles": [
+            {"name": tile.name, "space": tile.space, "shape": list(tile.shape), "dtype": tile.dtype}
+            for tile in run.tiles
+        ],
+        "phases": [phase_title(run, phase) for phase in range(phases)],
+        "steps": [list(step) for step in steps],
+        "events": [_event(run, at, said) for at in range(kept)],
+        "staged": [
+            {
+                "phase": one.phase,
+                "tile": one.tile,
+                "kind": one.kind,
+                "box": [list(ends) for ends in one.box],
+                "full": one.full,
+            }
+            for one in run.staged
+            if one.phase < phases
+        ],
+        "notes": notes,
+    }
+
+
+def _event(run: Run, number: int, said: dict[tuple[int, int], str]) -> list[Any]:
+    event = run.events[number]
+    positions = run.stale_at[number].tolist() if number in run.stale_at else []
+    stale = [[at, said.get((number, at), "")] for at in positions]
+    lanes = None if np.array_equal(event.lanes, np.arange(32)) else packed(event.lanes)
+    values = None if event.reads or event.values is None else _values(event)
+    return [event.line, event.kind, event.tile, lanes, packed(event.elements), stale, values]
+
+
+def _values(event: Event) -> list[Any]:
+    """What a store wrote: numbers that JSON can hold, with six digits."""
+    assert event.values is not None
+    return [_number(one) for one in event.values.tolist()]
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, bool | int):
+        return int(value)
+    return float(f"{value:.6g}") if math.isfinite(value) else str(value)
+
+
+def _lines(runs: Sequence[Run], function: Any) -> dict[str, str]:
+    """The source lines that the runs name; those of device functions stay without a text."""
+    text, first = source(function).lines, source(function).first
+    own = {event.line for run in runs for event in run.events if event.function == run.kernel}
+    own |= {line for run in runs for line in (*run.barriers, run.without) if line is not None}
+    return {
+        str(line): text[line - first].strip()
+        for line in sorted(own)
+        if 0 <= line - first < len(text)
+    }

@@ -1,0 +1,168 @@
+"""A run in words: its phases line by line, its stale reads, what was left out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from ...tracing.model import place
+from ..words import counted, listed
+from .record import Event, Run, Stale, Store
+from .recorder import box_of
+
+__all__ = ["Line", "lines_of", "phase_title", "said_stale", "summary", "text", "title"]
+
+PHASES_SAID = 6
+
+
+class Line(NamedTuple):
+    """What the warps did in one phase by one line to one array.
+
+    `each` is how many elements a warp touched, lanes counted, where that is the same for all of
+    `warps`; `elements` how many different ones, in the smallest box of indices `box`.
+    """
+
+    line: int
+    kind: str
+    array: str
+    elements: int
+    box: str
+    warps: tuple[int, ...]
+    each: int
+
+
+def text(run: Run, others: Sequence[Run] = (), notes: Sequence[str] = ()) -> str:
+    """The run phase by phase, then one line for each of the other runs."""
+    said = [title(run)]
+    shown = range(run.phases)
+    if run.phases > PHASES_SAID:
+        shown = range(PHASES_SAID - 1)
+    for phase in shown:
+        said += _phase(run, phase)
+    if len(shown) < run.phases:
+        said.append(f"phases {len(shown) + 1} to {run.phases}: on the page")
+    said.append(summary(run))
+    if run.stale:
+        said.append(f"first: {said_stale(run, run.stale[0])}")
+    said += left_out(run)
+    for other in others:
+        which = _which(other)
+        said.append(f"{which[0].upper()}{which[1:]}: {summary(other)}")
+    return "\n".join([*said, *notes])
+
+
+def title(run: Run) -> str:
+    """What was recorded: "turn[2, 64], block 0, 2 warps, with all barriers"."""
+    launch = f"{run.kernel}[{place(run.grid, run.grid)}, {place(run.block, run.block)}]"
+    warps = counted(run.warps, "warp")
+    return f"{launch}, block {place(run.place, run.grid)}, {warps}, {_which(run)}"
+
+
+def _which(run: Run) -> str:
+    if run.without is None:
+        return "with all barriers"
+    return f"without the barrier of line {run.without}"
+
+
+def order_said(run: Run) -> str:
+    """In which order the warps ran."""
+    if run.order == "random":
+        return f"in random order (seed {run.seed})"
+    return f"in {run.order} order"
+
+
+def phase_title(run: Run, phase: int) -> str:
+    """A phase and where it ends: "phase 1, to the barrier of line 23"."""
+    line = run.barriers[phase]
+    return f"phase {phase + 1}, to the {'end' if line is None else f'barrier of line {line}'}"
+
+
+def summary(run: Run) -> str:
+    """How many loads were stale, and in which order of warps."""
+    if not run.stale_count:
+        return f"no stale read, warps {order_said(run)}"
+    read = counted(run.stale_count, "stale read")
+    return f"{read}, warps {order_said(run)}"
+
+
+def left_out(run: Run) -> list[str]:
+    """What is not recorded, or not judged."""
+    said = []
+    if run.left_out:
+        said.append(f"The record is full: accesses to {run.left_out:,} more elements are left out.")
+    if run.unmatched:
+        said.append(
+            f"Of {counted(run.unmatched, 'load')} it is not known what they see with all barriers."
+        )
+    return said
+
+
+def said_stale(run: Run, one: Stale) -> str:
+    """A stale read in one sentence."""
+    index = ", ".join(map(str, one.index))
+    said = f"line {one.line}, thread {place(one.thread, run.block)} reads {one.array}[{index}], "
+    passes = one.seen is not None and one.wanted is not None and one.seen.line == one.wanted.line
+    if one.seen is None:
+        said += "which nobody has written yet"
+    elif one.kind == "older":
+        said += f"still as {_written(run, one.seen, passes)}"
+    else:
+        said += f"which is already as {_written(run, one.seen, passes)}"
+    if one.wanted is None:
+        return f"{said}; in lockstep order nobody has written it then"
+    return f"{said}; with all barriers it is as {_written(run, one.wanted, passes)}"
+
+
+def _written(run: Run, store: Store, passes: bool) -> str:
+    """Who wrote an element: "thread (1, 0) wrote it in line 22", with the pass if that helps."""
+    which = f" (pass {store.times})" if passes else ""
+    return f"thread {place(store.thread, run.block)} wrote it in line {store.line}{which}"
+
+
+def _phase(run: Run, phase: int) -> Iterator[str]:
+    yield phase_title(run, phase)
+    for line in lines_of(run, phase):
+        warps = listed("warp", line.warps)
+        done = {"load": "reads", "store": "writes"}.get(line.kind, "updates")
+        elements = counted(line.elements, "element")
+        yield f"  line {line.line} {done} {line.box}: {elements}; {warps}, {line.each} each"
+    stale: dict[tuple[int, int], dict[int, int]] = {}
+    for number, positions in run.stale_at.items():
+        event = run.events[number]
+        if run.steps[event.step].phase == phase:
+            reads = stale.setdefault((event.line, event.tile), {})
+            reads[event.warp] = reads.get(event.warp, 0) + positions.size
+    for (line_number, tile), reads in sorted(stale.items()):
+        read = counted(sum(reads.values()), "read")
+        warps = listed("warp", sorted(reads))
+        yield f"  line {line_number} STALE: {read} of {run.tiles[tile].name}; {warps}"
+
+
+def lines_of(run: Run, phase: int) -> list[Line]:
+    """What each line did in a phase, by line; warps that touched as many elements together."""
+    found: dict[tuple[int, str, int], dict[int, list[Event]]] = {}
+    for step in run.steps:
+        if step.phase == phase:
+            for event in run.events[step.first : step.end]:
+                key = (event.line, event.kind, event.tile)
+                found.setdefault(key, {}).setdefault(event.warp, []).append(event)
+    lines = []
+    for (line, kind, number), warps in sorted(found.items()):
+        tile = run.tiles[number]
+        sizes: dict[int, list[int]] = {}
+        for warp, events in sorted(warps.items()):
+            sizes.setdefault(sum(one.elements.size for one in events), []).append(warp)
+        for each, same in sizes.items():
+            elements = np.unique(
+                np.concatenate([one.elements for warp in same for one in warps[warp]])
+            )
+            box = box_of(elements, tile.shape)
+            said = f"{tile.name}[{', '.join(_range(*ends) for ends in box)}]"
+            lines.append(Line(line, kind, tile.name, elements.size, said, tuple(same), each))
+    return lines
+
+
+def _range(first: int, end: int) -> str:
+    return str(first) if end == first + 1 else f"{first}:{end}"

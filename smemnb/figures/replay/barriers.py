@@ -5,7 +5,8 @@ when a warp passes it. All else keeps its line, and the text is registered under
 so that Numba's inference and the engine read it as they read any kernel.
 
 **Limits**: the barriers are the `cuda.syncthreads()` statements of the kernel's own text, those of
-the device functions that it calls stay.
+the device functions that it calls stay. Signatures that the kernel was declared with are not
+declared again: its types are those of the arguments.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def without_barrier(kernel: Any, function: FunctionType, line: int) -> Any:
         line: where a barrier stands.
     """
     text, first = source(function).lines, source(function).first
-    body = [line for line in text]
+    body = list(text)
     for node in sorted(_barriers(function), key=lambda node: -node.col_offset):
         if node.lineno == line:
             _replace(body, node, first)
@@ -61,7 +62,7 @@ def without_barrier(kernel: Any, function: FunctionType, line: int) -> Any:
     linecache.cache[file] = (len(whole), None, whole.splitlines(keepends=True), file)
     names = {**function.__globals__, **closure_values(function), FENCE: _fence()}
     exec(compile(whole, file, "exec"), names)
-    made = names[function.__name__]
+    made: FunctionType = names[tree.name]
     made.__defaults__ = function.__defaults__
     options = getattr(kernel, "targetoptions", None)
     return made if options is None else type(kernel)(made, dict(options))

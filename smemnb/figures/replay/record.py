@@ -24,13 +24,13 @@ __all__ = [
     "NOBODY",
     "PLACES",
     "Event",
+    "Run",
     "Staged",
     "Stale",
     "StaleKind",
     "Step",
     "Store",
     "Tile",
-    "Run",
 ]
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -38,15 +38,16 @@ Box = tuple[tuple[int, int], ...]
 """First index and the one after the last, for each axis of an array."""
 StaleKind = Literal["not written", "older", "newer"]
 
-MOST_ELEMENTS: Final = 1 << 18
-"""Elements touched by lanes that a run records; what comes after them is only counted."""
+MOST_ELEMENTS: Final = 1 << 17
+"""Elements touched by lanes that a run records; it stops where there is no room for more."""
 MOST_STALE: Final = 1 << 12
 """Stale reads that a run lists; the others are only counted."""
 PLACES: Final = 1 << 16
 NOBODY: Final = -1
 
 
-class Tile(NamedTuple):
+@dataclass(frozen=True)
+class Tile:
     """An array that the block touched: name, space, shape, dtype, its first byte's address."""
 
     name: str
@@ -62,10 +63,6 @@ class Tile(NamedTuple):
         (1, 1)
         """
         return tuple(int(one) for one in np.unravel_index(element, self.shape))
-
-    def subscript(self, element: int) -> str:
-        """An element as it is written: "tile[1, 1]"."""
-        return f"{self.name}[{', '.join(map(str, self.index(element)))}]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,7 +125,8 @@ class Store(NamedTuple):
     times: int
 
 
-class Stale(NamedTuple):
+@dataclass(frozen=True)
+class Stale:
     """A load that saw another store than with all barriers in lockstep.
 
     Attributes:
@@ -187,7 +185,7 @@ class Run:
         tiles: the arrays that it touched, shared ones first.
         events, steps: what happened, in order.
         barriers: the line of the barrier at the end of each phase, None at the end of the kernel.
-        left_out: elements touched after the record was full.
+        full: whether the record was full before the block ended.
         stale: the stale reads, at most `MOST_STALE`.
         stale_count: how many there are.
         stale_at: of each event with stale reads, their positions.
@@ -207,7 +205,7 @@ class Run:
     events: tuple[Event, ...]
     steps: tuple[Step, ...]
     barriers: tuple[int | None, ...]
-    left_out: int = 0
+    full: bool = False
     stale: tuple[Stale, ...] = ()
     stale_count: int = 0
     stale_at: dict[int, Array] = field(default_factory=dict)

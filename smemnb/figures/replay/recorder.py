@@ -21,10 +21,14 @@ from .record import MOST_ELEMENTS, NOBODY, PLACES, Array, Box, Event, Staged, St
 if TYPE_CHECKING:
     from ...lockstep.batch import Batch, Launch
 
-__all__ = ["Recorder", "box_of"]
+__all__ = ["Full", "Recorder", "box_of"]
 
 SPACES = ("shared", "global")
 PLAIN = "biuf"  # kinds of dtypes whose values are kept
+
+
+class Full(Exception):
+    """The record is full: what comes now is not recorded, and the run need not go on."""
 
 
 class _Put(NamedTuple):
@@ -38,7 +42,10 @@ class _Put(NamedTuple):
 
 
 class Recorder(Watcher):
-    """Records the block that it is shown; `mark` is the line where a barrier was left out."""
+    """Records the block that it is shown; `mark` is the line where a barrier was left out.
+
+    Its methods raise `Full` once `most` elements are recorded.
+    """
 
     def __init__(self, mark: int | None = None, most: int = MOST_ELEMENTS) -> None:
         self._mark, self._most = mark, most
@@ -51,10 +58,10 @@ class Recorder(Watcher):
         self.barriers: list[int | None] = []
         self.tiles: list[Tile] = []
         self.staged: list[Staged] = []
-        self.left_out = 0
-        self._numbers: dict[Tile, int] = {}
+        self.full = False
+        self._numbers: dict[int, tuple[ArrayInfo, int]] = {}  # by id, which the array keeps
         self._put: list[_Put] = []
-        self._elements, self._phase, self._order = 0, 0, 0
+        self._elements, self._phase, self._order, self._waiting = 0, 0, 0, 0
         self._stores: dict[bool, tuple[Array, Array]] = {}
 
     def begin_batch(self, batch: Batch) -> None:
@@ -85,13 +92,22 @@ class Recorder(Watcher):
         mask = spread(active & self.launch.live, self._shape)[0]
         turns = spread(np.int64(self._order) if turn is None else turn, self._shape)[0]
         for warp in np.flatnonzero(mask.any(axis=1)).tolist():
-            for one in np.unique(turns[warp][mask[warp]]).tolist():
-                lanes = np.flatnonzero(mask[warp] & (turns[warp] == one))
-                self._put.append(_Put(one, self._order, warp, event, lanes))
+            lanes = np.flatnonzero(mask[warp])
+            when = turns[warp, lanes]
+            for one in [when[0]] if (when == when[0]).all() else np.unique(when):
+                here = lanes[when == one]
+                self._put.append(_Put(int(one), self._order, warp, event, here))
+                self._waiting += here.size
+        if turn is None and self._elements + self._waiting > self._most:
+            self._settle(None)
 
     def _settle(self, line: int | None) -> None:
-        """Record what was put aside since the last barrier, in its order."""
-        put, self._put = self._put, []
+        """Record what was put aside since the last barrier, in its order.
+
+        Raises:
+            Full: there was no room for all of it.
+        """
+        put, self._put, self._waiting = self._put, [], 0
         begun, ahead = len(self.events), dict[int, int]()
         for one in sorted(put, key=lambda one: (one.turn, one.order, one.warp)):
             if one.event is None:
@@ -99,14 +115,15 @@ class Recorder(Watcher):
                 continue
             size = one.lanes.size * one.event.elements
             if self._elements + size > self._most:
-                self._elements = self._most  # what comes later would leave gaps
-                self.left_out += size
-                continue
+                self.full = True  # what comes later would leave gaps
+                break
             self._elements += size
             self._record(one.warp, ahead.get(one.warp, 0), one.event, one.lanes)
         self._stage(begun)
         self.barriers.append(line)
         self._phase += 1
+        if self.full:
+            raise Full
 
     def _record(self, warp: int, ahead: int, access: Access, lanes: Array) -> None:
         """One event of a warp, and the step that it belongs to."""
@@ -178,12 +195,15 @@ class Recorder(Watcher):
         return stores, values
 
     def _tile(self, array: ArrayInfo) -> int:
+        known = self._numbers.get(id(array))
+        if known is not None:
+            return known[1]
         shape = tuple(int(extent) for extent in array.shape)
         tile = Tile(array.name, array.space, shape, str(array.dtype), int(array.base))
-        if tile not in self._numbers:
-            self._numbers[tile] = len(self.tiles)
+        if tile not in self.tiles:
             self.tiles.append(tile)
-        return self._numbers[tile]
+        self._numbers[id(array)] = array, self.tiles.index(tile)
+        return self._numbers[id(array)][1]
 
     def _stage(self, begun: int) -> None:
         """What the phase touched of each array."""
@@ -209,8 +229,10 @@ def _of_warp(value: Any, shape: tuple[int, ...], warp: int, lanes: Array) -> Arr
 
 def _elements(array: ArrayInfo, offset: Array, unit: int) -> Array:
     """Row-major numbers of the elements at these offsets, which count pieces of `unit` bytes."""
-    rest = offset * unit // array.unit
     strides = [int(stride) for stride in array.strides]
+    if unit == array.unit == array.itemsize and strides == _row_major(array):
+        return offset.astype(np.int64)
+    rest = offset * unit // array.unit
     whole = np.zeros_like(rest)
     for axis in sorted(range(len(strides)), key=lambda axis: -strides[axis]):
         if array.shape[axis] > 1 and strides[axis]:
@@ -218,6 +240,11 @@ def _elements(array: ArrayInfo, offset: Array, unit: int) -> Array:
             rest = rest - index * strides[axis]
             whole = whole + index * math.prod(int(one) for one in array.shape[axis + 1 :])
     return whole.astype(np.int64)
+
+
+def _row_major(array: ArrayInfo) -> list[int]:
+    extents = [int(extent) for extent in array.shape]
+    return [math.prod(extents[axis + 1 :]) for axis in range(len(extents))]
 
 
 def box_of(elements: Array, shape: tuple[int, ...]) -> Box:

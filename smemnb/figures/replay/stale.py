@@ -39,13 +39,13 @@ def compared(run: Run, reference: Run) -> Run:
     for number, event in enumerate(run.events):
         if event.sources is None:
             continue
-        twin = twins[number]
-        if twin is None:
+        twin = int(twins[number])
+        if twin == NOBODY:
             unmatched += event.sources.size
             continue
         wanted = reference.events[twin].sources
         assert wanted is not None  # loads of shared memory, both
-        seen = np.array([_translated(one, twins) for one in event.sources.tolist()], np.int64)
+        seen = _translated(event.sources, twins)
         wrong = (seen != wanted) | (event.sources == NOBODY)
         positions = [
             one
@@ -63,17 +63,17 @@ def compared(run: Run, reference: Run) -> Run:
     return replace(run, stale=tuple(listed), stale_count=count, stale_at=at, unmatched=unmatched)
 
 
-def _twins(run: Run, reference: Run, keys: Sequence[Key], known: Sequence[Key]) -> list[int | None]:
-    """The number of each event in the reference, None where it has none."""
+def _twins(run: Run, reference: Run, keys: Sequence[Key], known: Sequence[Key]) -> Array:
+    """The number of each event in the reference, `NOBODY` where it has none."""
     numbers = {key: number for number, key in enumerate(known)}
-    twins: list[int | None] = []
-    for event, key in zip(run.events, keys, strict=True):
+    twins = np.full(len(keys), NOBODY, np.int64)
+    for number, (event, key) in enumerate(zip(run.events, keys, strict=True)):
         twin = numbers.get(key)
         if twin is not None:
             other = reference.events[twin]
             same = np.array_equal(event.lanes, other.lanes)
-            twin = twin if same and (event.sources is None) == (other.sources is None) else None
-        twins.append(twin)
+            if same and (event.sources is None) == (other.sources is None):
+                twins[number] = twin
     return twins
 
 
@@ -89,12 +89,11 @@ def _keys(run: Run) -> list[Key]:
     return keys
 
 
-def _translated(source: int, twins: list[int | None]) -> int:
-    """A store of the run as a store of the reference."""
-    if source == NOBODY:
-        return NOBODY
-    twin = twins[source // PLACES]
-    return UNKNOWN if twin is None else twin * PLACES + source % PLACES
+def _translated(sources: Array, twins: Array) -> Array:
+    """Stores of the run as stores of the reference."""
+    twin = twins[np.maximum(sources, 0) // PLACES]
+    found = np.where(twin == NOBODY, UNKNOWN, twin * PLACES + sources % PLACES)
+    return np.where(sources == NOBODY, NOBODY, found)
 
 
 def _as_good(run: Run, reference: Run, source: int, wanted: int) -> bool:
@@ -110,7 +109,7 @@ def _as_good(run: Run, reference: Run, source: int, wanted: int) -> bool:
     if threads[0] == threads[1] or one.values is None or other.values is None:
         return False
     values = one.values[source % PLACES], other.values[wanted % PLACES]
-    return values[0].tobytes() == values[1].tobytes()
+    return bool(values[0].tobytes() == values[1].tobytes())
 
 
 def _thread(event: Event, source: int) -> tuple[int, int]:

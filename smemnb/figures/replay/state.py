@@ -5,11 +5,12 @@
     lines    the kernel's source, by line number
     notes    what was left out, in words
 
-An event is [line, kind, tile, lanes, elements, stale, values]. Numbers that grow by one step are
-written as {"from": 0, "by": 1, "times": 32}; lanes of a whole warp as null. `stale` are positions
-in the event, each with its sentence; of the first `STALE_SAID` only. `values` are those of a store.
+An event is [line, kind, tile, lanes, elements, stale, sentence, values]. Numbers that grow by one
+step are written as {"from": 0, "by": 1, "times": 32}; lanes of a whole warp as null. `stale` are
+positions in the event, the sentence speaks of the first of them; `values` are those of a store.
 
-**Limits**: of a run `EVENTS` events are on the page; the others are counted in its notes.
+**Limits**: of a run the steps with the first `ELEMENTS` elements are on the page, of the others is
+said how many there are. A step with more stale reads than are listed has no sentence.
 """
 
 from __future__ import annotations
@@ -24,13 +25,12 @@ from ...lockstep.source import source
 from .record import Array, Event, Run
 from .words import left_out, phase_title, said_stale, summary, title
 
-__all__ = ["EVENTS", "SCHEMA", "STALE_SAID", "packed", "state"]
+__all__ = ["ELEMENTS", "SCHEMA", "packed", "state"]
 
 State = dict[str, Any]
 
 SCHEMA: Final = "smemnb.replay/1"
-EVENTS: Final = 4096
-STALE_SAID: Final = 256
+ELEMENTS: Final = 1 << 16
 
 
 def state(runs: Sequence[Run], begin: int, function: Any, notes: Sequence[str] = ()) -> State:
@@ -69,13 +69,14 @@ def packed(numbers: Array) -> Any:
 
 def _run(run: Run) -> State:
     notes = left_out(run)
-    steps = [step for step in run.steps if step.end <= EVENTS]
+    touched = np.cumsum([event.elements.size for event in run.events])
+    steps = [step for step in run.steps if touched[step.end - 1] <= ELEMENTS]
     kept = steps[-1].end if steps else 0
-    if kept < len(run.events):
-        more = len(run.events) - kept
-        notes.append(f"On the page are {kept:,} accesses of warps; {more:,} more are recorded.")
+    if len(steps) < len(run.steps):
+        notes.append(f"Of {len(run.steps):,} recorded steps the first {len(steps):,} are shown.")
     phases = steps[-1].phase + 1 if steps else 0
-    said = {(one.event, one.position): said_stale(run, one) for one in run.stale[:STALE_SAID]}
+    first = {one.event: one for one in reversed(run.stale)}
+    said = {number: said_stale(run, one) for number, one in first.items() if number < kept}
     return {
         "without": run.without,
         "title": title(run),
@@ -103,13 +104,21 @@ def _run(run: Run) -> State:
     }
 
 
-def _event(run: Run, number: int, said: dict[tuple[int, int], str]) -> list[Any]:
+def _event(run: Run, number: int, said: dict[int, str]) -> list[Any]:
     event = run.events[number]
-    positions = run.stale_at[number].tolist() if number in run.stale_at else []
-    stale = [[at, said.get((number, at), "")] for at in positions]
+    stale = packed(run.stale_at[number]) if number in run.stale_at else None
     lanes = None if np.array_equal(event.lanes, np.arange(32)) else packed(event.lanes)
     values = None if event.reads or event.values is None else _values(event)
-    return [event.line, event.kind, event.tile, lanes, packed(event.elements), stale, values]
+    return [
+        event.line,
+        event.kind,
+        event.tile,
+        lanes,
+        packed(event.elements),
+        stale,
+        said.get(number, ""),
+        values,
+    ]
 
 
 def _values(event: Event) -> list[Any]:

@@ -78,7 +78,9 @@ def _moments(run: Run) -> list[_Moment]:
     phases = [phase for phase in ends if phase >= least][: MOMENTS - len(found)]
     for phase in phases:
         marked = range(starts[phase], ends[phase] + 1)
-        found.append(_Moment(f"the end of {phase_title(run, phase)}", ends[phase], marked))
+        found.append(
+            _Moment(phase_title(run, phase).replace(", to ", ", at "), ends[phase], marked)
+        )
     return found
 
 
@@ -108,7 +110,7 @@ def _panel(run: Run, moment: _Moment, tile: int) -> Panel:
     if part.shape != (rows, cols):
         bottom, right = top + part.shape[0], left + part.shape[1]
         name += f" (rows {top} to {bottom - 1}, columns {left} to {right - 1})"
-    return Panel(moment.said, name, *part.shape, part, inside)
+    return Panel(moment.said, name, part.shape[0], part.shape[1], part, inside)
 
 
 def still(run: Run) -> Drawing:
@@ -182,13 +184,13 @@ def _paint(sheet: Sheet, panel: Panel, x: float, y: float, warps: int) -> None:
                 sheet.box(*box, fill=GROUND, edge=FAINT, thick=0.4, hatch="////")
             col += many
     wide, high = panel.cols * side, panel.rows * side
-    sheet.box(x, y, wide, high, edge=INK)
     for row, col in panel.stale:
         sheet.box(x + col * side, y + row * side, side, side, fill=GROUND)
     crosses = [(x + col * side, y + row * side) for row, col in panel.stale]
     ends = [(left + 1, top + 1, left + side - 1, top + side - 1) for left, top in crosses]
     ends += [(left + 1, top + side - 1, left + side - 1, top + 1) for left, top in crosses]
     sheet.lines(ends, colour=ACCENT, thick=1.4)
+    sheet.box(x, y, wide, high, edge=INK)
 
 
 def _colour(warp: int, warps: int) -> str:

@@ -81,17 +81,19 @@ def phase_title(run: Run, phase: int) -> str:
 
 def summary(run: Run) -> str:
     """How many loads were stale, and in which order of warps."""
-    if not run.stale_count:
-        return f"no stale read, warps {order_said(run)}"
-    read = counted(run.stale_count, "stale read")
-    return f"{read}, warps {order_said(run)}"
+    read = counted(run.stale_count, "stale read") if run.stale_count else "no stale read"
+    return f"{read} (engine, warps {order_said(run)})"
 
 
 def left_out(run: Run) -> list[str]:
     """What is not recorded, or not judged."""
     said = []
-    if run.left_out:
-        said.append(f"The record is full: accesses to {run.left_out:,} more elements are left out.")
+    if run.full:
+        kept = sum(event.elements.size for event in run.events)
+        said.append(
+            f"The record is full: {kept:,} elements touched by lanes, up to phase {run.phases};"
+            " what comes later is left out."
+        )
     if run.unmatched:
         said.append(
             f"Of {counted(run.unmatched, 'load')} it is not known what they see with all barriers."
@@ -107,15 +109,15 @@ def said_stale(run: Run, one: Stale) -> str:
     if one.seen is None:
         said += "which nobody has written yet"
     elif one.kind == "older":
-        said += f"still as {_written(run, one.seen, passes)}"
+        said += f"still as {_written(run, one.seen, passes=passes)}"
     else:
-        said += f"which is already as {_written(run, one.seen, passes)}"
+        said += f"which is already as {_written(run, one.seen, passes=passes)}"
     if one.wanted is None:
         return f"{said}; in lockstep order nobody has written it then"
-    return f"{said}; with all barriers it is as {_written(run, one.wanted, passes)}"
+    return f"{said}; with all barriers it is as {_written(run, one.wanted, passes=passes)}"
 
 
-def _written(run: Run, store: Store, passes: bool) -> str:
+def _written(run: Run, store: Store, *, passes: bool) -> str:
     """Who wrote an element: "thread (1, 0) wrote it in line 22", with the pass if that helps."""
     which = f" (pass {store.times})" if passes else ""
     return f"thread {place(store.thread, run.block)} wrote it in line {store.line}{which}"

@@ -77,9 +77,10 @@ class Event:
         warp: the warp in the block.
         lanes: the lanes, those of a vector access once for each of its elements.
         elements: the element that each of them touches.
-        values: what a shared load or store moved; None of atomics, of global memory and of numbers
-            that are not plain.
+        values: what a shared load or store moved, without a meaning where nobody had stored; None
+            of and after atomics, of global memory and of numbers that are not plain.
         sources: of a shared load, the store that each lane saw, or `NOBODY`.
+        updates: of a shared load, how many atomics had changed the element since it was stored.
     """
 
     step: int
@@ -93,6 +94,7 @@ class Event:
     elements: Array
     values: Array | None = None
     sources: Array | None = None
+    updates: Array | None = None
 
     @property
     def reads(self) -> bool:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Full", "Recorder", "box_of"]
 
 SPACES = ("shared", "global")
+PIECE = 16  # bytes that an access touches at once, at most
 PLAIN = "biuf"  # kinds of dtypes whose values are kept
 
 
@@ -62,7 +63,7 @@ class Recorder(Watcher):
         self._numbers: dict[int, tuple[ArrayInfo, int]] = {}  # by id, which the array keeps
         self._put: list[_Put] = []
         self._elements, self._phase, self._order, self._waiting = 0, 0, 0, 0
-        self._stores: dict[bool, tuple[Array, Array]] = {}
+        self._stores: dict[bool, tuple[Array, Array, Array]] = {}
 
     def begin_batch(self, batch: Batch) -> None:
         """Remember the block."""
@@ -133,11 +134,13 @@ class Recorder(Watcher):
             self.steps.append(Step(*head, number, number))
         pieces = list(access.cells())
         offset = np.concatenate([_of_warp(one.offset, self._shape, warp, lanes) for one in pieces])
-        shared = access.array.space == "shared"
-        values = sources = None
-        if shared:
+        values = sources = updates = None
+        if access.array.space == "shared":
             octets = offset * access.unit + access.array.base
-            values, sources = self._in_shared(number, access, pieces, octets, warp, lanes)
+            if access.kind == "load":
+                values, sources, updates = self._loaded(access, octets)
+            else:
+                values = self._stored(number, access, pieces, octets, warp, lanes)
         site = access.site
         event = Event(
             step=len(self.steps) - 1,
@@ -147,15 +150,28 @@ class Recorder(Watcher):
             kind=access.kind,
             tile=self._tile(access.array),
             warp=warp,
-            lanes=np.tile(lanes, len(pieces)).astype(np.int16),
+            lanes=np.tile(lanes, len(pieces)),
             elements=_elements(access.array, offset, access.unit),
             values=values,
             sources=sources,
+            updates=updates,
         )
         self.events.append(event)
         self.steps[-1] = self.steps[-1]._replace(end=number + 1)
 
-    def _in_shared(
+    def _loaded(self, access: Access, octets: Array) -> tuple[Array | None, Array, Array]:
+        """Values of a shared load, the stores that they come from, and the atomics since."""
+        stores, values, updates = self._memory(access.array, octets)
+        each = octets[:, None] % DYNAMIC_BASE + np.arange(access.unit)
+        seen = stores[each]
+        sources = np.where((seen == NOBODY).any(axis=1), NOBODY, seen.max(axis=1))
+        times = updates[each].max(axis=1)
+        moved = None
+        if _is_plain(access) and not times.any():
+            moved = np.ascontiguousarray(values[each]).view(access.array.dtype)[:, 0]
+        return moved, sources, times
+
+    def _stored(
         self,
         number: int,
         access: Access,
@@ -163,36 +179,34 @@ class Recorder(Watcher):
         octets: Array,
         warp: int,
         lanes: Array,
-    ) -> tuple[Array | None, Array | None]:
-        """Values and sources of a shared access; a store becomes the source of what follows."""
-        stores, values = self._memory(access.array, int(octets.max()) + access.unit)
-        octets = octets % DYNAMIC_BASE
-        each = octets[:, None] + np.arange(access.unit)
-        plain = access.unit == access.array.itemsize and access.array.dtype.kind in PLAIN
-        if access.kind == "load":
-            seen = stores[each]
-            sources = np.where((seen == NOBODY).any(axis=1), NOBODY, seen.max(axis=1))
-            moved = np.ascontiguousarray(values[each]).view(access.array.dtype)[:, 0]
-            return (moved if plain else None), sources
+    ) -> Array | None:
+        """Values of a shared store or atomic, which is the source of what follows."""
+        stores, values, updates = self._memory(access.array, octets)
+        each = octets[:, None] % DYNAMIC_BASE + np.arange(access.unit)
         stores[each] = (number * PLACES + np.arange(octets.size))[:, None]
-        if access.kind != "store" or not plain:
-            return None, None
+        if access.kind != "store":
+            np.add.at(updates, each, 1)
+            return None
+        updates[each] = 0
+        if not _is_plain(access):
+            return None
         given = [_of_warp(one.value, self._shape, warp, lanes) for one in pieces]
         moved = np.concatenate(given).astype(access.array.dtype)
         values[each] = moved[:, None].view(np.uint8)
-        return moved, None
+        return moved
 
-    def _memory(self, array: ArrayInfo, top: int) -> tuple[Array, Array]:
-        """Per byte of static or dynamic shared memory, its last store and its value."""
+    def _memory(self, array: ArrayInfo, octets: Array) -> tuple[Array, Array, Array]:
+        """Per byte of static or dynamic shared memory: last store, value, atomics since."""
         dynamic = array.base >= DYNAMIC_BASE
-        size = max(top % DYNAMIC_BASE, array.base % DYNAMIC_BASE + _bytes(array))
-        stores, values = self._stores.get(dynamic, (np.zeros(0, np.int64), np.zeros(0, np.uint8)))
-        if len(stores) < size:
-            more = size - len(stores)
-            stores = np.concatenate([stores, np.full(more, NOBODY)])
-            values = np.concatenate([values, np.zeros(more, np.uint8)])
-            self._stores[dynamic] = stores, values
-        return stores, values
+        known = self._stores.get(dynamic, _nothing(0))
+        size = int(octets.max()) % DYNAMIC_BASE + PIECE
+        if known[0].size < size:
+            more = _nothing(size - known[0].size)
+            stores, values, updates = (
+                np.concatenate(parts) for parts in zip(known, more, strict=True)
+            )
+            known = self._stores[dynamic] = stores, values, updates
+        return known
 
     def _tile(self, array: ArrayInfo) -> int:
         known = self._numbers.get(id(array))
@@ -218,8 +232,16 @@ class Recorder(Watcher):
             self.staged.append(Staged(self._phase, tile, kind, elements.size, box, full))
 
 
-def _bytes(array: ArrayInfo) -> int:
-    return math.prod(int(extent) for extent in array.shape) * array.itemsize
+def _nothing(size: int) -> tuple[Array, Array, Array]:
+    """Shared memory that nobody has touched: stores, values, atomics of each byte."""
+    stores = np.full(size, NOBODY, np.int64)
+    return stores, np.zeros(size, np.uint8), np.zeros(size, np.int64)
+
+
+def _is_plain(access: Access) -> bool:
+    """Whether whole numbers are moved, whose values are kept."""
+    array = access.array
+    return access.unit == array.itemsize and array.dtype.kind in PLAIN
 
 
 def _of_warp(value: Any, shape: tuple[int, ...], warp: int, lanes: Array) -> Array:

@@ -4,8 +4,9 @@ Both runs execute the same accesses: the n-th time that a warp comes to an expre
 access in both. So each load of the run has its twin in the reference, and each store too; a load is
 stale where the twin of the store that it saw is not the store that its own twin saw.
 
-A load after atomics may see the last of them in any order, and a load after several equal stores of
-one line any of them: these are not stale. What atomics return is not looked at.
+A load after atomics may see the last of them in any order, if it sees as many of them, and a load
+after several equal stores of one line any of them: these are not stale. What atomics return is not
+looked at.
 
 **Limits**: a load whose twin is not recorded, because a stale number sent the threads another way
 or because a record was full, is not judged; `unmatched` counts these.
@@ -26,7 +27,6 @@ __all__ = ["compared"]
 
 Key = tuple[tuple[Any, ...], int]
 UNKNOWN = -2  # a store without a twin
-KINDS: tuple[StaleKind, ...] = ("not written", "older", "newer")
 
 
 def compared(run: Run, reference: Run) -> Run:
@@ -43,14 +43,17 @@ def compared(run: Run, reference: Run) -> Run:
         if twin == NOBODY:
             unmatched += event.sources.size
             continue
-        wanted = reference.events[twin].sources
+        other = reference.events[twin]
+        wanted = other.sources
         assert wanted is not None  # loads of shared memory, both
+        assert event.updates is not None and other.updates is not None
+        more = event.updates - other.updates  # atomics since the last store
         seen = _translated(event.sources, twins)
-        wrong = (seen != wanted) | (event.sources == NOBODY)
+        wrong = (seen != wanted) | (event.sources == NOBODY) | (more != 0)
         positions = [
             one
             for one in np.flatnonzero(wrong).tolist()
-            if not _as_good(run, reference, int(event.sources[one]), int(wanted[one]))
+            if more[one] or not _as_good(run, reference, int(event.sources[one]), int(wanted[one]))
         ]
         if positions:
             at[number] = np.array(positions)
@@ -58,7 +61,7 @@ def compared(run: Run, reference: Run) -> Run:
         for one in positions[: MOST_STALE - len(listed)]:
             source = int(event.sources[one])
             stores = _store(run, keys, source), _store(reference, known, int(wanted[one]))
-            kind = KINDS[_kind(source, int(seen[one]), int(wanted[one]))]
+            kind = _kind(source, int(seen[one]), int(wanted[one]), int(more[one]))
             listed.append(_stale(run, number, one, kind, *stores))
     return replace(run, stale=tuple(listed), stale_count=count, stale_at=at, unmatched=unmatched)
 
@@ -116,10 +119,13 @@ def _thread(event: Event, source: int) -> tuple[int, int]:
     return event.warp, int(event.lanes[source % PLACES])
 
 
-def _kind(source: int, seen: int, wanted: int) -> int:
+def _kind(source: int, seen: int, wanted: int, more: int) -> StaleKind:
+    """What is wrong with a load; of atomics `more` or fewer decide, of stores which was first."""
     if source == NOBODY:
-        return 0
-    return 1 if 0 <= seen < wanted else 2
+        return "not written"
+    if more:
+        return "older" if more < 0 else "newer"
+    return "older" if 0 <= seen < wanted else "newer"
 
 
 def _store(run: Run, keys: Sequence[Key], source: int) -> Store | None:

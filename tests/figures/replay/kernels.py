@@ -1,0 +1,142 @@
+"""Kernels that the tests of the replay record, small enough to be worked out by hand."""
+
+from numba import cuda, float32, int32
+
+TILE = 8
+
+
+def product_of(*, full=True, read=True):
+    """A tiled product of whole 8 x 8 tiles; either barrier can be left out."""
+
+    @cuda.jit
+    def product(out, a, b):
+        a_tile = cuda.shared.array((TILE, TILE), float32)
+        b_tile = cuda.shared.array((TILE, TILE), float32)
+        tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+        col, row = cuda.grid(2)
+        acc = float32(0)
+        for k0 in range(0, a.shape[1], TILE):
+            a_tile[ty, tx] = a[row, k0 + tx]
+            b_tile[ty, tx] = b[k0 + ty, col]
+            if full:
+                cuda.syncthreads()  # both tiles are full
+            for k in range(TILE):
+                acc += a_tile[ty, k] * b_tile[k, tx]
+            if read:
+                cuda.syncthreads()  # everyone has read
+        out[row, col] = acc
+
+    return product
+
+
+product = product_of()
+
+
+@cuda.jit
+def two_buffers(out, a):
+    """Sums of neighbours, tile by tile; one buffer is filled while the other is read."""
+    tile = cuda.shared.array((2, 64), float32)
+    t = cuda.threadIdx.x
+    tile[0, t] = a[0, t]
+    cuda.syncthreads()
+    acc = float32(0)
+    for k in range(a.shape[0]):
+        if k + 1 < a.shape[0]:
+            tile[(k + 1) % 2, t] = a[k + 1, t]
+        acc += tile[k % 2, 63 - t]
+        cuda.syncthreads()
+    out[t] = acc
+
+
+@cuda.jit
+def histogram(out, inp):
+    """Counts by atomics, between two barriers."""
+    bins = cuda.shared.array(8, int32)
+    t = cuda.threadIdx.x
+    if t < 8:
+        bins[t] = 0
+    cuda.syncthreads()
+    cuda.atomic.add(bins, inp[t] % 8, 1)
+    cuda.syncthreads()
+    if t < 8:
+        out[t] = bins[t]
+
+
+@cuda.jit
+def tall(out):
+    """A tile of more rows than are drawn, read upside down."""
+    tile = cuda.shared.array((96, 2), float32)
+    t = cuda.threadIdx.x
+    tile[t + 32, 1] = t
+    cuda.syncthreads()
+    out[t] = tile[95 - t, 1]
+
+
+@cuda.jit
+def same_value(out, inp):
+    """Every thread stores the same number into one element: a race that changes nothing."""
+    first = cuda.shared.array(1, float32)
+    first[0] = inp[0]
+    cuda.syncthreads()
+    out[cuda.threadIdx.x] = first[0]
+
+
+@cuda.jit
+def never_written(out):
+    """Half of a tile is read that nobody ever writes."""
+    tile = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    if t < 32:
+        tile[t] = t
+    cuda.syncthreads()
+    out[t] = tile[t]
+
+
+@cuda.jit
+def aliases(out):
+    """Two arrays over the same dynamic memory: what one stores the other loads."""
+    words = cuda.shared.array(0, int32)
+    floats = cuda.shared.array(0, float32)
+    t = cuda.threadIdx.x
+    words[t] = t + 1065353216
+    cuda.syncthreads()
+    out[t] = floats[63 - t]
+
+
+@cuda.jit
+def long_walk(out, rounds):
+    """As many rounds as are asked for, each with a barrier."""
+    tile = cuda.shared.array(64, int32)
+    t = cuda.threadIdx.x
+    tile[t] = t
+    acc = int32(0)
+    for _ in range(rounds):
+        cuda.syncthreads()
+        acc += tile[63 - t]
+    out[t] = acc
+
+
+@cuda.jit(debug=True, opt=False)
+def asserts(out):
+    """Raises where a number is not there yet."""
+    tile = cuda.shared.array(64, int32)
+    t = cuda.threadIdx.x
+    tile[t] = t
+    cuda.syncthreads()
+    assert tile[63 - t] >= 0
+    out[t] = tile[63 - t]
+
+
+@cuda.jit
+def no_tile(out):
+    """No shared memory at all."""
+    out[cuda.threadIdx.x] = 1
+
+
+def line_of(kernel, text):
+    """The line of a kernel's file that holds a text."""
+    import inspect
+
+    lines, first = inspect.getsourcelines(kernel.py_func)
+    (at,) = [at for at, line in enumerate(lines) if text in line]
+    return first + at

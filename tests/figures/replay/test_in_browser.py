@@ -1,0 +1,244 @@
+"""The replay in a real browser: to the red element, barriers, keys, words, themes."""
+
+import numpy as np
+import pytest
+
+import smemnb
+from smemnb.kernels.transpose import transpose_tiled
+from tests.figures.replay.kernels import line_of, product, two_buffers
+
+pytestmark = pytest.mark.browser
+FULL, READ = line_of(product, "# both tiles are full"), line_of(product, "# everyone has read")
+
+
+@pytest.fixture(scope="module")
+def products():
+    a, b = np.ones((8, 16), np.float32), np.ones((16, 8), np.float32)
+    return smemnb.replay(product)[1, (8, 8)](np.zeros((8, 8), np.float32), a, b)
+
+
+@pytest.fixture
+def show(chromium):
+    """Show the page of a replay; each test ends with no error on the console."""
+    contexts, errors = [], []
+
+    def shown(found, wide=1100, **how):
+        context = chromium.new_context(viewport={"width": wide, "height": 900}, **how)
+        contexts.append(context)
+        tab = context.new_page()
+        tab.on("pageerror", lambda error: errors.append(str(error)))
+        tab.on("console", lambda said: said.type == "error" and errors.append(said.text))
+        tab.set_content(found.page())
+        tab.wait_for_selector(".smr[data-step]")
+        return tab
+
+    yield shown
+    for context in contexts:
+        context.close()
+    assert errors == []
+
+
+def at(tab, name):
+    return tab.get_attribute(".smr", f"data-{name}")
+
+
+def marks(tab, array, what):
+    """How many elements of an array are marked."""
+    return int(tab.get_attribute(f"canvas[data-tile={array}]", f"data-{what}"))
+
+
+def press(tab, name):
+    tab.get_by_role("button", name=name, exact=True).click()
+
+
+def colour(tab, array, row, col, rows, cols):
+    """Red, green, blue in the middle of an element's left edge, clear of crosses and dots."""
+    script = """(e, [x, y]) => {
+      const at = [Math.floor(x * e.width), Math.floor(y * e.height), 1, 1];
+      return [...e.getContext('2d').getImageData(...at).data].slice(0, 3);
+    }"""
+    place = [(col + 0.15) / cols, (row + 0.5) / rows]
+    return tab.locator(f"canvas[data-tile={array}]").evaluate(script, place)
+
+
+# --- runs and steps ------------------------------------------------------------------------------
+
+
+def test_to_the_red_element(show, products):
+    """The first barrier is taken out; Play goes on to the first stale read and stops there."""
+    tab = show(products)
+    assert (at(tab, "without"), at(tab, "stale")) == ("", "0")
+    tab.get_by_label(f"line {FULL}").uncheck()
+    assert at(tab, "without") == str(FULL)
+    press(tab, "Play")
+    tab.wait_for_selector(".smr[data-stale]:not([data-stale='0'])")
+    tab.wait_for_selector("button[aria-label=Play]")  # it has stopped
+    assert (at(tab, "step"), at(tab, "warp"), at(tab, "stale")) == ("1", "1", "128")
+    assert marks(tab, "b_tile", "stale") == 32
+    assert marks(tab, "a_tile", "stale") == 0
+    first = products.without(FULL).stale[0]
+    index = ", ".join(map(str, first.index))
+    assert f"line {first.line}, thread {first.thread[:2]}" in tab.inner_text(".smr-first")
+    assert f"{first.array}[{index}]" in tab.inner_text(".smr-first")
+    assert colour(tab, "b_tile", 0, 0, 8, 8) == [179, 71, 0]  # --red
+    assert colour(tab, "b_tile", 7, 7, 8, 8) != [179, 71, 0]
+
+
+def test_one_box_per_barrier(show, products):
+    """A box is checked unless its barrier is out; at most one is."""
+    tab = show(products)
+    boxes = tab.locator("input[type=checkbox]")
+    assert boxes.count() == 2
+    for line in (FULL, READ):
+        tab.get_by_label(f"line {line}").uncheck()
+        assert at(tab, "without") == str(line)
+        unchecked = tab.locator("input[type=checkbox]:not(:checked)")
+        assert unchecked.evaluate_all("all => all.map((e) => e.dataset.line)") == [str(line)]
+    tab.get_by_label(f"line {READ}").check()
+    assert at(tab, "without") == ""
+    summary = tab.inner_text(".smr-summary")
+    assert str(products.without(READ).stale_count) not in summary
+
+
+def test_each_step(show, products):
+    """Written and read elements of each step are those of the record."""
+    tab = show(products)
+    run = products.run
+    for number, step in enumerate(run.steps):
+        assert (at(tab, "step"), at(tab, "warp")) == (str(number), str(step.warp))
+        assert at(tab, "phase") == str(step.phase + 1)
+        for tile, array in enumerate(run.tiles):
+            if array.space != "shared":
+                continue
+            events = [one for one in run.events[step.first : step.end] if one.tile == tile]
+            for kind, what in (("store", "written"), ("load", "read")):
+                touched = {int(one) for e in events if e.kind == kind for one in e.elements}
+                assert marks(tab, array.name, what) == len(touched)
+        press(tab, "Step on")
+
+
+def test_keys(show, products):
+    """Arrows step, Home and End go to the ends, Page up and down to phases."""
+    tab = show(products)
+    last = len(products.run.steps) - 1
+    for focus in ("[aria-label=step]", "button[aria-label='Step on']"):
+        tab.locator(focus).focus()
+        tab.keyboard.press("Home")
+        assert at(tab, "step") == "0"
+        tab.keyboard.press("ArrowRight")
+        tab.keyboard.press("ArrowRight")
+        assert at(tab, "step") == "2"
+        tab.keyboard.press("ArrowLeft")
+        assert at(tab, "step") == "1"
+        tab.keyboard.press("End")
+        assert at(tab, "step") == str(last)
+    tab.keyboard.press("Home")
+    tab.keyboard.press("PageDown")
+    assert (at(tab, "phase"), at(tab, "step")) == ("2", "2")
+    tab.keyboard.press("PageUp")
+    assert at(tab, "step") == "0"
+
+
+def test_words_of_a_step(show, products):
+    """Each step is said to a screen reader, and is the value of the slider."""
+    tab = show(products)
+    said = tab.locator(".smr-said")
+    assert (said.get_attribute("role"), said.get_attribute("aria-live")) == ("status", "polite")
+    press(tab, "Step on")
+    text = said.inner_text()
+    assert "Step 2 of" in text and "warp 0" in text and "a_tile" in text
+    assert "warp 0" in tab.get_attribute("[aria-label=step]", "aria-valuetext")
+
+
+def test_elements_by_keyboard(show, products):
+    """The cursor of a tile goes from element to element and says who wrote it."""
+    tab = show(products)
+    press(tab, "Step on")
+    tab.locator("canvas[data-tile=a_tile]").focus()
+    tab.keyboard.press("ArrowDown")
+    tab.keyboard.press("ArrowRight")
+    line = line_of(product, "= a[")
+    assert (
+        tab.inner_text(".smr-info") == f"a_tile[1, 1] = 1: written by thread (1, 1) in line {line}"
+    )
+    assert at(tab, "step") == "1"
+
+
+def test_hover(show, products):
+    """Before it is written an element says so."""
+    tab = show(products)
+    tab.locator("canvas[data-tile=b_tile]").hover(position={"x": 3, "y": 3})
+    assert tab.inner_text(".smr-info") == "b_tile[0, 0]: not yet written"
+
+
+# --- parts ---------------------------------------------------------------------------------------
+
+
+def test_operands(show, products):
+    """The tile slides over a and b, phase by phase."""
+    tab = show(products)
+    script = "all => all.map((e) => [e.style.left, e.style.top, e.style.width, e.style.height])"
+    parts = tab.locator(".smr-part:not([hidden])")
+    assert parts.evaluate_all(script) == [["0%", "0%", "50%", "100%"], ["0%", "0%", "100%", "50%"]]
+    press(tab, "On to the next phase")
+    assert parts.count() == 0
+    press(tab, "On to the next phase")
+    assert parts.evaluate_all(script) == [
+        ["50%", "0%", "50%", "100%"],
+        ["0%", "50%", "100%", "50%"],
+    ]
+
+
+def test_two_buffers(show):
+    """One buffer is read, the other filled; the page says which."""
+    found = smemnb.replay(two_buffers)[1, 64](np.zeros(64), np.ones((3, 64), np.float32))
+    tab = show(found)
+    press(tab, "On to the next phase")
+    words = tab.inner_text(".smr-tile")
+    assert "reads tile[0, 0:64]" in words and "writes tile[1, 0:64]" in words
+
+
+# --- readers -------------------------------------------------------------------------------------
+
+
+def colours(tab):
+    script = """e => ['--ink', '--paper'].map((name) =>
+      parseInt(getComputedStyle(e).getPropertyValue(name).trim().slice(1, 3), 16))"""
+    return tab.locator(".smr").evaluate(script)
+
+
+def test_light_and_dark(show, products):
+    """Ink, paper and the drawn tile follow the system, or the theme that the page names."""
+    ink, paper = colours(show(products, color_scheme="light"))
+    assert ink < 64 < 192 < paper
+    tab = show(products, color_scheme="dark")
+    ink, paper = colours(tab)
+    assert paper < 64 < 192 < ink
+    before = colour(tab, "b_tile", 0, 0, 8, 8)
+    tab.evaluate("document.documentElement.dataset.theme = 'light'")
+    tab.wait_for_function("document.querySelector('.smr') !== null")
+    ink, paper = colours(tab)
+    assert ink < 64 < 192 < paper
+    assert sum(colour(tab, "b_tile", 0, 0, 8, 8)) > sum(before) + 300
+
+
+@pytest.mark.parametrize(("wish", "lasts"), [("reduce", "0s"), ("no-preference", "0.3s")])
+def test_motion(show, products, wish, lasts):
+    """Who wants less motion sees the tile jump."""
+    tab = show(products, reduced_motion=wish)
+    script = "e => getComputedStyle(e).transitionDuration.split(', ')[0]"
+    assert tab.locator(".smr-part").first.evaluate(script) == lasts
+
+
+@pytest.mark.parametrize("wide", [1100, 600])
+def test_fits(show, wide):
+    """Nothing scrolls sideways."""
+    inp = np.zeros((70, 50), np.float32)
+    line = line_of(transpose_tiled, "syncthreads")
+    found = smemnb.replay(transpose_tiled, without=line)[(2, 3), (32, 32)](inp.T.copy(), inp)
+    tab = show(found, wide=wide)
+    sizes = "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"
+    have, room = tab.evaluate(sizes)
+    assert have <= room
+    press(tab, "Go to the first stale read")
+    assert marks(tab, "tile", "stale") == 31

@@ -1,0 +1,195 @@
+"""What a replay prints, draws, and hands to a page."""
+
+import json
+import re
+import sys
+
+import numpy as np
+import pytest
+
+import smemnb
+from smemnb.errors import SmemnbError
+from smemnb.figures.explorer.widget import INSTALL, VIEW
+from smemnb.figures.replay import module_text, page, style_text
+from smemnb.figures.replay.state import ELEMENTS, packed
+from smemnb.figures.replay.still import panels
+from smemnb.figures.replay.words import lines_of
+from tests.facts import facts
+from tests.figures.replay.kernels import line_of, long_walk, product, tall
+
+FULL, READ = line_of(product, "# both tiles are full"), line_of(product, "# everyone has read")
+
+
+def recorded(depth=16, **how):
+    a = np.arange(8 * depth, dtype=np.float32).reshape(8, depth)
+    b = np.arange(depth * 8, dtype=np.float32).reshape(depth, 8) - 9
+    return smemnb.replay(product, **how)[1, (8, 8)](np.zeros((8, 8), np.float32), a, b)
+
+
+@pytest.fixture(scope="module")
+def found():
+    return recorded(without=FULL)
+
+
+# --- text ----------------------------------------------------------------------------------------
+
+
+def test_lines(found):
+    """Per phase each line with its elements, and how many a warp of them touched."""
+    said = [
+        (one.line - FULL, one.kind, one.array, one.elements, one.warps, one.each)
+        for one in lines_of(found.without(None), 1)
+    ]
+    assert said == [
+        (2, "load", "a_tile", 64, (0, 1), 256),
+        (2, "load", "b_tile", 64, (0, 1), 256),
+    ]
+
+
+def test_text(found):
+    """The run without the barrier, its stale reads, the first of them, the other runs."""
+    said = repr(found)
+    first = found.run.stale[0]
+    assert f"line {first.line}, thread {first.thread[:2]}" in said
+    for run in found.runs:
+        assert str(run.stale_count or "no stale read") in said
+    assert said == repr(recorded(without=FULL))
+    assert re.findall(r"0x|/|\.py\b", said) == []
+
+
+def test_long_runs():
+    """Of many phases the first are printed."""
+    said = repr(recorded(depth=64))
+    assert len(said.splitlines()) < 45
+    assert facts("6 17") == facts(next(one for one in said.splitlines() if "phases" in one))
+
+
+# --- picture -------------------------------------------------------------------------------------
+
+
+def test_panels(found):
+    """At the first stale read half of the tile is missing; at the barrier all of it is there."""
+    drawn = {(one.moment, one.name): one for one in panels(found.run)}
+    before, after = [one for one in drawn.values() if one.name == "b_tile"][:2]
+    assert (before.warps == np.repeat([-1, 1], 32).reshape(8, 8)).all()
+    assert (after.warps == np.repeat([0, 1], 32).reshape(8, 8)).all()
+    assert before.stale == after.stale == tuple((k, x) for k in range(4) for x in range(8))
+    assert all(one.stale == () for one in drawn.values() if one.name == "a_tile")
+
+
+def test_still(found):
+    """Text first, and a picture with a sentence for those who do not see it."""
+    forms = found._repr_mimebundle_()
+    assert set(forms) == {"text/plain", "text/html"}
+    html = forms["text/html"]
+    assert html.count("data:image/png;base64,") == html.count("alt=") == 1
+    assert str(found.run.stale_count) in html and "<script" not in html
+
+
+def test_still_of_one_dimension():
+    """An array of one dimension is drawn in rows of 32."""
+    run = smemnb.replay(long_walk)[1, 64](np.zeros(64, np.int32), 2).run
+    assert {(one.rows, one.cols) for one in panels(run)} == {(2, 32)}
+
+
+def test_still_of_a_large_array():
+    """Of a large array a part is drawn, and named: that with the stale elements."""
+    line = line_of(tall, "syncthreads")
+    found = smemnb.replay(tall, without=line)[1, 64](np.zeros(64, np.float32))
+    first, last = panels(found.run)
+    assert facts(first.name) == facts(last.name) == facts("0 63 0 1")
+    assert first.stale == last.stale == tuple((row, 1) for row in range(32, 64))
+    assert (first.warps == -1).all()
+    assert (last.warps[32:, 1] == 0).all() and (last.warps == -1).sum() == 96
+
+
+# --- page ----------------------------------------------------------------------------------------
+
+
+def unpacked(numbers):
+    if isinstance(numbers, list):
+        return numbers
+    return [numbers["from"] + at * numbers["by"] for at in range(numbers["times"])]
+
+
+def test_state(found):
+    """The page gets the events of each run, with lanes, elements, values and stale positions."""
+    state = json.loads(json.dumps(found.state))
+    assert [run["without"] for run in state["runs"]] == [None, FULL, READ]
+    assert state["run"] == 1
+    for run, given in zip(found.runs, state["runs"], strict=True):
+        assert [list(step) for step in run.steps] == given["steps"]
+        for number, event in enumerate(run.events):
+            line, kind, tile, lanes, elements, stale, sentence, values = given["events"][number]
+            assert (line, kind, tile) == (event.line, event.kind, event.tile)
+            assert (list(range(32)) if lanes is None else unpacked(lanes)) == event.lanes.tolist()
+            assert unpacked(elements) == event.elements.tolist()
+            bad = run.stale_at.get(number)
+            assert (stale is None) == (bad is None) == (sentence == "")
+            assert bad is None or unpacked(stale) == bad.tolist()
+            if event.kind == "store" and event.values is not None:
+                assert values == event.values.tolist()
+    assert state["lines"][str(FULL)].startswith("cuda.syncthreads()") or "if full" in str(state)
+
+
+def test_packed():
+    """Numbers come back as they were."""
+    rng = np.random.default_rng(3)
+    for numbers in ([], [4], [1, 2], [0, 1, 2, 3], [5, 5, 5], [9, 6, 3], rng.integers(0, 9, 32)):
+        assert unpacked(packed(np.array(numbers, np.int64))) == list(numbers)
+
+
+@pytest.mark.exhaustive
+def test_large_runs_on_the_page():
+    """Whole steps up to the limit are on the page, and the notes say so."""
+    found = smemnb.replay(long_walk)[1, 64](np.zeros(64, np.int32), 2000)
+    (run,) = [run for run in found.state["runs"] if run["without"] is None]
+    assert sum(len(unpacked(event[4])) for event in run["events"]) <= ELEMENTS
+    assert len(run["steps"]) == ELEMENTS // 32
+    assert any(f"{len(run['steps']):,}" in note for note in run["notes"])
+
+
+def test_page(found):
+    """Nothing is loaded from elsewhere or evaluated; a source line cannot end the script."""
+    text = page({**found.state, "notes": ["</script><script>alert(1)</script>"]})
+    assert text.count("<script") == 2
+    assert re.findall(r"^\s*import .*|\bfetch\(|https?://|\bsrc=|\bhref=", text) == []
+    code = re.sub(r"//.*", "", module_text())
+    banned = r"\beval\b|\bFunction\b|innerHTML|outerHTML|document\.write"
+    assert re.findall(banned, code) == []
+    assert found.page().count("<img") == 1
+
+
+@pytest.mark.parametrize(
+    "setting", ["prefers-color-scheme: dark", "prefers-reduced-motion: reduce"]
+)
+def test_style(setting):
+    assert setting in style_text()
+
+
+# --- widget --------------------------------------------------------------------------------------
+
+
+def test_live(found, monkeypatch):
+    """Where anywidget is, the view comes on top of picture and text."""
+    pytest.importorskip("anywidget")
+    monkeypatch.delenv("SMEMNB_STILL", raising=False)
+    forms = found._repr_mimebundle_()
+    assert set(forms) == {"text/plain", "text/html", VIEW}
+    assert forms[VIEW]["model_id"] == found.widget.model_id
+    assert found.widget.state == found.state
+    assert "export default" in found.widget._esm and ".smr" in found.widget._css
+
+
+def test_without_anywidget(monkeypatch):
+    """Without anywidget there is the still, and what to install; nothing of it is stored."""
+    stored = recorded()._repr_mimebundle_()
+    monkeypatch.setitem(sys.modules, "anywidget", None)
+    found = recorded()
+    assert found._repr_mimebundle_() == stored
+    monkeypatch.delenv("SMEMNB_STILL", raising=False)
+    forms = found._repr_mimebundle_()
+    assert set(forms) == {"text/plain", "text/html"}
+    assert INSTALL in forms["text/plain"]
+    with pytest.raises(SmemnbError, match="anywidget"):
+        _ = found.widget

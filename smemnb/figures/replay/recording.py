@@ -145,7 +145,11 @@ class Replayer:
         lines = barrier_lines(self._function)
         reference = how.recorded(self._kernel, None, None, 0)
         if not any(tile.space == "shared" for tile in reference.tiles):
-            raise _no_shared_memory(self._function.__name__)
+            here = place(reference.place, grid_dim)
+            raise LaunchRefused(
+                f"block={here}: this block of {self._function.__name__} touches no shared array in"
+                " this launch; name one that does, or pass data that reach it"
+            )
         runs, notes = [how.worst(self._kernel, None, reference)], list[str]()
         chosen = lines[:MOST_BARRIERS]
         if self._without is not None and self._without not in chosen:
@@ -272,14 +276,10 @@ def _on_host(value: Any) -> Any:
 
 def _check_kernel(function: FunctionType) -> None:
     if not has_shared_memory(function):
-        raise _no_shared_memory(function.__name__)
-
-
-def _no_shared_memory(name: str) -> LaunchRefused:
-    return LaunchRefused(
-        f"kernel: {name} touches no shared memory, and a replay shows how a block fills and reads"
-        " its shared arrays. Give it a kernel with cuda.shared.array(...)"
-    )
+        raise LaunchRefused(
+            f"kernel: {function.__name__} has no shared memory, and a replay shows how a block"
+            " fills and reads its shared arrays. Give it a kernel with cuda.shared.array(...)"
+        )
 
 
 def _checked_line(function: FunctionType, without: Any) -> int | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from textwrap import wrap
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from .recorder import box_of
 
 __all__ = ["Line", "lines_of", "phase_title", "said_stale", "summary", "text", "title"]
 
-PHASES_SAID = 6
+PHASES_SAID, WIDTH = 6, 88
 
 
 class Line(NamedTuple):
@@ -45,7 +46,8 @@ def text(run: Run, others: Sequence[Run] = (), notes: Sequence[str] = ()) -> str
         said.append(f"phases {len(shown) + 1} to {run.phases}: on the page")
     said.append(summary(run))
     if run.stale:
-        said.append(f"first: {said_stale(run, run.stale[0])}")
+        first = f"first: {said_stale(run, run.stale[0])}"
+        said += wrap(first, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
     said += left_out(run)
     for other in others:
         which = _which(other)

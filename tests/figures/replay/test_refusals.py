@@ -8,6 +8,7 @@ import smemnb
 from smemnb.errors import LaunchRefused, SmemnbError
 from smemnb.figures.replay.barriers import barrier_lines, without_barrier
 from smemnb.figures.replay.recording import MOST_BARRIERS
+from smemnb.kernels.transpose import transpose_tiled
 from tests.facts import facts
 from tests.figures.replay.kernels import asserts, line_of, no_tile, product
 
@@ -22,9 +23,17 @@ def refused(call):
 
 
 def test_without_shared_memory():
-    """Refused at once, and again where a launch would show it."""
+    """Refused before there is a launch."""
     said = refused(lambda: smemnb.replay(no_tile))
     assert "no_tile" in said and "cuda.shared.array" in said
+
+
+def test_block_that_touches_none():
+    """The block has no data; the refusal names it, and nothing is written."""
+    out, inp = np.full((32, 70), -1, np.float32), np.zeros((70, 32), np.float32)
+    said = refused(lambda: smemnb.replay(transpose_tiled, block=(1, 0))[(2, 3), (32, 32)](out, inp))
+    assert "block=(1, 0)" in said
+    assert (out == -1).all()
 
 
 @pytest.mark.parametrize("line", [1, -3, READ + 1, True, 2.0, "barrier"])

@@ -23,7 +23,7 @@ from ...lockstep.source import closure_values, source, source_tree
 
 __all__ = ["barrier_lines", "has_shared_memory", "without_barrier"]
 
-FENCE = "threadfence_block"
+FENCE, MODULE = "threadfence_block", "__smemnb_cuda__"
 
 
 def barrier_lines(function: FunctionType) -> tuple[int, ...]:
@@ -60,7 +60,7 @@ def without_barrier(kernel: Any, function: FunctionType, line: int) -> Any:
     whole = "\n" * (tree.lineno - 1) + "".join(one.rstrip("\n") + "\n" for one in kept)
     file = f"<{function.__name__} without line {line} {crc32(whole.encode()):x}>"
     linecache.cache[file] = (len(whole), None, whole.splitlines(keepends=True), file)
-    names = {**function.__globals__, **closure_values(function), FENCE: _fence()}
+    names = {**function.__globals__, **closure_values(function), MODULE: _cuda()}
     exec(compile(whole, file, "exec"), names)
     made: FunctionType = names[tree.name]
     made.__defaults__ = function.__defaults__
@@ -68,10 +68,10 @@ def without_barrier(kernel: Any, function: FunctionType, line: int) -> Any:
     return made if options is None else type(kernel)(made, dict(options))
 
 
-def _fence() -> Any:
+def _cuda() -> Any:
     from numba import cuda
 
-    return cuda.threadfence_block
+    return cuda
 
 
 def _barriers(function: FunctionType) -> Iterator[ast.expr]:
@@ -86,12 +86,9 @@ def _replace(lines: list[str], node: ast.expr, first: int) -> None:
     """Write the fence where a barrier's name stands."""
     at = node.lineno - first
     octets = lines[at].encode()
-    name = ast.unparse(node)
-    owner = name.rpartition(".")[0]
-    fence = f"{owner}.{FENCE}" if owner else FENCE
-    lines[at] = (
-        octets[: node.col_offset] + fence.encode() + octets[node.end_col_offset :]
-    ).decode()
+    owner = ast.unparse(node).rpartition(".")[0] or MODULE
+    before, after = octets[: node.col_offset], octets[node.end_col_offset :]
+    lines[at] = (before + f"{owner}.{FENCE}".encode() + after).decode()
 
 
 def _reached(function: FunctionType, found: list[FunctionType]) -> list[FunctionType]:

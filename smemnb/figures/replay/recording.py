@@ -11,10 +11,10 @@ the first with a stale read is kept, else the first; a race that shows in none o
 
 Taught in `05_tiled_matmul` (what each barrier is there for).
 
-**Limits**: what other blocks store in global memory is not seen; an array that is given twice is
-two; a kernel that waits for other blocks is stopped after `PATIENCE_S` seconds. `MOST_BARRIERS`
-barriers are left out in turn, the one that `without` names among them. A run records
-`record.MOST_ELEMENTS` elements.
+**Limits**: lanes of one warp run together, so that a race inside a warp does not show; what other
+blocks store in global memory is not seen; an array that is given twice is two; a kernel that waits
+for other blocks is stopped after `PATIENCE_S` seconds. `MOST_BARRIERS` barriers are left out in
+turn, the one that `without` names among them. A run records `record.MOST_ELEMENTS` elements.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ def _which(run: Run) -> str:
 def order_said(run: Run) -> str:
     """In which order the warps ran."""
     if run.order == "random":
-        return f"in random order (seed {run.seed})"
+        return f"in random order, seed {run.seed}"
     return f"in {run.order} order"
 
 

@@ -1,6 +1,7 @@
 """Kernels that the tests of the replay record, small enough to be worked out by hand."""
 
 from numba import cuda, float32, int32
+from numba.cuda import syncthreads
 
 TILE = 8
 
@@ -70,6 +71,23 @@ def tall(out):
     tile[t + 32, 1] = t
     cuda.syncthreads()
     out[t] = tile[95 - t, 1]
+
+
+@cuda.jit
+def sums(out, inp):
+    """A tree of sums; its barriers are called by their bare name."""
+    tile = cuda.shared.array(128, int32)
+    t = cuda.threadIdx.x
+    tile[t] = inp[t]
+    syncthreads()  # all are there
+    step = 64
+    while step > 0:
+        if t < step:
+            tile[t] += tile[t + step]
+        syncthreads()  # a level is done
+        step //= 2
+    if t == 0:
+        out[0] = tile[0]
 
 
 @cuda.jit

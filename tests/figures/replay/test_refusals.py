@@ -119,7 +119,7 @@ def test_many_barriers():
     exec(text, names)
     many = cuda.jit(names["many"])
     last = 2 + 2 * (MOST_BARRIERS + 2)
-    found = smemnb.replay(many, without=last)[1, 64](np.zeros(1, np.int32))
+    found = smemnb.replay(many, without=last)[1, 32](np.zeros(1, np.int32))
     expected = [None, *range(4, 4 + 2 * (MOST_BARRIERS - 1), 2), last]
     assert [run.without for run in found.runs] == expected
     assert found.run.without == last

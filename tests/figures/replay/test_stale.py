@@ -14,6 +14,7 @@ from tests.figures.replay.kernels import (
     product,
     product_of,
     same_value,
+    sums,
 )
 
 FULL, READ = line_of(product, "# both tiles are full"), line_of(product, "# everyone has read")
@@ -121,6 +122,17 @@ def test_atomics():
     found = smemnb.replay(histogram)[1, 64](np.zeros(8, np.int32), np.arange(64, dtype=np.int32))
     assert [run.stale_count > 0 for run in found.runs] == [False, True, True]
     assert all(event.values is None for event in found.run.events if event.updates is not None)
+
+
+def test_orders():
+    """Where the last warp comes first nothing is missing; another order shows what is."""
+    found = smemnb.replay(sums)[1, 128](np.zeros(1, np.int32), np.ones(128, np.int32))
+    assert [run.order for run in found.runs] == ["reversed", "random", "random"]
+    lines = [line_of(sums, text) for text in ("# all are there", "# a level is done")]
+    assert [run.without for run in found.runs] == [None, *lines]
+    for run in found.runs[1:]:
+        assert run.stale_count > 0
+        assert {one.line for one in run.stale} == {line_of(sums, "tile[t + step]")}
 
 
 def test_stores_of_the_same_value():

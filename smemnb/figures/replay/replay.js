@@ -563,8 +563,12 @@ function button(label, words, act) {
   return made;
 }
 
+// JupyterLab takes arrow keys and letters for itself, but from an element with this attribute.
+const OWN_KEYS = "data-lm-suppress-shortcuts";
+
 function make(tag, attributes, ...children) {
   const made = document.createElement(tag);
+  if (["input", "button"].includes(tag) || "tabindex" in attributes) made.setAttribute(OWN_KEYS, "true");
   for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, value);
   made.append(...children);
   return made;

@@ -4,7 +4,8 @@
 // calls. `state` is what `smemnb.figures.replay.state` makes. No library, no network, no `eval`.
 // Every step that is shown was recorded; the page only adds up who wrote what so far.
 
-const SIDE = 320; // pixels of an array's longer side, about
+const WIDE = 560, HIGH = 320; // pixels that an array takes at most, about
+const SIDE = 24; // pixels of an element's side at most
 const MOST_SHOWN = 160; // rows and columns of an array
 const ROW_ELEMS = 32; // of an array of one dimension
 const WAIT_MS = 350; // between two steps of Play
@@ -78,6 +79,10 @@ function subscript(tile, element) {
 
 function counted(number, noun) {
   return number === 1 ? `1 ${noun}` : `${number} ${noun}s`;
+}
+
+function listed(noun, first, end) {
+  return end === first + 1 ? `${noun} ${first}` : `${noun}s ${first}-${end - 1}`;
 }
 
 function colourOf(warp, warps) {
@@ -195,7 +200,7 @@ class Replay {
   buildTile(tile) {
     const [rows, cols] = rowsAndCols(tile.shape);
     const shownRows = Math.min(rows, MOST_SHOWN), shownCols = Math.min(cols, MOST_SHOWN);
-    const side = Math.max(2, Math.floor(SIDE / Math.max(shownRows, shownCols, 8)));
+    const side = Math.max(2, Math.min(SIDE, Math.floor(Math.min(WIDE / shownCols, HIGH / shownRows))));
     const cut = shownRows < rows || shownCols < cols ? `; ${shownRows} x ${shownCols} of them are drawn` : "";
     const canvas = make("canvas", {
       tabindex: "0", role: "application", "data-tile": tile.name,
@@ -390,7 +395,7 @@ class Replay {
         left: `${(100 * left) / cols}%`, width: `${(100 * (right - left)) / cols}%`,
       });
       const part = one.full ? "" : "parts of ";
-      tile.words.textContent = `${DONE[one.kind] ?? "updates"} ${part}rows ${top}-${bottom - 1}, columns ${left}-${right - 1}`;
+      tile.words.textContent = `${DONE[one.kind] ?? "updates"} ${part}${listed("row", top, bottom)}, ${listed("column", left, right)}`;
     }
   }
 

@@ -124,6 +124,29 @@ class Prepared:
         return self._on_gpu[id(value)], self._on_gpu[id(value)]
 
 
+def on_host(value: Any) -> Any:
+    """An argument of a launch as host memory: the engine's own, or a copy of a GPU's.
+
+    What `cuda.In`, `cuda.Out` and `cuda.InOut` hold comes without them, tuples part by part;
+    all else comes as it is.
+    """
+    if isinstance(value, tuple):
+        parts = [on_host(part) for part in value]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
+    if _hint(value) is not None:
+        return on_host(value.value)
+    if getattr(value, "__cuda_ndarray__", False):
+        memory = _device_memory(value)
+        if memory is not None:
+            return memory
+    if not hasattr(value, "copy_to_host") and hasattr(value, "__cuda_array_interface__"):
+        from numba import cuda
+
+        value = cuda.as_cuda_array(value)
+        return on_host(value)
+    return value.copy_to_host() if hasattr(value, "copy_to_host") else value
+
+
 def _warn_of_copy() -> None:
     from .devices import simulated_by_numba
 

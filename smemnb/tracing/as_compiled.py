@@ -355,12 +355,13 @@ def keep(args: Sequence[Any]) -> Snapshot | None:
     """The arguments of a launch before it runs; None where they cannot be kept."""
     from ..compiled.warps.operands import Unknown
     from ..compiled.warps.parameters import Snapshot
+    from ..simulator.transfers import on_host
 
     values = [_plain(value) for value in args]
     if sum(getattr(value, "nbytes", 0) for value in values) > KEPT_BYTES:
         return None
     try:
-        return Snapshot(values)
+        return Snapshot([on_host(value) for value in values])
     except Unknown:
         return None
 

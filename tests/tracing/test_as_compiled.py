@@ -130,6 +130,15 @@ def test_arguments_as_they_were():
     assert found.as_compiled().arrays[0].tolist() == [9] * 32
 
 
+@needs_machine_code
+def test_device_arrays_as_they_were():
+    """The same of arrays in the memory of a device, which stay as the launch left them."""
+    out = cuda.to_device(np.full(32, 7, np.int32))
+    found = trace(rounds)[1, 32](out, cuda.to_device(np.full(32, 2, np.int32)))
+    assert found.as_compiled().arrays[0].tolist() == [9] * 32
+    assert out.copy_to_host().tolist() == [9] * 32
+
+
 def slots(*steps):
     """The view of as many warps as there are steps, whose lanes take slots of these sizes."""
     place = np.repeat(np.array(steps, np.int32), 32)

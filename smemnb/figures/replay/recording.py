@@ -135,7 +135,7 @@ class Replayer:
 
         grid_dim, block_dim = launch.launch_dimensions(self._kernel, grid, block)
         number = _number(self._block, grid_dim, self._function.__name__)
-        kept = keep([_on_host(value) for value in args])
+        kept = keep(args)
         if kept is None:
             raise LaunchRefused(
                 f"args of {self._function.__name__}: a replay runs on copies, and these exceed"
@@ -255,20 +255,6 @@ class _Launch:
                 return run
         assert first is not None
         return first
-
-
-def _on_host(value: Any) -> Any:
-    """An argument that lies in the memory of a device as a host array; all else as it is."""
-    if isinstance(value, tuple):
-        parts = [_on_host(part) for part in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
-    if type(value).__name__ in ("In", "Out", "InOut"):
-        return _on_host(value.value)
-    if not hasattr(value, "copy_to_host") and hasattr(value, "__cuda_array_interface__"):
-        from numba import cuda
-
-        value = cuda.as_cuda_array(value)
-    return value.copy_to_host() if hasattr(value, "copy_to_host") else value
 
 
 # --- what is refused -----------------------------------------------------------------------------

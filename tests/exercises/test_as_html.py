@@ -92,6 +92,14 @@ def test_lines_of_source_keep_their_indent():
     assert "\u00a0" not in prose("a sentence")
 
 
+@pytest.mark.parametrize("name", ["source", "change", "solution"])
+def test_code_takes_the_colours_of_the_theme(given, name):
+    """JupyterLab's themes have colours for the classes of Pygments within this one."""
+    html = given[name]._repr_html_()
+    assert html.startswith('<div class="highlight">')
+    assert '<b class="k">' in html or '<span class="m">' in html
+
+
 def test_changes_have_their_side(given):
     """As many edges of either colour as lines with - and +."""
     lines = repr(given["change"]).split("\n")

@@ -40,6 +40,11 @@ RATES = {
     "transpose_tiled": (0.8e-3, 6e-9),
     "transpose_padded": (0.8e-3, 6e-9),
     "transpose_swizzled": (0.8e-3, 6e-9),
+    "transpose_fastest": (7e-3, 37e-9),
+    "transpose_pairs": (3e-3, 84e-9),
+    "transpose_packed": (45e-3, 58e-9),
+    "transpose_flat": (5e-3, 71e-9),
+    "transpose_narrow": (5e-3, 47e-9),
 }
 """Kernel -> (seconds per step of a batch, seconds per unit of work)."""
 _OTHER_PRODUCTS, _OTHER_TRANSPOSES = (8500e-6, 1.0e-9), (3e-3, 25e-9)

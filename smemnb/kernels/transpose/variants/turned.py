@@ -14,7 +14,7 @@ from numba import cuda, uint32
 from ....hardware import WARP_LANES
 from ...choices import Problem, no_block, refuse, wrong_number
 from ...ptx import load1, store1
-from ...unrolled import device, jit, named
+from ...unrolled import jit, named
 from .order import bytes_of, tile_in_batch, tile_turned
 
 
@@ -64,9 +64,11 @@ def transpose_turned_of(
     pitch = _pitch(tile_cols, itemsize)
     size = tile_rows * pitch
 
-    @device
-    def move(out, inp, tile, tile_row, tile_col):
+    @jit(launch_bounds=(32 * threads_y, 1))
+    def transpose_flat(out, inp):
+        tile = cuda.shared.array(size, dtype)
         tx, ty = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
+        tile_row, tile_col = tile_turned()
         rows, cols = uint32(inp.shape[0]), uint32(inp.shape[1])
         row0, col0 = uint32(tile_row * tile_rows), uint32(tile_col * tile_cols)
 
@@ -89,16 +91,32 @@ def transpose_turned_of(
                     at = uint32(uint32(col0 + x) * pitch_out + uint32(row0 + y))
                     store1(out, at, load1(tile, uint32(y * pitch + x)))
 
+    # written out again: with a device function for both, the kernel above would not compile to the
+    # machine code of the rung any more
     @jit(launch_bounds=(32 * threads_y, 1))
-    def transpose_tile(out, inp):
+    def transpose_flat_batched(out, inp):
         tile = cuda.shared.array(size, dtype)
-        tile_row, tile_col = tile_turned()
-        move(out, inp, tile, tile_row, tile_col)
-
-    @jit(launch_bounds=(32 * threads_y, 1))
-    def transpose_tile_of_batch(out, inp):
-        tile = cuda.shared.array(size, dtype)
+        tx, ty = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
         matrix, tile_row, tile_col = tile_in_batch(inp.shape[2], tile_cols)
-        move(out[matrix], inp[matrix], tile, tile_row, tile_col)
+        one_out, one_inp = out[matrix], inp[matrix]
+        rows, cols = uint32(one_inp.shape[0]), uint32(one_inp.shape[1])
+        row0, col0 = uint32(tile_row * tile_rows), uint32(tile_col * tile_cols)
 
-    return named(transpose_tile_of_batch if batched else transpose_tile, "transpose_turned")
+        pitch_in = uint32(one_inp.strides[0] // itemsize)
+        for y0 in range(0, tile_rows, threads_y):
+            for x0 in range(0, tile_cols, 32):
+                y, x = uint32(ty + y0), uint32(tx + x0)
+                if row0 + y < rows and col0 + x < cols:
+                    at = uint32(uint32(row0 + y) * pitch_in + uint32(col0 + x))
+                    store1(tile, uint32(y * pitch + x), load1(one_inp, at))
+        cuda.syncthreads()  # the tile is full before anyone reads it
+
+        pitch_out = uint32(one_out.strides[0] // itemsize)
+        for x0 in range(0, tile_cols, threads_y):
+            for y0 in range(0, tile_rows, 32):
+                y, x = uint32(tx + y0), uint32(ty + x0)
+                if col0 + x < cols and row0 + y < rows:
+                    at = uint32(uint32(col0 + x) * pitch_out + uint32(row0 + y))
+                    store1(one_out, at, load1(tile, uint32(y * pitch + x)))
+
+    return named(transpose_flat_batched if batched else transpose_flat, "transpose_turned")

@@ -89,6 +89,7 @@ def after_broken(tmp_path_factory):
     return dict(zip(BROKEN, said[4:middle:2], strict=True)), said[middle:]
 
 
+@pytest.mark.first(3)
 @pytest.mark.parametrize("broken", BROKEN)
 def test_cell_that_failed(after_broken, broken):
     """The kernel of an earlier run is not graded: the verdict shows why its cell did not run."""
@@ -130,6 +131,7 @@ def test_in_a_kernel_of_jupyter():
     assert "scale did not run" in said[4]
 
 
+@pytest.mark.exhaustive
 def test_cell_that_failed_later():
     """What a cell defined before it raised is graded; so is a kernel that other cells define."""
     said = run(
@@ -145,6 +147,7 @@ def test_cell_that_failed_later():
     assert [line.split("\n")[0] for line in said[1::2]] == ["ex00_scale: done"] * 4
 
 
+@pytest.mark.exhaustive
 def test_function_that_it_calls():
     """A kernel whose device function was to be defined anew is not graded either."""
     device = "@cuda.jit(device=True)\ndef twice(x):\n    return x + x"
@@ -197,6 +200,7 @@ def refusals():
     return {mode: said[i * step + 1 : (i + 1) * step] for i, mode in enumerate(MODES)}
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize("mode", MODES)
 def test_refusal_shows_the_users_frames(refusals, mode):
     """No line of a file of this package or of Numba, in any mode; both frames of the user's."""
@@ -217,6 +221,7 @@ except Exception as error:
 """
 
 
+@pytest.mark.exhaustive
 def test_cause_shows_the_users_frames():
     """A refusal that another error came from, or that came while one was handled, likewise."""
     for said in run(CHAINED, CHAINED.replace(" from error", ""), "%xmode Verbose", CHAINED)[::3]:

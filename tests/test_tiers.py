@@ -54,6 +54,7 @@ def folder(tmp_path_factory):
     return made
 
 
+@pytest.mark.first(3)
 @pytest.mark.parametrize(
     ("arguments", "ran"),
     [

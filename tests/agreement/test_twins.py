@@ -188,6 +188,7 @@ def test_verdicts_are_of_today(every):
     assert families >= set(FAMILIES) - {"local"} if whole else len(families) > 1
 
 
+@pytest.mark.exhaustive
 @needs_verdicts
 @pytest.mark.slow
 def test_every_race_of_racecheck_is_ours(every):

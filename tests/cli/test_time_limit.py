@@ -124,6 +124,7 @@ def test_a_program_around_the_launches(program, capsys, function, named):
     assert ("prog", named) in places(capsys.readouterr().err, program)
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize("command", ["trace", "sass", "verify", "sanitize"])
 def test_a_file_that_is_never_imported(tmp_path, capsys, command):
     """The limit holds for the import; nothing of it is left behind."""

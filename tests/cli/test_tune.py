@@ -21,6 +21,7 @@ def test_candidates(capsys):
     assert "takes a GPU" in said
 
 
+@pytest.mark.exhaustive
 def test_choices_of_ones_own(capsys):
     """What can be said of them without timing them, beside the package's."""
     given = "rows=64, cols=64, warp_rows=16, warp_cols=64, lanes_down=4, resident=1, turn=2"

@@ -104,6 +104,7 @@ EVERY = [(exercise, one) for exercise in ALL for one in narrowed(exercise.soluti
 """All that is tried; a type that NARROWER does not know ends in a KeyError here."""
 
 
+@pytest.mark.first(4)
 @pytest.mark.parametrize(
     ("exercise", "one"),
     sampled(

@@ -76,6 +76,7 @@ def requests(draw):
     return np.array(units) * width, width, active, draw(st.sampled_from(kinds))
 
 
+@pytest.mark.exhaustive
 @given(requests())
 @settings(max_examples=150, deadline=None)
 def test_agrees_with_the_rule(one):

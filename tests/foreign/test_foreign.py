@@ -43,7 +43,7 @@ OTHERS = [case for case in CASES if _family(case) in SAMPLED]
 FAMILY = {case.name: _family(case) for case in OTHERS}
 
 
-@pytest.mark.first(50)
+@pytest.mark.first(20)
 @pytest.mark.parametrize(
     ("case", "size"),
     [*_of(WHOLE), *sampled(_of(OTHERS), 1, by=lambda one: FAMILY[one.values[0].name])],
@@ -57,6 +57,7 @@ def test_values_and_findings(case: Case, size: object) -> None:
     assert seen == case.finds, [str(found) for found in run.findings]
 
 
+@pytest.mark.first(8)
 @pytest.mark.parametrize(("case", "size"), [*sampled(_of(WHOLE), 25), *sampled(_of(OTHERS), 0)])
 def test_values_in_reversed_order(case: Case, size: object) -> None:
     """Right values whatever warp comes first."""

@@ -62,6 +62,7 @@ def test_one_notebook_for_the_quick_cases(tmp_path):
     assert said.count("the stored cell was never run") == 1
 
 
+@pytest.mark.exhaustive
 def test_dead_kernel_fails_at_once(tmp_path):
     """A kernel that dies fails its cell in seconds, not after the cell timeout of 120 s."""
     start = time.monotonic()

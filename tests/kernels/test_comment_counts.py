@@ -134,6 +134,7 @@ def test_every_rung_has_its_counts():
     assert list(EACH) == [rung.name for rung in products.LADDER if rung.scaled]
 
 
+@pytest.mark.first(6)
 @pytest.mark.parametrize("name", EACH)
 def test_counts_of_products(name):
     """The counts in a rung's comments, each per request; both accesses of `out` are alike."""

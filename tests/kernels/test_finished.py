@@ -12,6 +12,7 @@ from tests.tiers import exhaustive
 ALL = [pytest.param(one, id=one.name, marks=() if one.quick else exhaustive) for one in finished()]
 
 
+@pytest.mark.first(6)
 @pytest.mark.parametrize("one", ALL)
 def test_waived(one):
     """All checks on: what is left are notes, and what is waived is no error."""

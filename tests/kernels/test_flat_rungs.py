@@ -44,6 +44,7 @@ def run(kernel, tiling, shape, beta):
     return out, counts
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("name", TILED)
 def test_flat_against_factory(name):
     """Values bit by bit, and every count, of one tile and of several of three depths."""

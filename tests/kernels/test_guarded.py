@@ -149,7 +149,7 @@ def test_the_order_of_sums_is_fixed():
     np.testing.assert_array_equal(*(one.view(np.uint32) for one in results))
 
 
-@pytest.mark.first(1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize(("columns", "wide"), sampled(itertools.product(LAYOUTS, (True, False)), 2))
 def test_no_bank_is_asked_twice(columns, wide):
     """Whole tiles in aligned rows: no wavefront of shared memory too many, full sectors."""

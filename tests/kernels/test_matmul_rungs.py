@@ -56,7 +56,7 @@ def test_values_of_any_shape(rung, shape):
     assert serious(rung_traced(rung, *shape)) == set()
 
 
-@pytest.mark.first(3)
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     "rung",
     [

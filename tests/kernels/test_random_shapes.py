@@ -79,7 +79,7 @@ def test_transposes(rung, shapes, watched):
         transposed(rung, rng, np.float32, rung.aligned, watched)
 
 
-@pytest.mark.first(2)
+@pytest.mark.first(1)
 @pytest.mark.slow
 @pytest.mark.parametrize("to", [1, 16], ids=["any", "aligned"])
 @pytest.mark.parametrize("itemsize", ELEMENTS)
@@ -122,6 +122,7 @@ def depth_of(rng):
     return int(rng.choice([0, 1, rng.integers(2, 40)]))
 
 
+@pytest.mark.first(4)
 @FEW_OR_MANY
 @pytest.mark.parametrize(
     "rung", [one for one in products.LADDER if not one.depth], ids=lambda rung: rung.name
@@ -142,7 +143,7 @@ def whole_multiplied(rung, rng, watched):
     multiplied(as_fit(rung), rng, shape, True, watched, spares)
 
 
-@pytest.mark.first(3)
+@pytest.mark.first(1)
 @FEW_OR_MANY
 @pytest.mark.parametrize(
     "rung", [one for one in products.LADDER if one.depth], ids=lambda rung: rung.name
@@ -167,6 +168,7 @@ def test_tilings(name):
         multiplied(lambda *arrays: products.fit_of(tiling, *arrays), rng, shape, watched=True)
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     ("shapes", "watched"),
     [(1, False), pytest.param(12, True, marks=pytest.mark.exhaustive)],

@@ -27,7 +27,7 @@ def traced(dtype, rows, cols):
 SIZES = [(1, 1), (131, 67), (31, 121), (32, 120), (33, 119), (99, 249), (7, 3), (129, 1), (1, 300)]
 
 
-@pytest.mark.first(2)
+@pytest.mark.first(1)
 @pytest.mark.parametrize("shape", [(75, 260), (40, 35)])
 @pytest.mark.parametrize("dtype", [uint16, float32, uint64], ids=str)
 def test_values(dtype, shape):

@@ -79,7 +79,7 @@ def per_request(found, space, width):
     }
 
 
-@pytest.mark.first(8)
+@pytest.mark.first(3)
 @SIZES
 @pytest.mark.parametrize("flat", [False, True], ids=["narrow", "flat"])
 @pytest.mark.parametrize(

@@ -125,6 +125,7 @@ def test_a_choice_is_not_taken_back(choice):
     Tiling(**choice, **changes)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("slices", [pytest.param(1, marks=pytest.mark.exhaustive), 4])
 def test_made_tilings_multiply(slices):
     """Some of them on a small product; those of one slice by quads and element by element."""

@@ -38,7 +38,7 @@ def turned(unit, parts, tile, rows, cols, count=1, gap=0):
     return found
 
 
-@pytest.mark.first(5)
+@pytest.mark.first(2)
 @pytest.mark.parametrize(("unit", "parts"), sampled(ELEMENTS, 8))
 @pytest.mark.parametrize("tile", [SQUARE, TALL, FLAT], ids=str)
 def test_values(unit, parts, tile):
@@ -99,6 +99,7 @@ def copied(unit, chunks, shape, gaps, begin=0):
     return found
 
 
+@pytest.mark.first(8)
 @pytest.mark.parametrize("unit", TYPES)
 @pytest.mark.parametrize(
     "shape", [(1, 1, 5000), (3, 5, 37), (7, 100, 1), (2, 3, 64), (1, 1, 1), (1, 40, 3)]

@@ -139,6 +139,7 @@ def test_operands(tiling, small_columns, out_turned):
         case.checked()
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     "count", [4, *(pytest.param(one, marks=pytest.mark.exhaustive) for one in (1, 2, 8, 16))]
 )

@@ -157,6 +157,7 @@ def traced(function, grid, block, args, lanes):
     )
 
 
+@pytest.mark.first(3)
 @pytest.mark.parametrize("name", CASES)
 def test_values_counts_and_findings(name):
     """One block at a time, a few, or all: the same values, counts and findings."""

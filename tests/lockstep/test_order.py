@@ -27,6 +27,7 @@ def run(function, grid, block, *args, **options):
     )
 
 
+@pytest.mark.first(4)
 @pytest.mark.parametrize("order, seed", ORDERS)
 @pytest.mark.parametrize("name", [n for n in sorted(vars(transpose)) if n.startswith("transpose_")])
 def test_finished_transposes(name, order, seed):
@@ -40,6 +41,7 @@ def test_finished_transposes(name, order, seed):
     assert told[1] == told[0]
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize("order, seed", ORDERS)
 @pytest.mark.parametrize("name", [n for n in sorted(vars(matmul)) if n.startswith("matmul_")])
 def test_finished_products(name, order, seed):

@@ -17,6 +17,7 @@ TABLES = {
 }
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize("order", ["reversed", "shuffled"])
 @pytest.mark.parametrize("table", TABLES)
 def test_no_import_order_changes_a_table(table, order):

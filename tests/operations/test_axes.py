@@ -36,7 +36,7 @@ def assert_axes(x, axes=None, out=None, on_device=False):
 ORDERS = list(itertools.permutations(range(3)))
 
 
-@pytest.mark.first(3)
+@pytest.mark.first(1)
 @pytest.mark.parametrize("on_device", [False, True], ids=["host", "device"])
 @pytest.mark.parametrize("size", sampled(range(1, 17), 5))
 def test_sizes(size, on_device):
@@ -46,7 +46,7 @@ def test_sizes(size, on_device):
     assert_axes(filled(rng, (3, 17, 21), size), on_device=on_device)
 
 
-@pytest.mark.first(4)
+@pytest.mark.first(1)
 @pytest.mark.parametrize("size", [1, 3, 4, 16])
 @pytest.mark.parametrize("axes", ORDERS, ids=str)
 def test_orders_of_three_axes(axes, size):
@@ -67,6 +67,7 @@ def test_random_arrays():
         assert_axes(x, axes)
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("kind", ["u1", "u2", "f4", "f8", "c16"])
 def test_column_major(kind):
     """The result is the storage as it lies: with contiguous rows, and with rows apart."""

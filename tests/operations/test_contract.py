@@ -198,6 +198,7 @@ def test_mixed_kinds():
     assert facts(refusal(matmul, A, cuda.to_device(B))) == facts(f"`a` {a} `b` {b}")
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("device", [False, True])
 def test_shared_memory(device):
     """`out` that is an input, a part of it, or between its rows; only real overlap is refused."""

@@ -126,7 +126,7 @@ NAMES = [
 ]
 
 
-@pytest.mark.first(5)
+@pytest.mark.first(2)
 @pytest.mark.parametrize("rung", NAMES)
 def test_rungs(rung):
     """Each rung by its name and by itself."""

@@ -134,6 +134,7 @@ DIFFERENT = {
 }
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize("what", DIFFERENT)
 def test_what_a_key_holds(driver, short, what):
     """Another shape, pitch, dtype or alignment is looked at anew, and right."""
@@ -258,6 +259,7 @@ def test_work_on_other_streams_comes_first(driver, short, monkeypatch):
     ]
 
 
+@pytest.mark.exhaustive
 def test_bands(driver, short, monkeypatch):
     """A call of several launches repeats them all, each at its place."""
     monkeypatch.setattr(transposing, "most_rows", lambda plan: 32)

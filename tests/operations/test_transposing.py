@@ -75,7 +75,7 @@ def test_awkward_shapes(shape, dtype):
     assert_turned(result.copy_to_host(), x)
 
 
-@pytest.mark.first(5)
+@pytest.mark.first(2)
 @pytest.mark.parametrize(
     "dtype",
     "bool i1 u2 f2 i4 u4 f4 c8 f8 i8 c16 M8[s] m8[ns] >f4 >i8 U1 U4 S2 V8 i2,i2 f4,i4".split(),
@@ -86,6 +86,7 @@ def test_dtypes(dtype):
     assert_turned(transpose(x), x)
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize("dtype", ["i1", "f2", "i4", "c8", "c16", "M8[s]"])
 def test_device_dtypes(dtype):
     """The same of device arrays; the argument is as it was."""
@@ -115,6 +116,7 @@ def test_rows_that_repeat_or_overlap():
     assert transpose(sparse).copy_to_host().tolist() == [[2, 6, 10]]
 
 
+@pytest.mark.exhaustive
 def test_rows_that_lie_apart():
     """Device arrays in wider matrices: their gaps are neither read nor written."""
     rng = np.random.default_rng(29)
@@ -170,6 +172,7 @@ def test_own_rung():
     assert_turned(transpose(x, rung=own), x)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_more_rows_than_a_grid_covers():
     """65535 tiles of 32 rows and one row more: two launches, of the rows on either side."""

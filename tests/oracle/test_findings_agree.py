@@ -801,7 +801,7 @@ def in_global_memory(one: Observation) -> bool:
     return one.kind.startswith("race") and one.array is not None and one.array.space == "global"
 
 
-@pytest.mark.first(20)
+@pytest.mark.first(8)
 @pytest.mark.parametrize("function, kinds, grid, block, size", CASES)
 def test_agreement(function: Any, kinds: set[str], grid: Any, block: Any, size: int) -> None:
     """The same pairs of accesses with the same counts from engine and oracle."""
@@ -815,6 +815,7 @@ def test_agreement(function: Any, kinds: set[str], grid: Any, block: Any, size: 
         np.testing.assert_array_equal(args[0], wanted.outputs[0])
 
 
+@pytest.mark.first(4)
 @pytest.mark.parametrize("seed", sampled(RANDOM, 10))
 def test_random_kernels(seed: int) -> None:
     """Kernels made from a seed; one without a finding also computes the same."""

@@ -256,6 +256,7 @@ def test_a_unit_is_not_more() -> None:
     assert comparing.value_differences(one, [near], [right], True, "", notes) == []
 
 
+@pytest.mark.exhaustive
 def test_a_difference_is_found_and_made_small() -> None:
     """A wrong engine: the oracle's kernel adds 1, the engine's text does not."""
     wrong = program("out[i] = (a_int32[i] * 2 + (b_int32[i] - 7)) if a_bool[i] else 0", out="int64")

@@ -605,7 +605,7 @@ def compiled(device: Any) -> Any:
     return numba.njit(error_model="numpy")(names[function.__name__])
 
 
-@pytest.mark.first(25)
+@pytest.mark.first(10)
 @pytest.mark.parametrize("device, dtypes, rough", BODIES)
 def test_values(device: Any, dtypes: tuple[str, str], rough: bool) -> None:
     from smemnb import simulator

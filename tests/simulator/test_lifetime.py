@@ -97,7 +97,7 @@ WAYS = {
 }
 
 
-@pytest.mark.first(2)
+@pytest.mark.first(1)
 @pytest.mark.parametrize("way", WAYS)
 def test_freed(way):
     """After any kind of launch, nothing of smemnb or of Numba keeps the kernel."""

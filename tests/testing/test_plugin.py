@@ -66,6 +66,7 @@ def test_the_example_passes(project):
     assert json.loads((project.folder / "out.sarif").read_text())["runs"][0]["results"] == []
 
 
+@pytest.mark.exhaustive
 def test_over_budget(project):
     """Without the pad: which budget, by how much, at which source line, and the whole report."""
     project.change("PITCH = TILE + 1", "PITCH = TILE")
@@ -132,6 +133,7 @@ def test_allowed(project):
     assert project.run("--smemnb", "--smemnb-allow", "race@turned: benign")[0] == 1
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("allow", ["race", "rase: benign", "race@: benign", "race@turned:"])
 def test_not_allowed(project, allow):
     """Without a reason, a known kind and a place that means something nothing is allowed."""
@@ -139,6 +141,7 @@ def test_not_allowed(project, allow):
     assert code == 4 and "--smemnb-allow: allow: " in said
 
 
+@pytest.mark.exhaustive
 def test_waived_in_the_source(project):
     """A comment waives a finding for every test; the session lists it."""
     project.change("= inp[i]\n", "= inp[i]  # smemnb: allow[race] benign\n")

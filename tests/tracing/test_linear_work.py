@@ -153,6 +153,7 @@ def growth(measured, *rounds):
     return (more - some) / (some - fewer)
 
 
+@pytest.mark.first(3)
 @pytest.mark.parametrize(
     "kernel, shares, block",
     [

@@ -330,6 +330,7 @@ def test_looks_at_cells_of_atomics():
         assert races(kernel, zeros(BLOCKS * N), zeros(1), values) == [("race_atomic", 1)]
 
 
+@pytest.mark.first(4)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, np.uint64, np.int32])
 @pytest.mark.parametrize("barrier", [False, True])
 def test_shared_atomics_of_every_width(dtype, barrier):

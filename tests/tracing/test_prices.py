@@ -324,6 +324,7 @@ def by_name(out, inp):
     out[cuda.grid(1)] = acc
 
 
+@pytest.mark.first(5)
 @pytest.mark.parametrize(
     ("kernel", "count", "text"),
     [

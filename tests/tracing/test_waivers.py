@@ -131,6 +131,7 @@ def copied_corpus(folder, module):
     return made
 
 
+@pytest.mark.first(10)
 @pytest.mark.parametrize(
     "pair",
     sampled(

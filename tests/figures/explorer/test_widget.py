@@ -60,6 +60,7 @@ def test_without_anywidget(live, monkeypatch):
         _ = explorer.widget
 
 
+@pytest.mark.exhaustive
 def test_still_says_nothing_of_the_machine(monkeypatch):
     """What is stored is the same with and without anywidget."""
     before = smemnb.explore()._repr_mimebundle_()

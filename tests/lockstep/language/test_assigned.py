@@ -177,6 +177,7 @@ POISONED = [
 ]
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize(
     ("kernel", "result", "events"), POISONED, ids=lambda value: getattr(value, "__name__", "")
 )

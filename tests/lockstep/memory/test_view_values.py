@@ -256,6 +256,7 @@ def compared(body, typed):
         np.testing.assert_array_equal(ours[name], theirs[name], err_msg=name)
 
 
+@pytest.mark.first(80)
 @pytest.mark.parametrize("body", TYPED)
 def test_values(body):
     """What Numba accepts: the values of NumPy's arrays, thread by thread."""

@@ -45,6 +45,7 @@ else:
 CASE = Case("transpose", (64, 96), rungs=("transpose_tiled", "transpose_wide", CHOICE))
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_worked_out_by_processes():
     """Bounds come back by name; where nothing can be compiled, nothing is taken over."""

@@ -63,6 +63,7 @@ def measured(case, **words):
     return rows_of(case, Setting(Steps(), least=3, most=3, **words))
 
 
+@pytest.mark.exhaustive
 def test_transpose_from_end_to_end():
     """Rungs, choice, limit and library: right, in this order, with times of interleaved rounds."""
     case = Case("transpose", (12, 20), rungs=("transpose_naive", "transpose_tiled", CHOICE))
@@ -85,6 +86,7 @@ def test_transpose_from_end_to_end():
     assert (rows[0].registers is None) is not available()  # the compiler counts them
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("itemsize", [2, 16])
 def test_elements_of_every_size(itemsize):
     """The choice and a library agree with the input, bit by bit."""

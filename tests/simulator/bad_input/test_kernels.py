@@ -368,6 +368,7 @@ KERNELS.add("recursion with other types", lambda w: calls_widening[1, 32](w.dev,
 # fmt: on
 
 
+@pytest.mark.first(20)
 @KERNELS.each()
 def test_kernel(row, monkeypatch):
     """What a kernel may not hold is refused before its first store."""

@@ -76,6 +76,7 @@ def test_options(row, monkeypatch):
     refused(row, monkeypatch)
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     ("setting", "value", "text"),
     [

@@ -1,7 +1,7 @@
 """Run chapters in this process and compare what they print with what is stored.
 
     python tests/notebooks_compare.py                       all chapters
-    SMEMNB_DEVICE=gpu python tests/notebooks_compare.py 03_transpose
+    SMEMNB_DEVICE=gpu python tests/notebooks_compare.py 20_transpose
 
 For machines without Jupyter, such as one with a GPU: nbval does the same, and more, where it is
 installed. Text alone is compared; cells with the tag nbval-ignore-output (times) run, and are

@@ -1,8 +1,8 @@
 """Run chapters from a fresh kernel and store them in canonical form.
 
     python tests/notebooks_store.py                     all chapters
-    python tests/notebooks_store.py 02_banks            one of them
-    python tests/notebooks_store.py --format 02_banks   its form only, nothing is run
+    python tests/notebooks_store.py 14_banks            one of them
+    python tests/notebooks_store.py --format 14_banks   its form only, nothing is run
     python tests/notebooks_store.py --readme            the report of the example in README.md
 
 The kernel gets the environment of the tests (conftest.py), so what is stored is what the tests
@@ -87,7 +87,7 @@ def store_readme() -> int:
 def main(argv: list[str] | None = None) -> int:
     """The number of chapters with problems."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("chapter", nargs="*", help="02_banks; all chapters if none is named")
+    parser.add_argument("chapter", nargs="*", help="14_banks; all chapters if none is named")
     parser.add_argument("--format", action="store_true", help="form only, run nothing")
     parser.add_argument("--readme", action="store_true", help="store README.md's example")
     options = parser.parse_args(argv)

@@ -16,6 +16,7 @@ from ..exercises.progress import progress
 from ..exercises.registry import exercises
 from ..exercises.whole_file import write_whole
 from .copied_pages import CopiedPages
+from .earlier_chapters import TOOK_ITS_PLACE, earlier_in
 
 CONTENTS = "CONTENTS.md"
 
@@ -52,12 +53,15 @@ class Chapter:
         )
 
 
-def contents(chapters: Sequence[Chapter], done: Sequence[str]) -> str:
+def contents(
+    chapters: Sequence[Chapter], done: Sequence[str], earlier: Sequence[str] = ()
+) -> str:
     """The page as Markdown.
 
     Args:
         chapters: in the order in which they are read.
         done: names of the exercises that are done.
+        earlier: files of earlier chapters in the learner's folder.
     """
     known = {one.file: _exercises(one) for one in chapters}
     names = [name for found in known.values() for name in found]
@@ -73,6 +77,7 @@ def contents(chapters: Sequence[Chapter], done: Sequence[str]) -> str:
             "|---|---|---:|---:|",
             *rows,
             "",
+            *_earlier(earlier, {one.file: one.title for one in chapters}),
             "[GLOSSARY.md](GLOSSARY.md) explains the words. `smemnb lab` writes this page anew each"
             " time it starts, from your progress; `smemnb.progress()` in a cell says it at once.",
             "",
@@ -98,6 +103,27 @@ def _row(chapter: Chapter, names: Sequence[str], done: Sequence[str]) -> str:
     return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
 
 
+def _earlier(names: Sequence[str], titles: dict[str, str]) -> list[str]:
+    """What took the place of chapters that only an earlier version had."""
+    if not names:
+        return []
+    rows = [
+        f"| [{name}]({name}) | "
+        + ", ".join(f"[{titles.get(new, new)}]({new})" for new in TOOK_ITS_PLACE[name])
+        + " |"
+        for name in names
+    ]
+    return [
+        "You worked in these chapters of an earlier version. They are as you left them, and their"
+        " checks go on working.",
+        "",
+        "| your chapter | took its place |",
+        "|---|---|",
+        *rows,
+        "",
+    ]
+
+
 def _next(chapters: Sequence[Chapter], known: dict[str, list[str]], done: Sequence[str]) -> str:
     """Where to go on: the first chapter with an exercise that is open."""
     if not done:
@@ -118,7 +144,7 @@ def lay_contents(source: Path, folder: Path) -> bool:
         folder: the learner's.
     """
     chapters = [Chapter.of(page) for page in sorted(source.glob("*.ipynb"))]
-    data = contents(chapters, progress().done).encode()
+    data = contents(chapters, progress().done, earlier_in(folder)).encode()
     record, page = CopiedPages.of(folder), folder / CONTENTS
     if page.exists() and not record.is_untouched(page, CONTENTS):
         return False

@@ -5,7 +5,8 @@ absent. When the workbook has changed since, a page that is as it was copied bec
 (`copied_pages` knows). A page in which someone worked is never written again: the new one is laid
 beside it under another name, and says at its top whose it is beside. A page is there whole or not
 at all; the mere beginning of a page, which a full disk left with an earlier version, is completed.
-A contents page (`contents`) is written anew at each start, and opened.
+A contents page (`contents`) is written anew at each start, and opened. What becomes of chapters that
+only an earlier version had is in `earlier_chapters`.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from ..errors import SmemnbError
 from ..exercises.whole_file import is_plain, leftovers, write_whole
 from .contents import CONTENTS, lay_contents
 from .copied_pages import CopiedPages, version
+from .earlier_chapters import TOOK_ITS_PLACE, Earlier, clear_earlier
 from .machine import jupyter_kernel
 
 GLOSSARY = "GLOSSARY.md"
@@ -37,11 +39,16 @@ opens rendered; and JupyterLab does not ask whether to fetch news, which it does
 
 @dataclass(frozen=True)
 class Copied:
-    """What laying out the workbook did: names of pages copied, replaced, and of new versions."""
+    """What laying out the workbook did.
+
+    Names of pages copied, replaced, of new versions beside a learner's own, and of chapters that
+    only an earlier version had.
+    """
 
     new: tuple[str, ...]
     replaced: tuple[str, ...]
     beside: tuple[tuple[str, str], ...]
+    earlier: Earlier = Earlier((), ())
 
 
 def workbook() -> Path:
@@ -108,7 +115,8 @@ def lay_out(source: Path, folder: Path) -> Copied:
             others.append((name, _laid_beside(target, beside(name, data), record)))
         record.newest[name] = version(data)
     record.write(folder)
-    return Copied(tuple(new), tuple(replaced), tuple(others))
+    earlier = clear_earlier(folder, record)
+    return Copied(tuple(new), tuple(replaced), tuple(others), earlier)
 
 
 def beside(name: str, data: bytes) -> bytes:
@@ -265,4 +273,11 @@ def _said(copied: Copied, folder: Path) -> str:
         f"  {name} has a newer version, beside yours as {other}; yours is as you left it"
         for name, other in copied.beside
     ]
+    lines += [
+        f"  {name}, in which you worked, is as you left it; {' and '.join(TOOK_ITS_PLACE[name])}"
+        " took its place"
+        for name in copied.earlier.kept
+    ]
+    if copied.earlier.taken_away:
+        lines.append(f"  replaced by today's chapters: {', '.join(copied.earlier.taken_away)}")
     return "\n".join(lines)

@@ -4,7 +4,7 @@ One row per lane, one column per bank. A cell holds the number of the wavefront 
 lane, so a conflict is a column of rising numbers, and a broadcast a column of equal ones, ringed
 because those lanes share one word. On the right stands the word that a lane asks for; below, how
 many turns each bank takes. Lines across the map part the phases of a wide request. The order of
-service is explained, with its limits, in `service`. Taught in `02_banks`.
+service is explained, with its limits, in `service`. Taught in `14_banks`.
 """
 
 from __future__ import annotations

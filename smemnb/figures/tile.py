@@ -5,7 +5,7 @@ of its first word, whatever place the layout gives it. A column that shows one n
 down is a column that a warp reads in 32 wavefronts. A highlighted walk takes its colours from the
 wavefronts, as in `bank_map`, and the other cells step back. Hatched cells are pad.
 
-Taught in `02_banks` (the pad). **Limits**: 32 x 32 cells are drawn; of a larger
+Taught in `14_banks` (the pad). **Limits**: 32 x 32 cells are drawn; of a larger
 tile those around the highlighted walk, or the first ones.
 """
 

@@ -5,7 +5,7 @@ what was recorded. The files lie in `smemnb/measure/recorded/`.
 
     corpus/           the set of kernels of `smemnb verify`, by family
     agreement         counters of the set beside both views of the model: h200_agreement.json
-    here              cases of the set on this machine's GPU, as chapter 09 shows them
+    here              cases of the set on this machine's GPU, as `42_profiling` shows them
     twins/            kernels with a barrier less, and racecheck's verdicts: h200_twins.json
     severities/       kernels that are wrong on purpose, and what a GPU makes of them:
                       h200_severities.json, SEVERITIES.md

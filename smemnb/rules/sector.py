@@ -5,7 +5,7 @@ that some active lane touches, once: `sector = address // 32`, from the first to
 of each lane. 32 lanes of consecutive float32 need 4 sectors; with a stride of 8 or more, 32.
 
 Source: `l1tex__t_sectors_pipe_lsu_mem_global_op_{ld,st}.sum` equals this count (4.0 per request
-of a coalesced float32 kernel on an H200, cc 9.0). Taught in `00_start_here`.
+of a coalesced float32 kernel on an H200, cc 9.0). Taught in `10_threads`.
 
 **Limits**: counts what L1 is asked for, not what hits there. The compiler may split an access:
 a complex64 load becomes two 4-byte requests.

@@ -5,7 +5,7 @@ model (the lockstep engine and the rules of `smemnb.rules`), none is measured. E
 is frozen, holds plain ints and strings, and says nothing of the machine, the day or a path, so
 that two equal launches give equal traces and equal text.
 
-Taught in `00_start_here`. **Limits**: counts are those of the source as it is written; a compiler
+Taught in `10_threads`. **Limits**: counts are those of the source as it is written; a compiler
 may merge or drop accesses.
 """
 

@@ -4,7 +4,7 @@ The launch goes the way of every launch without a GPU (`smemnb.simulator`): same
 types, results copied back to the arguments. Watchers count requests and look for races,
 divergent barriers, uninitialised reads and bad indices; here their records become a `Trace`.
 
-Taught in `00_start_here`. **Limits**: kernels whose source cannot be read, and Python that Numba or
+Taught in `10_threads`. **Limits**: kernels whose source cannot be read, and Python that Numba or
 the engine refuses, are refused with their line.
 """
 

@@ -53,7 +53,7 @@ def saved(path, change=lambda book: None):
 def source(tmp_path):
     folder = tmp_path / "notebooks"
     folder.mkdir()
-    for name in ("00_start_here", "01_shared_memory"):
+    for name in ("10_threads", "12_shared_memory"):
         (folder / f"{name}.ipynb").write_text(chapter("first"), encoding="utf-8")
     return folder
 
@@ -65,7 +65,7 @@ def names(folder):
 def test_first_time(source, tmp_path):
     """All chapters are copied."""
     copied = lay_out(source, tmp_path / "mine")
-    assert copied.new == ("00_start_here.ipynb", "01_shared_memory.ipynb")
+    assert copied.new == ("10_threads.ipynb", "12_shared_memory.ipynb")
     assert copied.beside == ()
     assert names(tmp_path / "mine") == names(source)
 
@@ -74,10 +74,10 @@ def test_work_is_kept(source, tmp_path):
     """A chapter that was worked on stays as it is, and nothing is laid beside it."""
     mine = tmp_path / "mine"
     lay_out(source, mine)
-    (mine / "00_start_here.ipynb").write_text("my work")
+    (mine / "10_threads.ipynb").write_text("my work")
     copied = lay_out(source, mine)
     assert (copied.new, copied.beside) == ((), ())
-    assert (mine / "00_start_here.ipynb").read_text() == "my work"
+    assert (mine / "10_threads.ipynb").read_text() == "my work"
 
 
 def test_nothing_to_do(source, tmp_path):
@@ -95,13 +95,13 @@ def test_deleted_chapter_comes_back(source, tmp_path):
     """A chapter that was deleted is absent, so it is copied."""
     mine = tmp_path / "mine"
     lay_out(source, mine)
-    (mine / "00_start_here.ipynb").unlink()
-    assert lay_out(source, mine).new == ("00_start_here.ipynb",)
+    (mine / "10_threads.ipynb").unlink()
+    assert lay_out(source, mine).new == ("10_threads.ipynb",)
 
 
 def test_outputs_stay_behind(source, tmp_path):
     """The copy has no outputs, so no answers; the workbook keeps its own, and only text counts."""
-    mine, page = tmp_path / "mine", source / "00_start_here.ipynb"
+    mine, page = tmp_path / "mine", source / "10_threads.ipynb"
     answer = {"output_type": "stream", "name": "stdout", "text": "row 6: \u00e9 24"}
     page.write_text(chapter("first \u00e9", [answer]), encoding="utf-8")
     lay_out(source, mine)
@@ -137,13 +137,13 @@ def test_newer_version_is_laid_beside(source, tmp_path):
     """Beside a page that was worked on the new one comes under another name, once, and says so."""
     mine = tmp_path / "mine"
     lay_out(source, mine)
-    (mine / "00_start_here.ipynb").write_text("my work")
-    (source / "00_start_here.ipynb").write_text(chapter("second"))
-    assert lay_out(source, mine).beside == (("00_start_here.ipynb", "00_start_here.new.ipynb"),)
-    assert code(mine / "00_start_here.new.ipynb")["source"] == "second"
-    assert "(00_start_here.ipynb)" in note(mine / "00_start_here.new.ipynb")
+    (mine / "10_threads.ipynb").write_text("my work")
+    (source / "10_threads.ipynb").write_text(chapter("second"))
+    assert lay_out(source, mine).beside == (("10_threads.ipynb", "10_threads.new.ipynb"),)
+    assert code(mine / "10_threads.new.ipynb")["source"] == "second"
+    assert "(10_threads.ipynb)" in note(mine / "10_threads.new.ipynb")
     assert lay_out(source, mine).beside == ()
-    assert (mine / "00_start_here.ipynb").read_text() == "my work"
+    assert (mine / "10_threads.ipynb").read_text() == "my work"
     assert len(names(mine)) == 3
 
 
@@ -151,35 +151,35 @@ def test_newer_version_of_a_page_beside(source, tmp_path):
     """The page beside is a page, too: as it was copied it is replaced, worked on it stays."""
     mine = tmp_path / "mine"
     lay_out(source, mine)
-    (mine / "00_start_here.ipynb").write_text("my work")
+    (mine / "10_threads.ipynb").write_text("my work")
     beside = {}
     for version in ("second", "third", "fourth"):
-        (source / "00_start_here.ipynb").write_text(chapter(version))
+        (source / "10_threads.ipynb").write_text(chapter(version))
         ((_, beside[version]),) = lay_out(source, mine).beside
         if version == "third":
             (mine / beside[version]).write_text("more work")
     assert beside == {
-        "second": "00_start_here.new.ipynb",
-        "third": "00_start_here.new.ipynb",
-        "fourth": "00_start_here.new-2.ipynb",
+        "second": "10_threads.new.ipynb",
+        "third": "10_threads.new.ipynb",
+        "fourth": "10_threads.new-2.ipynb",
     }
-    assert (mine / "00_start_here.ipynb").read_text() == "my work"
-    assert (mine / "00_start_here.new.ipynb").read_text() == "more work"
-    assert code(mine / "00_start_here.new-2.ipynb")["source"] == "fourth"
+    assert (mine / "10_threads.ipynb").read_text() == "my work"
+    assert (mine / "10_threads.new.ipynb").read_text() == "more work"
+    assert code(mine / "10_threads.new-2.ipynb")["source"] == "fourth"
 
 
 def test_untouched_page_is_brought_up_to_date(source, tmp_path):
     """A page that nobody worked on becomes the new one; no other page comes."""
     mine, later = tmp_path / "mine", ("second", "third", "first")
     lay_out(source, mine)
-    (mine / "01_shared_memory.ipynb").write_text("my work")
+    (mine / "12_shared_memory.ipynb").write_text("my work")
     for version in later:
-        (source / "00_start_here.ipynb").write_text(chapter(version))
+        (source / "10_threads.ipynb").write_text(chapter(version))
         copied = lay_out(source, mine)
         assert (copied.new, copied.beside) == ((), ())
-        assert copied.replaced == ("00_start_here.ipynb",)
-        assert code(mine / "00_start_here.ipynb")["source"] == version
-    assert (mine / "01_shared_memory.ipynb").read_text() == "my work"
+        assert copied.replaced == ("10_threads.ipynb",)
+        assert code(mine / "10_threads.ipynb")["source"] == version
+    assert (mine / "12_shared_memory.ipynb").read_text() == "my work"
     assert names(mine) == names(source)
 
 
@@ -217,7 +217,7 @@ def lost_cell(book):
 )
 def test_what_is_work(source, tmp_path, change, replaced):
     """JupyterLab's saving and counting is nobody's work; an output, a text or a cell is."""
-    mine, page = tmp_path / "mine", "00_start_here.ipynb"
+    mine, page = tmp_path / "mine", "10_threads.ipynb"
     lay_out(source, mine)
     saved(mine / page, change)
     before = (mine / page).read_bytes()
@@ -233,13 +233,13 @@ def test_record_of_an_earlier_smemnb(source, tmp_path):
     lay_out(source, mine)
     stored = json.loads((mine / RECORD).read_text())
     (mine / RECORD).write_text(json.dumps({"schema": 1, "copied": stored["copied"]}))
-    (mine / "01_shared_memory.ipynb").write_text("my work")
+    (mine / "12_shared_memory.ipynb").write_text("my work")
     for page in source.iterdir():
         page.write_text(chapter("second"))
     copied = lay_out(source, mine)
-    assert copied.replaced == ("00_start_here.ipynb",)
-    assert copied.beside == (("01_shared_memory.ipynb", "01_shared_memory.new.ipynb"),)
-    assert (mine / "01_shared_memory.ipynb").read_text() == "my work"
+    assert copied.replaced == ("10_threads.ipynb",)
+    assert copied.beside == (("12_shared_memory.ipynb", "12_shared_memory.new.ipynb"),)
+    assert (mine / "12_shared_memory.ipynb").read_text() == "my work"
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a limit of POSIX")
@@ -256,7 +256,7 @@ def test_no_room_for_a_newer_version(source, tmp_path):
         assert done.stdout == "OSError\n"
         assert {code(mine / name)["source"] for name in names(mine)} == {"first"}
         assert names(mine) == names(source)
-    assert lay_out(source, mine).replaced == ("00_start_here.ipynb", "01_shared_memory.ipynb")
+    assert lay_out(source, mine).replaced == ("10_threads.ipynb", "12_shared_memory.ipynb")
 
 
 @pytest.mark.parametrize("record", ["", "[]", '{"copied": 3}', "{"])
@@ -264,10 +264,10 @@ def test_damaged_record(source, tmp_path, record):
     """Without a readable record, files are still kept, and what differs is laid beside."""
     mine = tmp_path / "mine"
     lay_out(source, mine)
-    (mine / "00_start_here.ipynb").write_text("my work")
+    (mine / "10_threads.ipynb").write_text("my work")
     (mine / RECORD).write_text(record)
-    assert lay_out(source, mine).beside == (("00_start_here.ipynb", "00_start_here.new.ipynb"),)
-    assert (mine / "00_start_here.ipynb").read_text() == "my work"
+    assert lay_out(source, mine).beside == (("10_threads.ipynb", "10_threads.new.ipynb"),)
+    assert (mine / "10_threads.ipynb").read_text() == "my work"
     assert json.loads((mine / RECORD).read_text())["schema"] == 2
 
 
@@ -276,27 +276,27 @@ def test_half_a_chapter(source, tmp_path, cut):
     """A beginning of a page, left by a full disk, is nobody's work: it is completed."""
     mine = tmp_path / "mine"
     lay_out(source, mine)
-    page = mine / "00_start_here.ipynb"
+    page = mine / "10_threads.ipynb"
     whole = page.read_bytes()
     page.write_bytes(whole[:cut])
     (mine / RECORD).unlink()
     copied = lay_out(source, mine)
-    assert (copied.new, copied.beside) == (("00_start_here.ipynb",), ())
+    assert (copied.new, copied.beside) == (("10_threads.ipynb",), ())
     assert page.read_bytes() == whole
 
 
 @pytest.mark.skipif(os.name != "posix", reason="a limit of POSIX")
 def test_no_room(source, tmp_path):
     """Where a page does not fit, what is there is whole, and the next time all is there."""
-    (source / "01_shared_memory.ipynb").write_text(chapter("long " * 1000))
+    (source / "12_shared_memory.ipynb").write_text(chapter("long " * 1000))
     mine = tmp_path / "mine"
     done = subprocess.run(
         [sys.executable, "-c", SMALL_DISK, source, mine], capture_output=True, text=True
     )
     assert done.stdout == "OSError\n"
-    assert names(mine) == ["00_start_here.ipynb"]
-    assert lay_out(source, mine).new == ("01_shared_memory.ipynb",)
-    assert code(mine / "01_shared_memory.ipynb")["source"] == "long " * 1000
+    assert names(mine) == ["10_threads.ipynb"]
+    assert lay_out(source, mine).new == ("12_shared_memory.ipynb",)
+    assert code(mine / "12_shared_memory.ipynb")["source"] == "long " * 1000
 
 
 SMALL_DISK = """
@@ -315,7 +315,7 @@ def test_killed_while_copying(source, tmp_path):
     """What a process that was killed long ago left goes; what is being written now stays."""
     mine = tmp_path / "mine"
     mine.mkdir()
-    old, new = (mine / f".00_start_here.ipynb.{word}.part" for word in ("0ld", "n3w"))
+    old, new = (mine / f".10_threads.ipynb.{word}.part" for word in ("0ld", "n3w"))
     old.write_text("half")
     new.write_text("half")
     os.utime(old, (1e9, 1e9))
@@ -328,8 +328,8 @@ def test_named_pipe(source, tmp_path):
     """A named pipe in the place of a page is not read; the page is laid beside it."""
     mine = tmp_path / "mine"
     mine.mkdir()
-    os.mkfifo(mine / "00_start_here.ipynb")
-    assert lay_out(source, mine).beside == (("00_start_here.ipynb", "00_start_here.new.ipynb"),)
+    os.mkfifo(mine / "10_threads.ipynb")
+    assert lay_out(source, mine).beside == (("10_threads.ipynb", "10_threads.new.ipynb"),)
 
 
 def missing_folders(tmp_path):

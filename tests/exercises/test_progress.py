@@ -32,8 +32,8 @@ def test_table():
     """Chapters with their exercises, done or open."""
     before = repr(progress())
     remember("ex00_scale", done=True)
-    assert "00_start_here\n  open  ex00_scale" in before
-    assert "00_start_here\n  done  ex00_scale" in repr(progress())
+    assert "10_threads\n  open  ex00_scale" in before
+    assert "10_threads\n  done  ex00_scale" in repr(progress())
     assert "Twice the input" in before
 
 

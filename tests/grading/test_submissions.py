@@ -9,7 +9,7 @@ from smemnb.grading.executing.removal import remove
 from smemnb.grading.limits import MEGABYTE
 from smemnb.grading.submissions import LARGEST_MB, MOST_FILES, data, learners, texts
 
-CHAPTERS = frozenset({"00_start_here", "01_shared_memory"})
+CHAPTERS = frozenset({"10_threads", "12_shared_memory"})
 
 
 def names(folder):
@@ -62,7 +62,7 @@ def test_left_aside(folder):
         ({"ada.py": ""}, "ada.py", "ada.py is a file: name the folder"),
         ({"a.txt": ""}, "", "holds no submission: .*left aside: a.txt"),
         (
-            {"00_start_here.ipynb": [], "01_shared_memory.ipynb": []},
+            {"10_threads.ipynb": [], "12_shared_memory.ipynb": []},
             "",
             "chapters of one learner: name the folder above",
         ),

@@ -16,7 +16,7 @@ HEAD = """# Banks
 
 **Needs** no GPU. **Before** chapter 01. 20 minutes."""
 BREAK = "## Try to break it\n\n- a pad of 2\n- a pad of 31"
-CLOSING = "## Now you can\n\n- count\n- find\n- mend\n\n**Next** 03_tiles"
+CLOSING = "## Now you can\n\n- count\n- find\n- mend\n\n**Next** 30_tiles"
 KERNEL = """@cuda.jit
 def copy(out, inp):
     i = cuda.grid(1)

@@ -80,7 +80,7 @@ def form_problems(path: Path) -> Iterator[str]:
     """What keeps the file from being a stored chapter, one sentence each."""
     text = path.read_bytes().decode("utf-8")
     book = nbformat.reads(text, as_version=nbformat.NO_CONVERT)
-    if not re.fullmatch(r"\d\d[b-z]?_[a-z0-9]+(_[a-z0-9]+)*\.ipynb", path.name):
+    if not re.fullmatch(r"[1-9]\d_[a-z0-9]+(_[a-z0-9]+)*\.ipynb", path.name):
         yield f"{path.name} is not named NN_noun.ipynb"
     if len(text.encode()) > MAX_BYTES:
         yield f"{len(text.encode())} bytes, more than {MAX_BYTES}"

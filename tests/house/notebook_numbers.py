@@ -3,7 +3,7 @@
 A number is *shown* by the code cells of its section (from heading to heading) and by the four cells
 before and after the text. Numbers below four are words, and these are not looked at: the head cell
 (minutes), what a reader is asked to try (from "## Try to break it" on, and sentences that begin
-with "**Change**"), names such as `02_banks` and `float32`. Links and HTML tags are no text.
+with "**Change**"), names such as `14_banks` and `float32`. Links and HTML tags are no text.
 
 **Limits**: a number that happens to stand nearby for another reason passes; numbers written as
 words are not read.
@@ -42,7 +42,7 @@ def number_problems(book: NotebookNode) -> Iterator[str]:
 def numbers(text: str) -> set[float]:
     """The numbers of a text.
 
-    >>> sorted(numbers("a 32x8 block, 1,048,576 lanes; 3.70 times, not float32 or 02_banks"))
+    >>> sorted(numbers("a 32x8 block, 1,048,576 lanes; 3.70 times, not float32 or 14_banks"))
     [3.7, 8.0, 32.0, 1048576.0]
     """
     bare = re.sub(r"<[^>]+>|\]\([^)]*\)", " ", text)

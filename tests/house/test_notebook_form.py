@@ -10,7 +10,7 @@ from tests.house.made_up import chapter
 from tests.house.notebook_form import canonical, chapters, form_problems
 
 
-def stored(folder: Path, text: str, name: str = "02_banks.ipynb") -> list[str]:
+def stored(folder: Path, text: str, name: str = "14_banks.ipynb") -> list[str]:
     (folder / name).write_bytes(text.encode())
     return list(form_problems(folder / name))
 
@@ -21,13 +21,10 @@ def test_chapter_form(path):
     assert list(form_problems(path)) == []
 
 
-def test_numbers_without_gap():
-    """There are chapters, numbered from 00 upwards; a letter follows a number that is there."""
-    assert chapters() != []
-    plain = [int(path.name[:2]) for path in chapters() if path.name[2] == "_"]
-    between = {int(path.name[:2]) for path in chapters() if path.name[2] != "_"}
-    assert plain == list(range(len(plain)))
-    assert between <= set(plain)
+def test_numbers():
+    """There are chapters, and no two have one number."""
+    numbers = [path.name[:2] for path in chapters()]
+    assert numbers and len(set(numbers)) == len(numbers)
 
 
 def test_made_up_chapter(tmp_path):
@@ -135,10 +132,10 @@ def test_each_problem_is_named(tmp_path, broken, said):
 
 
 def test_name_of_the_file(tmp_path):
-    """A chapter is called NN_noun.ipynb; with a letter it stands between two numbers."""
-    for name in ("banks.ipynb", "04a_banks.ipynb", "04_Banks.ipynb"):
+    """A chapter is called NN_noun.ipynb; the first digit is its part, from 1 on."""
+    for name in ("banks.ipynb", "14b_banks.ipynb", "14_Banks.ipynb", "04_banks.ipynb"):
         assert stored(tmp_path, canonical(chapter()), name) == [
             f"{name} is not named NN_noun.ipynb"
         ]
-    for name in ("04_banks.ipynb", "04b_checkpoint.ipynb"):
+    for name in ("14_banks.ipynb", "24_checkpoint.ipynb"):
         assert stored(tmp_path, canonical(chapter()), name) == []

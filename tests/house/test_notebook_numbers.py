@@ -26,7 +26,7 @@ def test_made_up_chapter():
         ("It takes 4,096 bytes, or 3.1 %.", {4096.0, 3.1}),
         ("a 32x8 block and [32][33]", {32.0, 8.0, 33.0}),
         ("a 16-byte access; 8-way", {16.0, 8.0}),
-        ("`02_banks`, float32, ex03_flip, cc9", set()),
+        ("`14_banks`, float32, ex03_flip, cc9", set()),
         ("[text](page_7.html#9) <br width=55>", set()),
         ("3.70 copies. 12.", {3.7, 12.0}),
     ],

@@ -45,7 +45,7 @@ def _fresh(draw):
 
 EXERCISE = Exercise(
     name="ex00_bias",
-    chapter="00_start_here",
+    chapter="10_threads",
     title="A matrix plus one value per column",
     specification=lambda matrix, bias: matrix + bias,
     solution=add_bias,

@@ -47,7 +47,7 @@ def _fresh(draw):
 
 EXERCISE = Exercise(
     name="ex00_scale",
-    chapter="00_start_here",
+    chapter="10_threads",
     title="Twice the input",
     specification=lambda inp: 2 * inp,
     solution=scale,

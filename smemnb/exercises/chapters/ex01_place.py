@@ -56,7 +56,7 @@ def _fresh(draw):
 
 EXERCISE = Exercise(
     name="ex01_place",
-    chapter="01_shared_memory",
+    chapter="12_shared_memory",
     title="Place of each cell in its row",
     specification=lambda inp: (inp[:, None] < inp[:, :, None]).sum(2).astype(np.int32),
     solution=place,

@@ -66,7 +66,7 @@ def _fresh(draw):
 
 EXERCISE = Exercise(
     name="ex01_rank",
-    chapter="01_shared_memory",
+    chapter="12_shared_memory",
     title="Rank of each cell",
     specification=lambda inp: (inp < inp[:, None]).sum(1).astype(np.int32),
     solution=rank,

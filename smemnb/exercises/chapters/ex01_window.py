@@ -68,7 +68,7 @@ def _fresh(draw):
 
 EXERCISE = Exercise(
     name="ex01_window",
-    chapter="01_shared_memory",
+    chapter="12_shared_memory",
     title="Sum of the last eight cells",
     specification=lambda inp: np.convolve(inp, ONES)[: inp.size],
     solution=window,

@@ -81,7 +81,7 @@ def _fresh(draw):
 
 EXERCISE = Exercise(
     name="ex02_groups",
-    chapter="02_banks",
+    chapter="14_banks",
     title="Sums by key",
     specification=_group_sums,
     solution=group_sums,

@@ -60,7 +60,7 @@ def _fresh(draw):
 
 EXERCISE = Exercise(
     name="ex03_flip",
-    chapter="03_transpose",
+    chapter="20_transpose",
     title="A transpose over the other diagonal",
     specification=lambda inp: np.ascontiguousarray(inp[::-1, ::-1].T),
     solution=flip_over,

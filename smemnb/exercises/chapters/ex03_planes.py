@@ -58,7 +58,7 @@ def _fresh(draw):
 
 EXERCISE = Exercise(
     name="ex03_planes",
-    chapter="03_transpose",
+    chapter="20_transpose",
     title="An image in planes",
     specification=lambda inp: np.ascontiguousarray(inp.T),
     solution=planes,

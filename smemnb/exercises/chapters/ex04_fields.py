@@ -58,7 +58,7 @@ def _fresh(draw):
 
 EXERCISE = Exercise(
     name="ex04_fields",
-    chapter="04_swizzle",
+    chapter="22_swizzle",
     title="Records of eight fields in planes",
     specification=lambda inp: np.ascontiguousarray(inp.T),
     solution=fields,

@@ -55,7 +55,7 @@ def _fresh(draw):
 
 EXERCISE = Exercise(
     name="ex04_xor",
-    chapter="04_swizzle",
+    chapter="22_swizzle",
     title="A transpose through a wide tile, without a pad",
     specification=lambda inp: np.ascontiguousarray(inp.T),
     solution=transpose_long,

@@ -55,7 +55,7 @@ def _fresh(draw):
 
 EXERCISE = Exercise(
     name="ex04b_channels",
-    chapter="04b_checkpoint",
+    chapter="24_checkpoint",
     title="Twelve channels of int16 in planes",
     specification=lambda inp: np.ascontiguousarray(inp.T),
     solution=channels,
@@ -99,7 +99,7 @@ EXERCISE = Exercise(
     cases=tuple(_cases()),
     fresh=_fresh,
     hints=(
-        "As the pixels of 03_transpose, with 12 cells per sample and 2 bytes per cell. Stage the "
+        "As the pixels of 20_transpose, with 12 cells per sample and 2 bytes per cell. Stage the "
         "cells in the order of memory; a lane then reads its own sample.",
         "Two cells share a word, so 12 cells are 6 words, an even pitch. Which is the next odd "
         "one, and how many cells is that?",

@@ -54,7 +54,7 @@ def _fresh(draw):
 
 EXERCISE = Exercise(
     name="ex04b_difference",
-    chapter="04b_checkpoint",
+    chapter="24_checkpoint",
     title="A matrix less its transpose",
     specification=lambda inp: inp - inp.T,
     solution=less_mirror,

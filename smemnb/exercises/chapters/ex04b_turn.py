@@ -52,7 +52,7 @@ def _fresh(draw):
 
 EXERCISE = Exercise(
     name="ex04b_turn",
-    chapter="04b_checkpoint",
+    chapter="24_checkpoint",
     title="A quarter turn of doubles",
     specification=lambda inp: np.rot90(inp, -1).copy(),
     solution=turn_right,

@@ -80,7 +80,7 @@ def _fresh(draw):
 
 EXERCISE = Exercise(
     name="ex05_longest",
-    chapter="05_tiled_matmul",
+    chapter="30_tiles",
     title="The largest of all sums",
     specification=lambda a, b: (a[:, :, None] + b).max(axis=1),
     solution=longest,

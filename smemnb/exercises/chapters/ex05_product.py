@@ -79,7 +79,7 @@ def _fresh(draw):
 
 EXERCISE = Exercise(
     name="ex05_product",
-    chapter="05_tiled_matmul",
+    chapter="30_tiles",
     title="A product of any shapes",
     specification=lambda a, b: a @ b,
     solution=product,

@@ -68,7 +68,7 @@ def _fresh(draw):
 
 EXERCISE = Exercise(
     name="ex05_rows",
-    chapter="05_tiled_matmul",
+    chapter="30_tiles",
     title="Rows times rows",
     specification=lambda a, b: a @ b.T,
     solution=by_rows,

@@ -82,7 +82,7 @@ def _fresh(draw):
 
 EXERCISE = Exercise(
     name="ex06_column",
-    chapter="06_register_tiling",
+    chapter="32_register_tiles",
     title="Eight results per thread",
     specification=lambda a, b: a @ b,
     solution=column,

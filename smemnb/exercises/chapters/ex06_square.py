@@ -96,7 +96,7 @@ def _fresh(draw):
 
 EXERCISE = Exercise(
     name="ex06_square",
-    chapter="06_register_tiling",
+    chapter="32_register_tiles",
     title="Sixteen results per thread",
     specification=lambda a, b: a @ b,
     solution=square,

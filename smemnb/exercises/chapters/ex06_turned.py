@@ -108,7 +108,7 @@ def _fresh(draw):
 
 EXERCISE = Exercise(
     name="ex06_turned",
-    chapter="06_register_tiling",
+    chapter="32_register_tiles",
     title="A turned tile",
     specification=lambda a, b: a @ b,
     solution=turned,

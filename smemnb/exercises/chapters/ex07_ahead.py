@@ -125,7 +125,7 @@ def _fresh(draw):
 
 EXERCISE = Exercise(
     name="ex07_ahead",
-    chapter="07_double_buffering",
+    chapter="35_two_buffers",
     title="The next tiles in registers",
     specification=lambda a, b: a @ b,
     solution=ahead,

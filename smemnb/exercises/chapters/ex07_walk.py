@@ -94,7 +94,7 @@ def _fresh(draw):
 
 EXERCISE = Exercise(
     name="ex07_walk",
-    chapter="07_double_buffering",
+    chapter="35_two_buffers",
     title="A transpose that walks",
     specification=lambda inp: inp.T.copy(),
     solution=walk,

@@ -77,7 +77,7 @@ def _fresh(draw):
 
 EXERCISE = Exercise(
     name="ex08_parts",
-    chapter="08_budgets",
+    chapter="40_budgets",
     title="Dynamic memory in two parts",
     specification=_sums,
     solution=parts,

@@ -85,7 +85,7 @@ def _fresh(draw):
 
 EXERCISE = Exercise(
     name="ex08_planes",
-    chapter="08_budgets",
+    chapter="40_budgets",
     title="One tile for all planes",
     specification=_turned,
     solution=planes,

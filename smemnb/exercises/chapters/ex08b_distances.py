@@ -84,7 +84,7 @@ def _fresh(draw):
 
 EXERCISE = Exercise(
     name="ex08b_distances",
-    chapter="08b_checkpoint",
+    chapter="43_checkpoint",
     title="Distances, in the bytes of the launch",
     specification=lambda a, b: ((a[:, None] - b[None]) ** 2).sum(axis=2),
     solution=distances,

@@ -84,7 +84,7 @@ def _fresh(draw):
 
 EXERCISE = Exercise(
     name="ex08b_gram",
-    chapter="08b_checkpoint",
+    chapter="43_checkpoint",
     title="A matrix turned, times itself",
     specification=lambda inp: np.ascontiguousarray(inp.T @ inp),
     solution=gram,
@@ -167,7 +167,7 @@ EXERCISE = Exercise(
         "columns, of out. Which way do lanes go along such a tile when they load it, and when "
         "they read it?",
         "Along its rows, both times: nothing is turned, and no pad is needed. Two tiles: columns "
-        "from top on, and from left on. The rest is the square of 06_register_tiling: a thread "
+        "from top on, and from left on. The rest is the square of 32_register_tiles: a thread "
         "has 4 rows and 4 columns, n apart.",
         "Per 16 rows: a loop over cells, from ty * n + tx in steps of n * n, row cell "
         "over 4 n, column the remainder; a 0 and a guarded load for each tile; barrier; for each "

@@ -76,7 +76,7 @@ def _fresh(draw):
 
 EXERCISE = Exercise(
     name="ex08b_products",
-    chapter="08b_checkpoint",
+    chapter="43_checkpoint",
     title="A sum of products, without a pause",
     specification=lambda a, b: (a @ b).sum(axis=0),
     solution=products,
@@ -165,7 +165,7 @@ EXERCISE = Exercise(
     cases=tuple(_cases()),
     fresh=_fresh,
     hints=(
-        "Two buffers and one barrier per tile, as in 07_double_buffering. But the tiles of all "
+        "Two buffers and one barrier per tile, as in 35_two_buffers. But the tiles of all "
         "pairs are one row: the first tile of the next pair is loaded while the last one of this "
         "pair is multiplied. How do you find pair and depth of tile number `step`?",
         "A pair has as many tiles as its depth takes, the last one ragged: p is step over that "

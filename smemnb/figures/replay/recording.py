@@ -9,7 +9,7 @@ barriers it runs the warps one after the other, so that a warp which need not wa
 Without a race the order changes nothing; with one, loads become stale. Of the orders in `ORDERS`
 the first with a stale read is kept, else the first; a race that shows in none of them stays unseen.
 
-Taught in `05_tiled_matmul` (what each barrier is there for).
+Taught in `30_tiles` (what each barrier is there for).
 
 **Limits**: lanes of one warp run together, so that a race inside a warp does not show; what other
 blocks store in global memory is not seen; an array that is given twice is two; a kernel that waits

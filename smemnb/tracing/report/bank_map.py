@@ -1,7 +1,7 @@
 """One shared-memory request laid out over the 32 banks: which word each lane asks for, and where.
 
 `bank = (address // 4) % 32`; the n-way and the wavefronts are those of `smemnb.rules.bank`.
-`smemnb.figures.bank_map(trace.bank_map(line))` draws it. Taught in `02_banks`.
+`smemnb.figures.bank_map(trace.bank_map(line))` draws it. Taught in `14_banks`.
 
 **Limits**: one request of the model; 8 or 16 bytes per lane go in phases, so that two words of one
 bank need not meet.

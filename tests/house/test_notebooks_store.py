@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 
 def test_outputs_are_stored(tmp_path):
     """What cells print and return is stored, in order of execution; a closing `;` is silent."""
-    path = tmp_path / "00_tiny.ipynb"
+    path = tmp_path / "10_tiny.ipynb"
     cells = ["x = 20", "print(x)", "x + 1", "x + 1;", "print(1)\nprint(2)"]
     nbformat.write(new_notebook(cells=[new_code_cell(cell) for cell in cells]), path)
     notebooks_store.store(path, execute=True)
@@ -28,7 +28,7 @@ def test_outputs_are_stored(tmp_path):
 
 def test_raising_chapter_is_not_stored(tmp_path):
     """A chapter that raises keeps its bytes."""
-    path = tmp_path / "00_tiny.ipynb"
+    path = tmp_path / "10_tiny.ipynb"
     nbformat.write(new_notebook(cells=[new_code_cell("1 / 0")]), path)
     before = path.read_bytes()
     (problem,) = notebooks_store.store(path, execute=True)
@@ -39,7 +39,7 @@ def test_raising_chapter_is_not_stored(tmp_path):
 def test_slow_chapter_is_not_stored(tmp_path, monkeypatch):
     """A chapter that takes as long as is allowed, or longer, is not stored."""
     monkeypatch.setattr(notebooks_store, "MOST_SECONDS", 0)
-    path = tmp_path / "00_tiny.ipynb"
+    path = tmp_path / "10_tiny.ipynb"
     nbformat.write(new_notebook(cells=[new_code_cell("1")]), path)
     (problem,) = notebooks_store.store(path, execute=True)
     assert problem.startswith("not stored, took ")
@@ -47,7 +47,7 @@ def test_slow_chapter_is_not_stored(tmp_path, monkeypatch):
 
 def test_form_only(tmp_path):
     """Without execution outputs stay; the form becomes canonical and the rules are looked at."""
-    path = tmp_path / "00_tiny.ipynb"
+    path = tmp_path / "10_tiny.ipynb"
     nbformat.write(chapter(), path)
     assert notebooks_store.store(path, execute=False) == []
     assert path.read_text(encoding="utf-8") == canonical(chapter())

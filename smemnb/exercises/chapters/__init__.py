@@ -1,7 +1,8 @@
 """The exercises of the workbook, a file for each; the table lists them as the chapters do."""
 
 CHAPTERS = {
-    "10_threads": ("ex00_scale", "ex00_bias", "ex00_rounds"),
+    "10_threads": ("ex00_scale", "ex00_bias", "ex10_mirror"),
+    "11_sectors": ("ex00_rounds", "ex11_columns"),
     "12_shared_memory": ("ex01_place", "ex01_window", "ex01_rank"),
     "14_banks": ("ex02_pitch", "ex02_quarter", "ex02_groups"),
     "20_transpose": ("ex03_flip", "ex03_batch", "ex03_planes"),

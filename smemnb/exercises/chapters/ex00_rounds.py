@@ -43,7 +43,7 @@ def _fresh(draw):
 
 EXERCISE = Exercise(
     name="ex00_rounds",
-    chapter="10_threads",
+    chapter="11_sectors",
     title="More cells than threads",
     specification=lambda inp: inp + 1,
     solution=rounds,

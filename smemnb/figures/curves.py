@@ -23,7 +23,7 @@ from .sheet import FAINT, GRID, INK, SERIES, Sheet, painted
 __all__ = ["Curve", "curve_chart"]
 
 WIDTH, HEIGHT = 760, 360
-LEFT, RIGHT, TOP, BOTTOM = 62, 24, 58, 58
+LEFT, RIGHT, TOP, BOTTOM = 62, 24, 76, 58
 MOST_PLACES = 12
 COLOURS: Final = SERIES[:4]
 

@@ -219,7 +219,7 @@ def _words(served: Service, lane: int) -> str:
 
 def _paint_together(sheet: Sheet, served: Service) -> None:
     """Rings around the lanes that share a word, and a bar that ties them."""
-    from .sheet import ACCENT
+    from .sheet import ACCENT, DARK
 
     groups: dict[tuple[int, int], list[int]] = {}
     for lane in range(WARP_LANES):
@@ -231,11 +231,11 @@ def _paint_together(sheet: Sheet, served: Service) -> None:
         ends = [TOP + lanes[0] * ROW + 1, TOP + (lanes[-1] + 1) * ROW - 1]
         sheet.lines([(x + 1, ends[0], x + 1, ends[1])], colour=ACCENT, thick=2)
         for lane in lanes:
-            sheet.box(x + 1, TOP + lane * ROW + 1, width - 2, ROW - 2, edge=ACCENT, thick=1.6)
+            sheet.box(x + 1.5, TOP + lane * ROW + 1.5, width - 3, ROW - 3, edge=DARK, thick=1.6)
 
 
 def _paint_foot(sheet: Sheet, served: Service) -> None:
-    from .sheet import ACCENT, FAINT, INK
+    from .sheet import ACCENT, DARK, FAINT, INK, shade
 
     y = TOP + WARP_LANES * ROW
     sheet.write(LEFT - 8, y + 15, "n-way", colour=FAINT, align="right")
@@ -250,6 +250,7 @@ def _paint_foot(sheet: Sheet, served: Service) -> None:
     said = "n-way: turns the bank takes" + (" within a phase" if len(served.phases) > 1 else "")
     sheet.write(LEFT, y + 56, said, colour=FAINT, align="left")
     if any(served.together):
-        sheet.box(LEFT + 390, y + 31, CELL, ROW - 3, edge=ACCENT, thick=1.6)
+        box = (LEFT + 390, y + 31, CELL, ROW - 3)
+        sheet.box(*box, fill=shade(0, 1), edge=DARK, thick=1.6)
         said = "ringed: these lanes share one word and are served together"
         sheet.write(LEFT + 390 + CELL + 6, y + 38, said, colour=FAINT, align="left")

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import io
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
@@ -162,7 +162,7 @@ class Sheet:
 
     def lines(
         self,
-        ends: list[tuple[float, float, float, float]],
+        ends: Sequence[tuple[float, float, float, float]],
         *,
         colour: str,
         thick: float = 1.0,

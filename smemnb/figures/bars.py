@@ -19,13 +19,13 @@ from .sheet import ACCENT, FAINT, GRID, INK, Sheet, painted, painted_svg
 
 __all__ = ["Bar", "Panel", "bar_chart", "picture"]
 
-WIDTH, LEFT, RIGHT = 760, 190, 90
+WIDTH, LEFT, RIGHT = 760, 200, 90
 ROW, HEAD, FOOT = 19, 48, 26
 FILLS: Final = {
-    "rung": "#5b7fa8",
-    "choice": "#123570",
-    "limit": "#a59c74",
-    "library": "#c9b26a",
+    "rung": "#568cde",
+    "choice": "#a9d0ff",
+    "limit": "#9a9483",
+    "library": "#e0c65a",
 }
 """Kind of a bar -> its colour."""
 
@@ -110,7 +110,7 @@ def _paint(panels: Sequence[Panel], source: str, sheet: Sheet) -> None:
         said.append("thin line: quartiles")
     if any(bar.mark is not None for bar in bars):
         said.append("tick: bound")
-    sheet.write(LEFT, y + FOOT / 2 - 2, "; ".join(said), size=10, colour=FAINT, align="left")
+    sheet.write(LEFT, y + FOOT / 2 - 2, "; ".join(said), colour=FAINT, align="left")
 
 
 def _paint_panel(panel: Panel, sheet: Sheet, y: int) -> None:
@@ -122,8 +122,8 @@ def _paint_panel(panel: Panel, sheet: Sheet, y: int) -> None:
     ends = [(LEFT + step * scale, first - 4.0, LEFT + step * scale, last + 2.0) for step in steps]
     sheet.lines(ends, colour=GRID, below=True)
     for step in steps:
-        sheet.write(LEFT + step * scale, first - 12, f"{step:g}", size=9, colour=FAINT)
-    sheet.write(LEFT + room + 12, first - 12, panel.unit, size=9, colour=FAINT, align="left")
+        sheet.write(LEFT + step * scale, first - 12, f"{step:g}", colour=FAINT)
+    sheet.write(LEFT + room + 12, first - 12, panel.unit, colour=FAINT, align="left")
     for row, bar in enumerate(panel.bars):
         _paint_bar(bar, sheet, first + row * ROW, scale)
     for name, value in _apart(panel.lines, 60 / scale):
@@ -131,19 +131,19 @@ def _paint_panel(panel: Panel, sheet: Sheet, y: int) -> None:
         dashes = [(x, float(at), x, at + 4.0) for at in range(first, last, 8)]
         sheet.lines(dashes, colour=ACCENT)
         side = "right" if x > WIDTH / 2 else "left"
-        sheet.write(x, last + 8, name, size=9, colour=ACCENT, align=side)
+        sheet.write(x, last + 8, name, colour=ACCENT, align=side)
 
 
 def _paint_bar(bar: Bar, sheet: Sheet, y: int, scale: float) -> None:
     middle = y + ROW / 2
-    sheet.write(LEFT - 8, middle, bar.label, size=10, align="right")
+    sheet.write(LEFT - 8, middle, bar.label, align="right")
     sheet.box(LEFT, y + 3, bar.value * scale, ROW - 6, fill=FILLS[bar.kind])
     quartiles = (LEFT + bar.low * scale, middle, LEFT + bar.high * scale, middle)
     sheet.lines([quartiles], colour=INK, thick=1.5)
     if bar.mark is not None:
         x = LEFT + bar.mark * scale
         sheet.lines([(x, y + 1, x, y + ROW - 1)], colour=ACCENT, thick=1.5)
-    sheet.write(WIDTH - RIGHT + 12, middle, f"{bar.value:.4g}", size=10, align="left")
+    sheet.write(WIDTH - RIGHT + 12, middle, f"{bar.value:.4g}", align="left")
 
 
 def _apart(lines: Sequence[tuple[str, float]], least: float) -> list[tuple[str, float]]:

@@ -18,14 +18,14 @@ from itertools import pairwise
 from typing import Final
 
 from .drawing import Drawing
-from .sheet import ACCENT, FAINT, GRID, INK, Sheet, painted
+from .sheet import FAINT, GRID, INK, SERIES, Sheet, painted
 
 __all__ = ["Curve", "curve_chart"]
 
 WIDTH, HEIGHT = 760, 360
-LEFT, RIGHT, TOP, BOTTOM = 62, 24, 58, 58
+LEFT, RIGHT, TOP, BOTTOM = 62, 24, 76, 58
 MOST_PLACES = 12
-COLOURS: Final = ("#123570", ACCENT, "#8a8678", "#c9b26a")
+COLOURS: Final = SERIES[:4]
 
 
 @dataclass(frozen=True)
@@ -137,16 +137,16 @@ def _paint(
     up = _axis(values, HEIGHT - BOTTOM, TOP, factors=factors)
     sheet.write(LEFT, 16, title, size=12, bold=True, align="left")
     _paint_grid(across, up, _places(curves), max(values), sheet)
-    sheet.write(WIDTH - RIGHT, HEIGHT - 28, axes[0], size=9, colour=FAINT, align="right")
-    sheet.write(8, TOP - 14, axes[1], size=9, colour=FAINT, align="left")
+    sheet.write(WIDTH - RIGHT, HEIGHT - 28, axes[0], colour=FAINT, align="right")
+    sheet.write(8, TOP - 14, axes[1], colour=FAINT, align="left")
     for curve, colour in zip(curves, COLOURS, strict=False):
         _paint_curve(curve, colour, across, up, sheet)
     x = float(LEFT)
     for curve, colour in zip(curves, COLOURS, strict=False):
         sheet.box(x, 29, 10, 10, fill=colour)
-        sheet.write(x + 15, 34, curve.label, size=10, colour=INK, align="left")
+        sheet.write(x + 15, 34, curve.label, colour=INK, align="left")
         x += 40 + 7 * len(curve.label)
-    sheet.write(LEFT, HEIGHT - 12, source, size=10, colour=FAINT, align="left")
+    sheet.write(LEFT, HEIGHT - 12, source, colour=FAINT, align="left")
 
 
 def _paint_grid(across: Axis, up: Axis, places: list[float], most: float, sheet: Sheet) -> None:
@@ -157,12 +157,12 @@ def _paint_grid(across: Axis, up: Axis, places: list[float], most: float, sheet:
         x = across(place)
         sheet.lines([(x, TOP, x, bottom)], colour=GRID, below=True)
         if x - written >= 26:
-            sheet.write(x, bottom + 12, f"{place:g}", size=9, colour=FAINT)
+            sheet.write(x, bottom + 12, f"{place:g}", colour=FAINT)
             written = x
     for value in _round_values(up, most):
         y = up(value)
         sheet.lines([(LEFT, y, WIDTH - RIGHT, y)], colour=GRID, below=True)
-        sheet.write(LEFT - 6, y, f"{value:g}", size=9, colour=FAINT, align="right")
+        sheet.write(LEFT - 6, y, f"{value:g}", colour=FAINT, align="right")
 
 
 def _round_values(up: Axis, most: float) -> list[float]:

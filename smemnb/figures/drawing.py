@@ -32,7 +32,7 @@ class Drawing:
 
     @cached_property
     def png(self) -> bytes:
-        """The picture as PNG on a light ground of its own."""
+        """The picture as PNG on a ground of its own."""
         return self._paint()
 
     def __repr__(self) -> str:
@@ -41,6 +41,6 @@ class Drawing:
     def _repr_html_(self) -> str:
         data = b64encode(self.png).decode("ascii")
         return (
-            f'<img width="{self.width}" style="max-width:100%" alt="{escape(self.alt)}" '
-            f'src="data:image/png;base64,{data}">'
+            f'<img width="{self.width}" style="max-width:100%; border-radius:6px" '
+            f'alt="{escape(self.alt)}" src="data:image/png;base64,{data}">'
         )

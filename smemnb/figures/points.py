@@ -17,13 +17,13 @@ from typing import Final
 
 from .curves import Axis
 from .drawing import Drawing
-from .sheet import FAINT, GRID, INK, Sheet, painted, painted_svg
+from .sheet import FAINT, GRID, INK, SERIES, Sheet, painted, painted_svg
 
 __all__ = ["MOST_SERIES", "Points", "picture", "point_chart"]
 
 WIDTH, HEIGHT = 760, 420
 LEFT, RIGHT, TOP, BOTTOM = 62, 24, 72, 58
-COLOURS: Final = ("#123570", "#b34700", "#2a8fbd", "#8a8678", "#d9a400")
+COLOURS: Final = SERIES
 MOST_SERIES: Final = len(COLOURS)
 DOT: Final = 5.0
 STEPS: Final = (1.0, 2.0, 5.0)
@@ -100,20 +100,20 @@ def _paint(
     sheet.write(LEFT, 16, title, size=12, bold=True, align="left")
     _paint_legend(series, sheet)
     _paint_grid(across, up, sheet)
-    sheet.write(WIDTH - RIGHT, HEIGHT - 28, axes[0], size=9, colour=FAINT, align="right")
-    sheet.write(8, TOP - 14, axes[1], size=9, colour=FAINT, align="left")
+    sheet.write(WIDTH - RIGHT, HEIGHT - 28, axes[0], colour=FAINT, align="right")
+    sheet.write(8, TOP - 14, axes[1], colour=FAINT, align="left")
     sheet.lines([(LEFT, up(1.0), WIDTH - RIGHT, up(1.0))], colour=INK, below=True)
     for one, colour in zip(series, COLOURS, strict=False):
         for x, y in one.points:
             sheet.box(across(x) - DOT / 2, up(y) - DOT / 2, DOT, DOT, fill=colour)
-    sheet.write(LEFT, HEIGHT - 12, source, size=10, colour=FAINT, align="left")
+    sheet.write(LEFT, HEIGHT - 12, source, colour=FAINT, align="left")
 
 
 def _paint_legend(series: Sequence[Points], sheet: Sheet) -> None:
     x = float(LEFT)
     for one, colour in zip(series, COLOURS, strict=False):
         sheet.box(x, 31, 10, 10, fill=colour)
-        sheet.write(x + 15, 36, one.label, size=10, colour=INK, align="left")
+        sheet.write(x + 15, 36, one.label, colour=INK, align="left")
         x += 40 + 7 * len(one.label)
 
 
@@ -122,11 +122,11 @@ def _paint_grid(across: Axis, up: Axis, sheet: Sheet) -> None:
     for power in range(math.ceil(math.log10(across.low)), math.floor(math.log10(across.high)) + 1):
         x = across(10.0**power)
         sheet.lines([(x, TOP, x, bottom)], colour=GRID, below=True)
-        sheet.write(x, bottom + 12, _size_words(power), size=9, colour=FAINT)
+        sheet.write(x, bottom + 12, _size_words(power), colour=FAINT)
     for value in _round_ratios(up.low, up.high):
         y = up(value)
         sheet.lines([(LEFT, y, WIDTH - RIGHT, y)], colour=GRID, below=True)
-        sheet.write(LEFT - 6, y, f"{value:g}", size=9, colour=FAINT, align="right")
+        sheet.write(LEFT - 6, y, f"{value:g}", colour=FAINT, align="right")
 
 
 def _size_words(power: int) -> str:

@@ -170,12 +170,12 @@ def _paint_head(sheet: Sheet, served: Service, title: str | None) -> None:
 
 
 def _paint_frame(sheet: Sheet, served: Service) -> None:
-    from .sheet import FAINT, GRID, INK
+    from .sheet import EMPTY, FAINT, GRID, INK
 
     right, bottom = LEFT + BANKS * CELL, TOP + WARP_LANES * ROW
     columns = [LEFT + bank * CELL for bank in range(BANKS + 1)]
     rows = [TOP + lane * ROW for lane in range(WARP_LANES + 1)]
-    sheet.box(LEFT, TOP, BANKS * CELL, WARP_LANES * ROW, fill="#ffffff", below=True)
+    sheet.box(LEFT, TOP, BANKS * CELL, WARP_LANES * ROW, fill=EMPTY, below=True)
     sheet.lines([(x, TOP, x, bottom) for x in columns], colour=GRID, thick=0.7, below=True)
     sheet.lines([(LEFT, y, right, y) for y in rows], colour=GRID, thick=0.7, below=True)
     if len(served.phases) == 1:
@@ -208,9 +208,7 @@ def _paint_lane(sheet: Sheet, served: Service, lane: int) -> None:
     x = LEFT + banks[0] * CELL
     sheet.box(x + 0.5, y + 0.5, len(banks) * CELL - 1, ROW - 1, fill=fill)
     across = x + len(banks) * CELL / 2
-    turn = _turn(served, first)
-    size = 11.5 if len(turn) < 4 else 7.5
-    sheet.write(across, middle, turn, colour=ink_on(fill), size=size, bold=True)
+    sheet.write(across, middle, str(first), colour=ink_on(fill), size=11.5, bold=True)
     sheet.write(LEFT + BANKS * CELL + RIGHT / 2, middle, _words(served, lane))
 
 
@@ -221,7 +219,7 @@ def _words(served: Service, lane: int) -> str:
 
 def _paint_together(sheet: Sheet, served: Service) -> None:
     """Rings around the lanes that share a word, and a bar that ties them."""
-    from .sheet import ACCENT
+    from .sheet import ACCENT, DARK
 
     groups: dict[tuple[int, int], list[int]] = {}
     for lane in range(WARP_LANES):
@@ -233,11 +231,11 @@ def _paint_together(sheet: Sheet, served: Service) -> None:
         ends = [TOP + lanes[0] * ROW + 1, TOP + (lanes[-1] + 1) * ROW - 1]
         sheet.lines([(x + 1, ends[0], x + 1, ends[1])], colour=ACCENT, thick=2)
         for lane in lanes:
-            sheet.box(x + 1, TOP + lane * ROW + 1, width - 2, ROW - 2, edge=ACCENT, thick=1.6)
+            sheet.box(x + 1.5, TOP + lane * ROW + 1.5, width - 3, ROW - 3, edge=DARK, thick=1.6)
 
 
 def _paint_foot(sheet: Sheet, served: Service) -> None:
-    from .sheet import ACCENT, FAINT, INK
+    from .sheet import ACCENT, DARK, FAINT, INK, shade
 
     y = TOP + WARP_LANES * ROW
     sheet.write(LEFT - 8, y + 15, "n-way", colour=FAINT, align="right")
@@ -246,11 +244,13 @@ def _paint_foot(sheet: Sheet, served: Service) -> None:
         colour = ACCENT if most else INK if ways else FAINT
         words = str(ways) if ways else "."
         sheet.write(LEFT + (bank + 0.5) * CELL, y + 15, words, colour=colour, bold=most)
-    said = "number and colour: the wavefront that serves the lane"
+    which = "first wavefront" if served.kind == "atomic_cas" else "wavefront"
+    said = f"number and colour: the {which} that serves the lane"
     sheet.write(LEFT, y + 38, said, colour=FAINT, align="left")
     said = "n-way: turns the bank takes" + (" within a phase" if len(served.phases) > 1 else "")
     sheet.write(LEFT, y + 56, said, colour=FAINT, align="left")
     if any(served.together):
-        sheet.box(LEFT + 390, y + 31, CELL, ROW - 3, edge=ACCENT, thick=1.6)
+        box = (LEFT + 390, y + 31, CELL, ROW - 3)
+        sheet.box(*box, fill=shade(0, 1), edge=DARK, thick=1.6)
         said = "ringed: these lanes share one word and are served together"
         sheet.write(LEFT + 390 + CELL + 6, y + 38, said, colour=FAINT, align="left")

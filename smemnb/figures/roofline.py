@@ -19,14 +19,14 @@ from dataclasses import dataclass
 from functools import partial
 
 from .drawing import Drawing
-from .sheet import ACCENT, FAINT, GRID, INK, Sheet, painted, width_of
+from .sheet import ACCENT, FAINT, GRID, INK, SERIES, Sheet, painted, width_of
 
 __all__ = ["Point", "Roofline", "roofline_chart"]
 
 WIDTH, HEIGHT = 760, 430
 LEFT, RIGHT, TOP, BOTTOM = 62, 24, 44, 56
-LETTERS, HALF_LINE = 10, 7
-RUNG = "#123570"
+LETTERS, HALF_LINE = 11, 7
+RUNG = SERIES[0]
 MOST_POINTS = 12
 
 Box = tuple[float, float, float, float]
@@ -178,16 +178,16 @@ def _paint_grid(axes: _Axes, sheet: Sheet) -> None:
     while value <= axes.right * 1.01:
         x = axes.x(value)
         sheet.lines([(x, TOP, x, bottom)], colour=GRID, below=True)
-        sheet.write(x, bottom + 12, f"{value:g}", size=9, colour=FAINT)
+        sheet.write(x, bottom + 12, f"{value:g}", colour=FAINT)
         value *= 2
     value = axes.low
     while value <= axes.high:
         y = axes.y(value)
         sheet.lines([(LEFT, y, WIDTH - RIGHT, y)], colour=GRID, below=True)
-        sheet.write(LEFT - 6, y, f"{value:g}", size=9, colour=FAINT, align="right")
+        sheet.write(LEFT - 6, y, f"{value:g}", colour=FAINT, align="right")
         value *= 2
-    sheet.write(WIDTH - RIGHT, bottom + 26, "FLOP/byte", size=9, colour=FAINT, align="right")
-    sheet.write(LEFT - 6, TOP - 12, "TFLOP/s", size=9, colour=FAINT, align="right")
+    sheet.write(WIDTH - RIGHT, bottom + 26, "FLOP/byte", colour=FAINT, align="right")
+    sheet.write(LEFT - 6, TOP - 12, "TFLOP/s", colour=FAINT, align="right")
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,21 @@
 """A sheet to draw on, in pixels from the top left corner, and its PNG.
 
 matplotlib's Agg canvas without pyplot: no window, no global figure, no reader's style. Letters
-are DejaVu Sans, which matplotlib brings along. The sheet has a light ground of its own, so that
-it reads the same on a dark page. Colours are those of cividis, which grows lighter throughout,
-and of Okabe and Ito; neither asks the reader to distinguish red and green.
+are DejaVu Sans, which matplotlib brings along, of 11 pixels at least.
+
+The sheet has a slate ground of its own, so that it reads the same on a white page and on a dark
+one. A clear ground would leave the inks alone with both: #ffffff and #111111 have a contrast of
+18.9, so that no ink has more than its square root, 4.34, with both, and small letters want 4.5.
+On slate every ink has that and every mark 3, next to white it is as quiet as a block of code, and
+next to #111111 it does not shine as a light sheet would. Colours go from blue to yellow; none asks
+the reader to distinguish red and green.
 """
 
 from __future__ import annotations
 
 import io
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final
@@ -22,11 +27,16 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ACCENT",
+    "DARK",
+    "EMPTY",
     "FAINT",
     "GRID",
     "GROUND",
     "INK",
+    "SERIES",
+    "SMALLEST",
     "Sheet",
+    "contrast",
     "ink_on",
     "painted",
     "painted_svg",
@@ -34,53 +44,73 @@ __all__ = [
     "width_of",
 ]
 
-INK: Final = "#1b1b1b"
-FAINT: Final = "#6b6b6b"
-GRID: Final = "#d8d8d2"
-GROUND: Final = "#fbfbf8"
-ACCENT: Final = "#b34700"  # Okabe-Ito vermilion, darkened to read on the ground
+GROUND: Final = "#262c34"
+INK: Final = "#f2f4f6"
+FAINT: Final = "#b9c1cb"
+"""Letters that step back, and edges."""
+GRID: Final = "#4b5560"
+"""Lines that help the eye along: what they part is told apart without them."""
+EMPTY: Final = "#303842"
+"""A place that nothing fills; letters on it have the colours of the ground."""
+ACCENT: Final = "#ff9d5c"
+DARK: Final = "#0b0e12"
+"""Letters on a bright fill."""
+SERIES: Final = ("#6ea8f0", ACCENT, "#f5e15c", "#c4a3e6", "#7fd6c2")
+"""Colours of things that are told apart, in the order in which they are used."""
 
+SMALLEST: Final = 11.0
+"""Pixels of the smallest letters."""
 SCALE = 2  # dots per pixel: sharp on screens that have two for each
 COLOURS = 24  # of the stored PNG, beside those asked for
 
-# cividis at 0, 1/8 ... 1
-_CIVIDIS: Final = (
-    (0, 34, 78),
-    (18, 53, 112),
-    (59, 73, 108),
-    (87, 92, 109),
-    (112, 113, 115),
-    (138, 134, 120),
-    (165, 156, 116),
-    (195, 180, 105),
+# a lightness that grows evenly, from the first blue that stands out from the ground to yellow
+_RAMP: Final = (
+    (86, 140, 222),
+    (122, 160, 200),
+    (158, 180, 172),
+    (192, 198, 138),
+    (224, 216, 98),
     (254, 232, 56),
 )
 
 
 def shade(rank: int, ranks: int) -> str:
-    """Colour of the rank-th of `ranks` (from 0), from dark blue to yellow.
+    """Colour of the rank-th of `ranks` (from 0), from blue to yellow.
 
     >>> shade(0, 1), shade(31, 32)
-    ('#123570', '#fee838')
+    ('#568cde', '#fee838')
     """
-    place = 1.0 if ranks < 2 else 1 + 7 * rank / (ranks - 1)
-    low = min(int(place), 7)
+    place = 0.0 if ranks < 2 else (len(_RAMP) - 1) * rank / (ranks - 1)
+    low = min(int(place), len(_RAMP) - 2)
     part = place - low
-    mixed = [
-        round(a + (b - a) * part) for a, b in zip(_CIVIDIS[low], _CIVIDIS[low + 1], strict=True)
-    ]
+    mixed = [round(a + (b - a) * part) for a, b in zip(_RAMP[low], _RAMP[low + 1], strict=True)]
     return "#" + "".join(f"{one:02x}" for one in mixed)
 
 
-def ink_on(colour: str) -> str:
-    """Black or white, whichever reads better on a colour.
+def contrast(one: str, other: str) -> float:
+    """How well two colours are told apart, from 1 to 21, as WCAG 2 counts it.
 
-    >>> ink_on("#123570"), ink_on("#fee838")
-    ('#ffffff', '#1b1b1b')
+    >>> contrast("#ffffff", "#000000"), round(contrast("#ffffff", "#111111"), 1)
+    (21.0, 18.9)
     """
-    red, green, blue = (int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5))
-    light = 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2
-    return INK if light > 0.18 else "#ffffff"
+    dark, bright = sorted((_light(one), _light(other)))
+    return (bright + 0.05) / (dark + 0.05)
+
+
+def _light(colour: str) -> float:
+    """Relative luminance, 0 to 1."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts]
+    return sum(weight * one for weight, one in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+
+
+def ink_on(colour: str) -> str:
+    """The letters, bright or dark, that read better on a colour.
+
+    >>> ink_on("#262c34"), ink_on("#fee838")
+    ('#f2f4f6', '#0b0e12')
+    """
+    return max((INK, DARK), key=lambda ink: contrast(ink, colour))
 
 
 class Sheet:
@@ -132,7 +162,7 @@ class Sheet:
 
     def lines(
         self,
-        ends: list[tuple[float, float, float, float]],
+        ends: Sequence[tuple[float, float, float, float]],
         *,
         colour: str,
         thick: float = 1.0,
@@ -154,13 +184,19 @@ class Sheet:
         y: float,
         words: str,
         *,
-        size: float = 11,
+        size: float = SMALLEST,
         colour: str = INK,
         bold: bool = False,
         align: str = "center",
         upright: bool = False,
     ) -> None:
-        """Words whose middle line is at y; `upright` turns them a quarter to the left."""
+        """Words whose middle line is at y; `upright` turns them a quarter to the left.
+
+        Raises:
+            ValueError: letters smaller than `SMALLEST`.
+        """
+        if size < SMALLEST:
+            raise ValueError(f"letters of {size} pixels are too small: {SMALLEST} at least")
         self._used.add(colour)
         self._axes.text(
             x,

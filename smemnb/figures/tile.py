@@ -259,7 +259,7 @@ def _paint_words(sheet: Sheet, layout: Layout, shown: Walk | None, window: Windo
 def _paint_cell(
     sheet: Sheet, window: Window, row: int, col: int, number: int, shown: Walk | None
 ) -> None:
-    from .sheet import FAINT, GRID, INK, ink_on, shade
+    from .sheet import EMPTY, FAINT, GRID, INK, ink_on, shade
 
     x, y = window.corner(row, col)
     here = shown is not None and shown.index == (row if shown.along == "row" else col)
@@ -271,7 +271,7 @@ def _paint_cell(
         fill = shade(turns[col if shown.along == "row" else row] - 1, max(turns))
         ink = ink_on(fill)
     else:
-        fill, ink = "#ffffff", FAINT
+        fill, ink = EMPTY, FAINT
     edge = INK if here else GRID
     sheet.box(x + 0.5, y + 0.5, CELL - 1, ROW - 1, fill=fill, edge=edge, thick=0.7)
     sheet.write(x + CELL / 2, y + ROW / 2, str(number), colour=ink, bold=here)

@@ -71,7 +71,7 @@ def test_notebook_output():
     assert data["text/plain"] == drawn.text == repr(drawn)
     assert metadata == {}
     image = re.fullmatch(
-        r'<img width="(\d+)" style="max-width:100%" alt="([^"]+)" '
+        r'<img width="(\d+)" style="max-width:100%; border-radius:6px" alt="([^"]+)" '
         r'src="data:image/png;base64,(\S+)">',
         data["text/html"],
     )

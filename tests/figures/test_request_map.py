@@ -95,7 +95,7 @@ def test_alt():
 
 
 def test_grid_frames_each_lane_and_bank():
-    """A line below each lane and beside each bank, seen past the first cell of a diagonal."""
+    """A line below each lane and beside each bank, seen past the first box of a diagonal."""
     drawn = bank_map(LANE * 4, width=4)
     picture = np.asarray(Image.open(io.BytesIO(drawn.png)).convert("L")).astype(int)
     picture = picture[::SCALE, ::SCALE]
@@ -106,5 +106,5 @@ def test_grid_frames_each_lane_and_bank():
 
 def lines_crossed(pixels):
     """How many lines cross this row of pixels, each one or two pixels wide."""
-    dark = pixels < np.median(pixels) - 4
-    return int((dark[1:] & ~dark[:-1]).sum())
+    drawn = abs(pixels - np.median(pixels)) > 4
+    return int((drawn[1:] & ~drawn[:-1]).sum())

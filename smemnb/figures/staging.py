@@ -1,0 +1,244 @@
+"""`staging_map`: what each line of a launch moves between global memory, shared memory, registers.
+
+One arrow per access, from the memory that is read to the one that is written, in the order of the
+source; its bytes are those that the lanes ask for: lanes x bytes per lane. A load goes to
+registers, also where the line stores the value at once, so that staging is two arrows. What is
+loaded from global memory once and from shared memory often is what staging pays for.
+
+Taught in `01_shared_memory`. **Limits**: counts are of the whole launch, or of its blocks on the
+average where they come out even; loops are summed up; `MOST` accesses are drawn; a barrier is drawn
+where the kernel's own text has `syncthreads`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from ..tracing.trace import Trace
+from .drawing import Drawing
+from .words import counted
+
+if TYPE_CHECKING:
+    from .sheet import Sheet
+
+__all__ = ["Move", "Staging", "alt", "measure", "staging_map", "text"]
+
+MOST = 12
+WIDTH, TOP, ROW = 640, 92, 34
+STRIP = 26  # pixels of the upright strip of a memory
+PLACES = {"global": 118, "shared": 352, "registers": 586}
+"""Where the strip of a memory stands: the middle."""
+
+
+@dataclass(frozen=True)
+class Move:
+    """What one access moves: `bytes` of all its lanes in `requests` requests.
+
+    `line` is that of the source, `access` as in `AccessRow.text`; `source` and `target` are
+    "global", "shared" or "registers".
+    """
+
+    line: int
+    access: str
+    source: str
+    target: str
+    requests: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Staging:
+    """The moves of a launch in the order of the source, loads before stores of one line.
+
+    `per_block` tells whether they are those of one block; `barriers` are lines of the kernel.
+    """
+
+    launch: str
+    blocks: int
+    threads: int
+    shared_bytes: int
+    per_block: bool
+    moves: tuple[Move, ...]
+    barriers: tuple[int, ...]
+    left_out: int = 0
+
+    def bytes(self, source: str, target: str) -> int:
+        """Bytes that are moved from one memory to another."""
+        return sum(m.bytes for m in self.moves if (m.source, m.target) == (source, target))
+
+
+def staging_map(trace: Trace) -> Drawing:
+    """The accesses of a launch as arrows between memories, with their bytes, drawn.
+
+    >>> import numpy as np
+    >>> from smemnb.kernels.transpose import transpose_tiled
+    >>> from smemnb.tracing.tracer import trace
+    >>> inp, out = np.zeros((2, 64, 64), np.float32)
+    >>> staging_map(trace(transpose_tiled)[(2, 2), (32, 32)](out, inp))
+    transpose_tiled[(2, 2), (32, 32)] (model)
+    per block of 4 blocks, 1,024 threads and 4,096 shared bytes each
+    line 22  global    -> registers     4,096 bytes    32 requests  inp[row, col]
+    line 22  registers -> shared        4,096 bytes    32 requests  tile[ty, tx]
+    line 23  barrier
+    line 29  shared    -> registers     4,096 bytes    32 requests  tile[tx, ty]
+    line 29  registers -> global        4,096 bytes    32 requests  out[out_row, out_col]
+
+    Args:
+        trace: of a launch that touches global or shared memory.
+
+    Raises:
+        TypeError: something that is not a trace.
+        ValueError: the launch has touched neither.
+    """
+    if not isinstance(trace, Trace):
+        raise TypeError(
+            f"{trace!r} is no trace: write staging_map(trace(kernel)[grid, block](...))"
+        )
+    found = measure(trace)
+    return Drawing(text(found), alt(found), WIDTH, lambda: _png(found))
+
+
+def measure(trace: Trace) -> Staging:
+    """The same as numbers.
+
+    Raises:
+        ValueError: the launch has touched neither global nor shared memory.
+    """
+    rows = [row for row in trace.lines if row.space in ("global", "shared") and row.lanes]
+    if not rows:
+        raise ValueError(f"{trace.launch} has touched neither global nor shared memory")
+    blocks = trace.launch.blocks
+    even = all(row.requests % blocks == 0 and row.lanes % blocks == 0 for row in rows)
+    share = blocks if even else 1
+    moves = []
+    for row in sorted(rows, key=lambda row: (row.line, row.kind != "load", row.column)):
+        ends = (row.space, "registers") if row.kind == "load" else ("registers", row.space)
+        size = row.lanes * row.width // share
+        moves.append(Move(row.line, row.text, *ends, row.requests // share, size))
+    how = trace.launch
+    return Staging(
+        str(how),
+        blocks,
+        how.threads_per_block,
+        how.static_shared_bytes + how.dynamic_shared_bytes,
+        even,
+        tuple(moves[:MOST]),
+        _barriers(trace),
+        max(0, len(moves) - MOST),
+    )
+
+
+def _barriers(trace: Trace) -> tuple[int, ...]:
+    """Lines of the kernel's text that wait for the block."""
+    whole = trace.texts.get(trace.launch.kernel)
+    lines = {row.line for row in trace.lines if row.function == trace.launch.kernel}
+    if whole is None or not lines:
+        return ()
+    numbered = enumerate(whole.lines, start=1)
+    found = [n for n, line in numbered if "syncthreads()" in line.partition("#")[0]]
+    return tuple(number for number in found if min(lines) < number < max(lines))
+
+
+def text(found: Staging) -> str:
+    """The numbers of the map."""
+    said = [f"{found.launch} (model)", _whose(found)]
+    digits = len(str(_rows(found)[-1][0]))
+    for line, move in _rows(found):
+        if move is None:
+            said.append(f"line {line:{digits}d}  barrier")
+            continue
+        said.append(
+            f"line {line:{digits}d}  {move.source:9} -> {move.target:9}"
+            f" {move.bytes:9,} bytes {move.requests:5,} requests  {move.access}"
+        )
+    return "\n".join([*said, *_more(found)])
+
+
+def _rows(found: Staging) -> list[tuple[int, Move | None]]:
+    """Moves and barriers in the order of the source."""
+    both: list[tuple[int, int, Move | None]] = [
+        (move.line, number, move) for number, move in enumerate(found.moves)
+    ]
+    both += [(line, -1, None) for line in found.barriers]
+    return [(line, move) for line, _, move in sorted(both, key=lambda row: row[:2])]
+
+
+def _title(found: Staging) -> str:
+    return f"{found.launch}: {_whose(found)}"
+
+
+def _whose(found: Staging) -> str:
+    each = "per block of " if found.per_block and found.blocks > 1 else ""
+    return (
+        f"{each}{counted(found.blocks, 'block')}, {found.threads:,} threads and"
+        f" {found.shared_bytes:,} shared bytes each"
+    )
+
+
+def _more(found: Staging) -> list[str]:
+    return [f"{counted(found.left_out, 'access')}es more are not shown"] if found.left_out else []
+
+
+def alt(found: Staging) -> str:
+    """One sentence for those who do not see the map."""
+    ways = [
+        f"{found.bytes(source, target):,} bytes from {_name(source)} to {_name(target)}"
+        for source, target in (
+            ("global", "registers"),
+            ("registers", "shared"),
+            ("shared", "registers"),
+            ("registers", "global"),
+        )
+        if found.bytes(source, target)
+    ]
+    return f"What the lines of {_title(found)} move: {', '.join(ways)}."
+
+
+def _name(place: str) -> str:
+    return place if place == "registers" else f"{place} memory"
+
+
+def _png(found: Staging) -> bytes:
+    from .legend import heading
+    from .sheet import EMPTY, FAINT, GRID, painted
+
+    rows = _rows(found)
+    high = ROW * len(rows) + 10
+    more = _more(found)
+
+    def paint(sheet: Sheet) -> None:
+        heading(sheet, 20, found.launch, f"{_whose(found)} (model)")
+        for place, x in PLACES.items():
+            sheet.write(x, TOP - 14, _name(place), colour=FAINT)
+            box = (x - STRIP / 2, TOP, STRIP, high)
+            sheet.box(*box, fill=EMPTY, edge=GRID, below=True)
+        for number, (line, move) in enumerate(rows):
+            _paint_row(sheet, TOP + (number + 0.5) * ROW + 6, line, move)
+        for said in more:
+            sheet.write(20, TOP + high + 16, said, colour=FAINT, align="left")
+
+    return painted(WIDTH, TOP + high + (34 if more else 16), paint)
+
+
+def _paint_row(sheet: Sheet, y: float, line: int, move: Move | None) -> None:
+    from .sheet import ACCENT, FAINT, INK, SERIES
+
+    sheet.write(20, y, f"line {line}", colour=FAINT, align="left")
+    if move is None:
+        first, last = PLACES["global"] - STRIP, PLACES["registers"] + STRIP
+        dashes = [(float(x), y, x + 5.0, y) for x in range(first, last, 9)]
+        sheet.lines(dashes, colour=ACCENT, thick=1.6)
+        sheet.write((first + last) / 2 + 117, y - 9, "barrier", colour=ACCENT)
+        return
+    start, end = PLACES[move.source], PLACES[move.target]
+    step = 1 if end > start else -1
+    colour = SERIES[0] if "global" in (move.source, move.target) else SERIES[2]
+    tip = end - step * STRIP / 2
+    sheet.lines([(start, y, tip, y)], colour=colour, thick=2)
+    sheet.lines([(tip, y, tip - step * 8, y + up) for up in (-4.5, 4.5)], colour=colour, thick=2)
+    sheet.box(start - 4, y - 4, 8, 8, fill=colour)
+    places = [PLACES["global"], PLACES["shared"]]
+    middle = PLACES["shared"] + 117 if "shared" in (move.source, move.target) else sum(places) / 2
+    said = move.access if len(move.access) <= 24 else move.access[:21] + "..."
+    sheet.write(middle, y - 9, f"{said}: {move.bytes:,} bytes", colour=INK)

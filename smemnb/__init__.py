@@ -24,6 +24,7 @@ _HOMES = {
     "Trace": "tracing.trace",
     "check": "exercises.check",
     "Verdict": "exercises.grading.verdict",
+    "forecast": "exercises.forecast",
     "hint": "exercises.hints",
     "solution": "exercises.hints",
     "progress": "exercises.progress",
@@ -51,6 +52,7 @@ _ROOMS = (
 
 if TYPE_CHECKING:
     from .exercises.check import check
+    from .exercises.forecast import forecast
     from .exercises.grading.verdict import Verdict
     from .exercises.hints import hint, solution
     from .exercises.predict import predict
@@ -70,6 +72,7 @@ __all__ = [
     "bank_map",
     "check",
     "explore",
+    "forecast",
     "grid_map",
     "hint",
     "matmul",

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from ..tracing.report.view.code import coloured, monospaced
 
 if TYPE_CHECKING:
+    from .forecasts.answer import Forecast
     from .grading.verdict import Verdict
 
 RIGHT, OPEN = "#2e8b57", "#c35b00"
@@ -35,9 +36,34 @@ def verdict(found: Verdict) -> str:
     return _edged(
         f'<p style="margin:0 0 4px"><strong>{escape(found.exercise)}</strong>: '
         f"{_word('done' if done else 'not yet', done)}</p>"
-        f'<table style="border-collapse:collapse;margin:0">{"".join(rows)}</table>',
+        f"{_table(rows)}",
         RIGHT if done else OPEN,
     )
+
+
+def forecast(found: Forecast) -> str:
+    """What `forecast` found: the table as code, or a row for each line with what was misjudged."""
+    if found.table:
+        return source(found.table)
+    kernel = "" if found.verdict is None else verdict(found.verdict)
+    if found.refusal:
+        row = _part("forecast", found.refusal, "", None)
+        name = (
+            ""
+            if kernel
+            else f"<strong>{escape(found.exercise)}</strong>: {_word('not yet', False)}"
+        )
+        return kernel + _edged(f"{name}{_table([row])}", OPEN)
+    done = bool(found)
+    rows = [_part("launch", found.launch, "", None)]
+    for line in found.lines:
+        sign, ok = {"right": (YES, True), "misjudged": (NO, False)}.get(line.state, ("", None))
+        said = [f"`{line.access}`: {line.said}"]
+        said += [f"{one.column}: {one.text}" for one in line.misjudged]
+        rows.append(_part(line.state, "\n".join(said), sign, ok))
+    rows += [_part(name, text, "", None) for name, text in found.rows]
+    head = f'<p style="margin:0 0 4px"><strong>{escape(found.head)}</strong></p>'
+    return _edged(head + _table(rows), RIGHT if done else OPEN)
 
 
 def answer(text: str, *, holds: bool | None) -> str:
@@ -144,6 +170,10 @@ def _part(name: str, text: str, sign: str, ok: bool | None) -> str:
         f'<th scope="row" style="{_SIDE}">{escape(name)}</th>'
         f'<td style="text-align:left;padding:2px 4px">{prose(text)}</td></tr>'
     )
+
+
+def _table(rows: Sequence[str]) -> str:
+    return f'<table style="border-collapse:collapse;margin:0">{"".join(rows)}</table>'
 
 
 def _word(text: str, right: bool) -> str:

@@ -65,21 +65,26 @@ def check(name: Any, kernel: Any) -> Verdict:
         return Verdict(shown, (Part("exercise", unknown(name), ok=False),))
     try:
         watch_cells()
-        cell = failed_definition(kernel)
-        if cell is not None:
-            return _of_earlier_run(exercise, cell)
-        verdict = graded(exercise, kernel)
+        return checked(exercise, kernel)
     except KeyboardInterrupt as error:
         raise shortened(error) from error.__cause__
     except Exception as error:  # a fault of ours must not end a learner's cell in a traceback
         text = f"the checker itself failed, please report it: {plain(error)}"
         return Verdict(exercise.name, (Part("check", text, ok=False),))
+
+
+def checked(exercise: Exercise, kernel: Any) -> Verdict:
+    """Grade a kernel and record it, where it ran."""
+    cell = failed_definition(kernel)
+    if cell is not None:
+        return of_earlier_run(exercise, cell)
+    verdict = graded(exercise, kernel)
     if verdict.part("output") is None:  # nothing ran, nothing to remember
         return verdict
     return replace(verdict, note=remember(exercise.name, done=bool(verdict), checks=1))
 
 
-def _of_earlier_run(exercise: Exercise, cell: FailedCell) -> Verdict:
+def of_earlier_run(exercise: Exercise, cell: FailedCell) -> Verdict:
     """The verdict on a kernel that a failed cell was to define anew: nothing is graded."""
     said = f"the cell that defines {cell.name} did not run, so this {cell.name} is an earlier one"
     text = "\n".join(line for line in (said, cell.why, cell.source) if line)

@@ -114,7 +114,8 @@ class Exercise:
     `start` is what the elements of the outputs hold before the launch (an accumulator wants 0);
     None poisons them, so that an element that was never written shows. `rtol` is for results that
     depend on the order of rounding; whole numbers mostly allow 0. `fresh` makes cases of what it
-    draws; None for an exercise that is tried on its published cases alone.
+    draws; None for an exercise that is tried on its published cases alone. `forecast_case` is the
+    published case whose counts a forecast is of.
     """
 
     name: str
@@ -129,6 +130,7 @@ class Exercise:
     start: int | None = None
     rtol: float = 0.0
     fresh: Callable[[Draw], Iterable[Case]] | None = None
+    forecast_case: int = 0
 
     def drawn(self, seed: int) -> tuple[Case, ...]:
         """The fresh cases of a seed, the same ones for the same seed."""

@@ -15,9 +15,9 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +29,8 @@ SCHEMA = 1
 OFF = "progress is not recorded here (SMEMNB_PROGRESS=off)"
 
 State = dict[str, dict[str, Any]]
-"""Per exercise: done (bool), checks (how many), hints (highest level seen)."""
+"""Per exercise: done (bool), checks (how many), hints (highest level seen), and once there was one,
+forecast: lines right at first try, and of how many."""
 
 
 class Unusable(Exception):
@@ -38,12 +39,16 @@ class Unusable(Exception):
 
 @dataclass(frozen=True, repr=False)
 class Progress:
-    """Which exercises are done, chapter by chapter; a table as text."""
+    """Which exercises are done, chapter by chapter; a table as text.
+
+    `forecasts` says of exercises with a forecast how it went at first try.
+    """
 
     done: tuple[str, ...]
     open: tuple[str, ...]
     text: str
     note: str = ""
+    forecasts: Mapping[str, str] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         return self.text
@@ -53,7 +58,8 @@ class Progress:
 
         listed: dict[str, list[tuple[str, str, bool]]] = {}
         for one in exercises():
-            found = one.name, one.title, one.name in self.done
+            title = "; ".join(filter(None, (one.title, self.forecasts.get(one.name))))
+            found = one.name, title, one.name in self.done
             listed.setdefault(one.chapter, []).append(found)
         rows = [(chapter, f"{chapter}.ipynb", found) for chapter, found in listed.items()]
         title = self.text.partition("\n")[0]
@@ -64,6 +70,9 @@ def progress() -> Progress:
     """List the chapters with their exercises, and which of these are done."""
     state, note = _looked_up()
     done = tuple(e.name for e in exercises() if state.get(e.name, {}).get("done"))
+    first = {
+        e.name: _said(score) for e in exercises() if (score := _first_try(state.get(e.name, {})))
+    }
     rows = [f"{len(done)} of {len(exercises())} exercises done"]
     chapter = ""
     width = max(len(e.name) for e in exercises())
@@ -73,13 +82,34 @@ def progress() -> Progress:
             rows.append(chapter)
         mark = "done" if exercise.name in done else "open"
         rows.append(f"  {mark}  {exercise.name:<{width}}  {exercise.title}")
+        if exercise.name in first:
+            rows[-1] += f"; {first[exercise.name]}"
     rows += [note] if note else []
     still = tuple(e.name for e in exercises() if e.name not in done)
-    return Progress(done, still, "\n".join(rows), note)
+    return Progress(done, still, "\n".join(rows), note, first)
 
 
-def remember(name: str, *, done: bool = False, checks: int = 0, hints: int = 0) -> str:
-    """Record news of one exercise; return why that failed, "" if it did not."""
+def _said(score: tuple[int, int]) -> str:
+    return f"forecast {score[0]} of {score[1]} at first try"
+
+
+def remember(
+    name: str,
+    *,
+    done: bool = False,
+    checks: int = 0,
+    hints: int = 0,
+    forecast: tuple[int, int] | None = None,
+) -> str:
+    """Record news of one exercise; return why that failed, "" if it did not.
+
+    Args:
+        name: of the exercise.
+        done: whether it is solved now.
+        checks: how many there were.
+        hints: the highest level that was seen.
+        forecast: lines right at first try, and of how many; the first one that comes is kept.
+    """
     if off():
         return ""
     try:
@@ -88,6 +118,8 @@ def remember(name: str, *, done: bool = False, checks: int = 0, hints: int = 0) 
             entry["done"] = bool(entry.get("done")) or done
             entry["checks"] = _count(entry, "checks") + checks
             entry["hints"] = max(_count(entry, "hints"), hints)
+            if forecast is not None and _first_try(entry) is None:
+                entry["forecast"] = {"right": forecast[0], "of": forecast[1]}
     except Unusable as reason:
         return f"not recorded: {reason}"
     except OSError as error:
@@ -97,6 +129,19 @@ def remember(name: str, *, done: bool = False, checks: int = 0, hints: int = 0) 
     return (
         f"progress.json was damaged: it is kept as {aside}, and a new one is begun" if aside else ""
     )
+
+
+def first_try_of(name: str) -> tuple[int, int] | None:
+    """How many lines of an exercise were forecast right at first try, and of how many."""
+    return _first_try(_looked_up()[0].get(name, {}))
+
+
+def _first_try(entry: dict[str, Any]) -> tuple[int, int] | None:
+    kept = entry.get("forecast")
+    if not isinstance(kept, dict):
+        return None
+    right, of = kept.get("right"), kept.get("of")
+    return (right, of) if isinstance(right, int) and isinstance(of, int) else None
 
 
 def off() -> bool:

@@ -14,15 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..errors import SmemnbError
-from ..lockstep.intrinsics.printing import unshown
 from ..lockstep.lanes import spread
 from ..lockstep.watch import Access, Watcher
 from ..rules import bank
+from .again import AccessKey, run_again
 from .model import AccessRow, Dim3, WorstRequest
 
 if TYPE_CHECKING:
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 __all__ = ["MOST", "AccessRequests", "Request", "requests_of", "worst_of"]
 
 MOST = 256
-PATIENCE_S = 20.0
-"""Seconds that the second run may take."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -96,22 +94,6 @@ def _counted(row: AccessRow) -> bool:
     return row.space == "shared" and row.modelled and row.requests > 0
 
 
-class _Key(NamedTuple):
-    """What tells an access from the others, in a trace and in the engine."""
-
-    file: str
-    line: int
-    column: int
-    kind: str
-    array: str
-    width: int
-
-    @classmethod
-    def of(cls, row: AccessRow, trace: Trace) -> _Key:
-        file = trace.files.get(row.function, "")
-        return cls(file, row.line, row.column, row.kind, row.array, row.width)
-
-
 class _Tally:
     """The distinct requests of one access so far."""
 
@@ -137,34 +119,15 @@ class _Recorder(Watcher):
     """Listens to a launch and keeps the requests of some accesses."""
 
     def __init__(self, trace: Trace, rows: Sequence[AccessRow]) -> None:
-        self._tallies = {_Key.of(row, trace): _Tally(_worst_key(row.worst)) for row in rows}
-        self._rows = {_Key.of(row, trace): row for row in rows}
+        self._tallies = {AccessKey.of(row, trace): _Tally(_worst_key(row.worst)) for row in rows}
+        self._rows = {AccessKey.of(row, trace): row for row in rows}
         self._blocks: dict[int, Dim3] = {}
 
     def run(self, trace: Trace) -> str:
         """Run the launch again; why its requests are not those of the trace, "" if they are."""
-        from ..simulator import launch
-
-        again, how = trace.relaunch, trace.launch
-        if again is None:
-            return "the trace has not kept its launch"
-        if trace.estimated:
-            return f"the trace watched {how.watched_blocks:,} of {how.blocks:,} blocks"
-        args, shared_bytes = again.arguments.values(), how.dynamic_shared_bytes
-        try:
-            with unshown():
-                launch.run(
-                    again.kernel,
-                    how.grid,
-                    how.block,
-                    0,
-                    shared_bytes,
-                    args,
-                    watchers=(self,),
-                    patience_s=PATIENCE_S,
-                )
-        except SmemnbError as error:
-            return f"the launch cannot run again ({str(error).splitlines()[0]})"
+        why = run_again(trace, self)
+        if why:
+            return why
         if any(
             self._sums(key) != (row.requests, row.wavefronts) for key, row in self._rows.items()
         ):
@@ -178,9 +141,8 @@ class _Recorder(Watcher):
 
     def access(self, event: Access) -> None:
         """Add the requests of an event."""
-        site, array = event.site, event.array
-        key = _Key(site.file, site.line, site.column, event.kind, array.name, event.width)
-        tally = self._tallies.get(key)
+        array = event.array
+        tally = self._tallies.get(AccessKey.of_event(event))
         if tally is None or array.space != "shared":
             return
         batch, tally.array = self._batch, array
@@ -200,7 +162,7 @@ class _Recorder(Watcher):
 
     def found(self, row: AccessRow) -> AccessRequests:
         """The requests of a row, after the run."""
-        tally = self._tallies[_Key.of(row, self._trace)]
+        tally = self._tallies[AccessKey.of(row, self._trace)]
         kept = tuple(
             Request(_address(asked), _active(asked), times, self._blocks[block], warp)
             for asked, times, block, warp in tally.kept.values()
@@ -216,7 +178,7 @@ class _Recorder(Watcher):
             others_wavefronts=tally.others_wavefronts,
         )
 
-    def _sums(self, key: _Key) -> tuple[int, int]:
+    def _sums(self, key: AccessKey) -> tuple[int, int]:
         """Requests and wavefronts of an access in this run."""
         tally, row = self._tallies[key], self._rows[key]
         each = [

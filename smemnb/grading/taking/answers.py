@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-_CHECKED = re.compile(r"""\bcheck\(\s*["'](\w+)["']""")
+_CHECKED = re.compile(r"""\b(?:check|forecast)\(\s*["'](\w+)["']""")
 
 
 class Placed(Protocol):
@@ -84,7 +84,7 @@ def tried_in(text: str, known: Mapping[str, str]) -> Iterator[str]:
 
 
 def _checks(node: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
-    """Name and kernel of each `check(...)` inside a statement, in the order of lines."""
+    """Name and kernel of each `check(...)` or `forecast(...)` in a statement, in order of lines."""
     calls = [one for one in ast.walk(node) if isinstance(one, ast.Call)]
     for call in sorted(calls, key=lambda one: (one.lineno, one.col_offset)):
         function = call.func
@@ -92,7 +92,11 @@ def _checks(node: ast.stmt) -> Iterator[tuple[str, ast.expr]]:
         given = {keyword.arg: keyword.value for keyword in call.keywords}
         name = call.args[0] if call.args else given.get("name")
         kernel = call.args[1] if len(call.args) > 1 else given.get("kernel")
-        if called == "check" and isinstance(name, ast.Constant) and kernel is not None:
+        if (
+            called in ("check", "forecast")
+            and isinstance(name, ast.Constant)
+            and kernel is not None
+        ):
             yield str(name.value), kernel
 
 

@@ -1,0 +1,207 @@
+"""`forecast(name, kernel, {...})`: what each line costs, said before the run.
+
+The kernel is graded first, as `check` does. Then each figure is compared with the trace of one
+launch, which the table states. A line that was misjudged says by what rule its count comes about;
+the count itself is said from the second wrong figure on, so that a second try is worth something.
+Of lines that were not forecast nothing is said.
+
+How many lines were right at first try is kept with the learner's progress, once, when every line
+has had a figure. **Limits**: a forecast is of the source as it is written; a compiler may merge or
+drop accesses. What was tried is remembered as long as the session lasts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import SmemnbError, shortened
+from ..lockstep.intrinsics.printing import unshown
+from ..session import failed_definition, watch_cells
+from ..simulator.devices import need_types
+from ..tracing import trace
+from ..tracing.patterns import patterns_of
+from ..tracing.trace import Trace
+from .check import PATIENCE_SECONDS, checked, of_earlier_run, plain, refused
+from .exercise import Exercise
+from .forecasts import tries
+from .forecasts.accesses import Access, accesses_of
+from .forecasts.answer import Forecast, Line, Misjudged, State
+from .forecasts.figures import Figures, Refused, check_form, matched
+from .forecasts.table import launch_text, table_text
+from .forecasts.words import FOLLOWS, because, rule, slip
+from .grading.observe import initial_output, outputs_of
+from .progress import first_try_of, remember
+from .registry import find, unknown
+from .source import function_of, parameters
+
+NOT_A_TRY = "not judged, and not a try: first the kernel"
+
+
+def forecast(name: Any, kernel: Any, figures: Any = None) -> Forecast:
+    """Grade a kernel and what was forecast of its accesses; without figures, print a table.
+
+    The table is Python: copy it into a cell, put a number in place of each None, run it. A row is
+    named by its access, so it stays the same when lines move. Its figures are of the whole launch
+    that the table states: requests and wavefronts in shared memory, requests and sectors in global
+    memory. None stands for a figure that is not forecast yet.
+
+    >>> forecast("ex00_scale", solution("ex00_scale").kernel)
+    # grid 7, block 128, out 800 float32, inp 800 float32
+    forecast("ex00_scale", scale, {
+        # global memory: (requests, sectors)
+        "load inp[i]": (None, None),
+        "store out[i]": (None, None),
+    })
+    >>> forecast("ex00_scale", solution("ex00_scale").kernel, {"load inp[i]": (25, 100)})
+    ex00_scale: kernel done, forecast 1 of 2 right
+    launch      grid 7, block 128, out 800 float32, inp 800 float32
+    right       load inp[i]: 25 requests, 100 sectors
+    open        store out[i]: requests: none yet, sectors: none yet
+
+    Args:
+        name: of the exercise.
+        kernel: the answer to it.
+        figures: per access, as a dict: (requests, wavefronts) or (requests, sectors), or a dict of
+            these by their names. None for the table.
+
+    Raises:
+        SmemnbError: NUMBA_ENABLE_CUDASIM=1, so that nothing can be graded.
+    """
+    try:
+        need_types("forecast")
+    except SmemnbError as error:
+        raise shortened(error) from error.__cause__
+    exercise = find(name)
+    if exercise is None:
+        shown = name[:40] if isinstance(name, str) else "forecast"
+        return Forecast(shown, refusal=unknown(name))
+    try:
+        watch_cells()
+        return forecast_of(exercise, kernel, figures)
+    except KeyboardInterrupt as error:
+        raise shortened(error) from error.__cause__
+    except Exception as error:  # a fault of ours must not end a learner's cell in a traceback
+        text = f"the checker itself failed, please report it: {plain(error)}"
+        return Forecast(exercise.name, refusal=text)
+
+
+def forecast_of(exercise: Exercise, kernel: Any, figures: Any = None) -> Forecast:
+    """Grade a kernel and the forecast of it; the same for an exercise at hand."""
+    function = function_of(kernel)
+    called = function.__name__ if function else "kernel"
+    if figures is None or (
+        isinstance(figures, Mapping) and not any(map(_filled, figures.values()))
+    ):
+        return _table(exercise, kernel, called)
+    try:
+        check_form(exercise.name, called, figures)
+        verdict = checked(exercise, kernel)
+        if not verdict:
+            return Forecast(exercise.name, verdict, refusal=NOT_A_TRY)
+        traced, launch = _traced(exercise, kernel)
+        accesses = accesses_of(traced)
+        given = matched(accesses, figures)
+    except Refused as refusal:
+        return Forecast(exercise.name, refusal=f"{refusal}\nNothing was judged: this was no try.")
+    lines = _judged(exercise.name, traced, accesses, given)
+    first, note = _first_try(exercise.name, accesses, lines)
+    return Forecast(
+        exercise.name, verdict, launch, lines, first_try=first, note=verdict.note or note
+    )
+
+
+def _filled(figures: Any) -> bool:
+    """Whether a row of a table has a figure."""
+    if isinstance(figures, Mapping):
+        figures = tuple(figures.values())
+    return figures is not None and not (
+        isinstance(figures, (tuple, list)) and all(number is None for number in figures)
+    )
+
+
+def _table(exercise: Exercise, kernel: Any, called: str) -> Forecast:
+    """The table of a kernel's accesses; why there is none, if it does not come to an end."""
+    cell = failed_definition(kernel)
+    if cell is not None:
+        return Forecast(exercise.name, of_earlier_run(exercise, cell), refusal=NOT_A_TRY)
+    refusal = refused(exercise, kernel)
+    if refusal:
+        return Forecast(exercise.name, refusal=refusal)
+    try:
+        traced, launch = _traced(exercise, kernel)
+    except SmemnbError as error:
+        return Forecast(exercise.name, refusal=f"the kernel did not come to its end: {error}")
+    accesses = accesses_of(traced)
+    if not accesses:
+        text = f"{called} comes to no access yet: write it, check it, then ask for its table"
+        return Forecast(exercise.name, refusal=text)
+    text = table_text(exercise.name, called, launch, accesses)
+    return Forecast(exercise.name, launch=launch, table=text)
+
+
+def _traced(exercise: Exercise, kernel: Any) -> tuple[Trace, str]:
+    """The trace of the launch that is forecast, and that launch in words."""
+    case = exercise.cases[exercise.forecast_case]
+    inputs = case.inputs()
+    outputs = [initial_output(exercise, array) for array in outputs_of(exercise, inputs)]
+    args = (*outputs, *inputs)
+    watched = trace(kernel, checks=False, waivers=False, patience_s=PATIENCE_SECONDS)
+    with unshown():
+        traced = watched[case.grid, case.block, 0, case.shared_bytes](*args)
+    return traced, launch_text(case, parameters(kernel), args)
+
+
+def _judged(
+    name: str, traced: Trace, accesses: tuple[Access, ...], given: Mapping[str, Figures]
+) -> tuple[Line, ...]:
+    """Each access with its figures, and for each figure that is wrong the rule behind it."""
+    wrong = {
+        one.name: [
+            column
+            for column, number in given[one.name].items()
+            if number is not None and number != one.counted(column)
+        ]
+        for one in accesses
+    }
+    rows = [one.row for one in accesses if wrong[one.name]]
+    patterns = iter(patterns_of(traced, [row for row in rows if row.requests]) if rows else ())
+    ruled = set[str]()
+    lines = []
+    for one in accesses:
+        figures = given[one.name]
+        missing = tuple(column for column, number in figures.items() if number is None)
+        found = next(patterns) if wrong[one.name] and one.row.requests else None
+        misjudged = []
+        for column in wrong[one.name]:
+            number = figures[column]
+            assert number is not None
+            times = tries.missed(name, one.name, column, one.counted(column), number)
+            said = [slip(one.row, column, number, figures["requests"], traced.launch.blocks)]
+            if times > 1 or said != [FOLLOWS]:
+                said += because(one.row, column, found, told=times > 1)
+                law = rule(one.row, column)
+                said = [*([] if law in ruled else [law]), *said]
+                ruled.add(law)
+            misjudged.append(Misjudged(column, number, " ".join(filter(None, said)), times))
+        state: State = "misjudged" if misjudged else "open" if missing else "right"
+        told = tuple((column, number) for column, number in figures.items() if number is not None)
+        lines.append(Line(one.name, state, told, missing, tuple(misjudged)))
+    return tuple(lines)
+
+
+def _first_try(
+    name: str, accesses: tuple[Access, ...], lines: tuple[Line, ...]
+) -> tuple[tuple[int, int] | None, str]:
+    """How many lines were right at first try, once all have had their figures; and a note."""
+    if any(line.missing for line in lines):
+        return None, ""
+    right = sum(
+        not any(
+            tries.ever_missed(name, one.name, column, one.counted(column)) for column in one.columns
+        )
+        for one in accesses
+    )
+    score = tries.first_score(name, (right, len(lines)))
+    note = remember(name, forecast=score)
+    return first_try_of(name) or score, note

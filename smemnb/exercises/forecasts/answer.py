@@ -1,0 +1,136 @@
+"""The answer to `forecast`: a table to fill in, a refusal, or what was judged right and what wrong.
+
+The text is the same in every run: no addresses, no paths, no times.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from dataclasses import dataclass
+from typing import Literal
+
+from ..grading.verdict import INDENT, Verdict
+
+WIDTH = 80
+
+State = Literal["right", "misjudged", "open"]
+
+
+@dataclass(frozen=True)
+class Misjudged:
+    """A figure that is not what the trace counted: which, and by what rule it comes about.
+
+    `number` says the how manieth wrong figure it is, from 1; from the second on `text` has the
+    count.
+    """
+
+    column: str
+    given: int
+    text: str
+    number: int
+
+
+@dataclass(frozen=True)
+class Line:
+    """One access and what was forecast of it.
+
+    `figures` are those that were given. A line is "open" as long as one is missing and none wrong.
+    """
+
+    access: str
+    state: State
+    figures: tuple[tuple[str, int], ...]
+    missing: tuple[str, ...] = ()
+    misjudged: tuple[Misjudged, ...] = ()
+
+    @property
+    def said(self) -> str:
+        """What was forecast, in words: "192 requests, 768 sectors"."""
+        shown = [counted(number, column) for column, number in self.figures]
+        return ", ".join([*shown, *(f"{column}: none yet" for column in self.missing)])
+
+
+@dataclass(frozen=True, repr=False)
+class Forecast:
+    """What `forecast` has to say; true if the kernel is right and every figure is.
+
+    Attributes:
+        exercise: its name.
+        verdict: on the kernel; None where nothing was graded.
+        launch: the launch that is forecast, in words.
+        lines: the accesses with what was forecast; empty where nothing was judged.
+        table: Python to be filled in; "" where something was.
+        refusal: why nothing was judged; "" if it was.
+        first_try: how many lines were right at first try, and of how many; None as long as some
+            are open.
+        note: of the record of progress.
+    """
+
+    exercise: str
+    verdict: Verdict | None = None
+    launch: str = ""
+    lines: tuple[Line, ...] = ()
+    table: str = ""
+    refusal: str = ""
+    first_try: tuple[int, int] | None = None
+    note: str = ""
+
+    def __bool__(self) -> bool:
+        return bool(self.verdict and self.lines) and self.right == len(self.lines)
+
+    @property
+    def right(self) -> int:
+        """Lines whose figures are all there and right."""
+        return sum(line.state == "right" for line in self.lines)
+
+    @property
+    def head(self) -> str:
+        """The first line: the kernel and how much of the forecast is right."""
+        return f"{self.exercise}: kernel done, forecast {self.right} of {len(self.lines)} right"
+
+    @property
+    def rows(self) -> list[tuple[str, str]]:
+        """What is said besides the lines, below them."""
+        of = "" if self.first_try is None else f"{self.first_try[0]} of {self.first_try[1]}"
+        told = ("first try", of), ("note", self.note)
+        return [(name, text) for name, text in told if text]
+
+    def __repr__(self) -> str:
+        if self.table:
+            return self.table
+        if self.refusal:
+            told = _row("forecast", self.refusal)
+            graded = self.verdict is not None
+            return f"{self.verdict if graded else f'{self.exercise}: not yet'}\n{told}"
+        rows = [_row("launch", self.launch)]
+        for line in self.lines:
+            rows.append(_row(line.state, f"{line.access}: {line.said}" if line.said else ""))
+            rows += [_row("", f"{one.column}: {one.text}") for one in line.misjudged]
+        rows += [_row(name, text) for name, text in self.rows]
+        return "\n".join([self.head, *rows])
+
+    def _repr_html_(self) -> str:
+        from ..as_html import forecast
+
+        return forecast(self)
+
+
+def counted(number: int, column: str) -> str:
+    """A count with its unit.
+
+    >>> counted(1, "wavefronts"), counted(1024, "sectors")
+    ('1 wavefront', '1,024 sectors')
+    """
+    return f"{number:,} {column.removesuffix('s') if number == 1 else column}"
+
+
+def _row(name: str, text: str) -> str:
+    lines = [
+        short
+        for line in text.split("\n")
+        for short in textwrap.wrap(
+            line, WIDTH - INDENT, break_long_words=False, break_on_hyphens=False
+        )
+    ]
+    first, *rest = lines or [""]
+    return "\n".join([f"{name:<{INDENT}}{first}", *(" " * INDENT + line for line in rest)])

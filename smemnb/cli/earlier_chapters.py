@@ -13,7 +13,7 @@ from pathlib import Path
 from .copied_pages import CopiedPages
 
 TOOK_ITS_PLACE = {
-    "00_start_here.ipynb": ("10_threads.ipynb",),
+    "00_start_here.ipynb": ("10_threads.ipynb", "11_sectors.ipynb"),
     "01_shared_memory.ipynb": ("12_shared_memory.ipynb",),
     "02_banks.ipynb": ("14_banks.ipynb",),
     "03_transpose.ipynb": ("20_transpose.ipynb",),

@@ -4,10 +4,11 @@
     import smemnb
 
     smemnb.trace(kernel)[grid, block](out, inp)      # counts per source line, races, findings
-    smemnb.check("ex01", kernel)                     # right? conflict-free? what to change?
+    smemnb.check("ex00_scale", kernel)               # right? conflict-free? what to change?
 
 Importing smemnb plugs numba.cuda, in either order: without a usable GPU, kernels run in the
-lockstep engine (`smemnb.simulator`). The names below load what they need when they are used.
+lockstep engine (`smemnb.simulator`). `dir(smemnb)` lists the names; each loads what it needs when it
+is used.
 """
 
 from __future__ import annotations

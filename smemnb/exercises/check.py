@@ -127,8 +127,25 @@ def graded(
                 return verdict
             fresh = _runs(exercise, kernel, exercise.drawn(seed), end)
             return _with_fresh(exercise, kernel, verdict, runs, fresh, advise=advise)
+    except _TimeOver as over:
+        if over.runs and not (verdict := _verdict(exercise, kernel, over.runs, advise=advise)):
+            return verdict
+        return Verdict(exercise.name, (Part("kernel", str(over), ok=False),), over.hint)
     except _Stopped as stopped:
         return Verdict(exercise.name, (Part("kernel", str(stopped), ok=False),))
+
+
+class _TimeOver(Exception):
+    """The time of a check was over between two launches; `runs` are those of these cases so far."""
+
+    hint = "Does every thread do the work of all? Give each thread elements of its own."
+
+    def __init__(self, runs: list[Run], cases: int) -> None:
+        super().__init__(
+            f"the launches of this check may take {PATIENCE_SECONDS:.0f} s together, and these took"
+            f" more, with {len(runs)} of {cases} done"
+        )
+        self.runs = runs
 
 
 class _Stopped(Exception):
@@ -140,11 +157,15 @@ def _runs(exercise: Exercise, kernel: Any, cases: Sequence[Case], end: float) ->
 
     Raises:
         _Stopped: a run did not come to its end.
+        _TimeOver: the time was over before the last one.
     """
     runs: list[Run] = []
     for case in cases:
+        left = end - time.monotonic()
+        if left <= 0:
+            raise _TimeOver(runs, len(cases))
         try:
-            runs.append(observe(exercise, case, kernel, end - time.monotonic()))
+            runs.append(observe(exercise, case, kernel, left))
         except SmemnbError as error:
             tell(error)
             raise _Stopped(_engine_refusal(error) + _fresh_title(exercise, case)) from None

@@ -95,6 +95,14 @@ def test_patience(monkeypatch):
         assert "of counting (`i >= 0`) was still going round" in verdict.parts[0].text
 
 
+def test_time_over_between_launches(monkeypatch):
+    """Where the time is over before a launch begins, the verdict says so, and how many were done."""
+    monkeypatch.setattr("smemnb.exercises.check.PATIENCE_SECONDS", 1e-9)
+    verdict = check("ex00_scale", SCALE.solution)
+    assert (bool(verdict), verdict.reason) == (False, "kernel")
+    assert f"with 0 of {len(SCALE.cases)} done" in verdict.parts[0].text and verdict.hint
+
+
 @pytest.mark.parametrize("name", ["ex0_scale", "scale", "ex00", "", None, 3, ["ex00_scale"]])
 def test_unknown_name(name):
     """An unknown exercise is a verdict that lists near names."""

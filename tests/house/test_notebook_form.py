@@ -1,6 +1,7 @@
 """Chapters are stored in one form; what differs from it is named."""
 
 import json
+from itertools import groupby
 from pathlib import Path
 
 import nbformat
@@ -22,11 +23,14 @@ def test_chapter_form(path):
 
 
 def test_numbers_without_gap():
-    """There are chapters, numbered from 00 upwards; a letter follows a number that is there."""
+    """Numbers begin at 00 and have no gap within a ten; a letter follows a number that is there."""
     assert chapters() != []
     plain = [int(path.name[:2]) for path in chapters() if path.name[2] == "_"]
     between = {int(path.name[:2]) for path in chapters() if path.name[2] != "_"}
-    assert plain == list(range(len(plain)))
+    assert plain[0] == 0
+    for ten, found in groupby(plain, key=lambda number: number // 10):
+        numbers = list(found)
+        assert numbers == list(range(10 * ten, 10 * ten + len(numbers)))
     assert between <= set(plain)
 
 

@@ -7,8 +7,8 @@
     smemnb.check("ex00_scale", kernel)               # right? conflict-free? what to change?
 
 Importing smemnb plugs numba.cuda, in either order: without a usable GPU, kernels run in the
-lockstep engine (`smemnb.simulator`). `dir(smemnb)` lists the names; each loads what it needs when it
-is used.
+lockstep engine (`smemnb.simulator`). `dir(smemnb)` lists the names; each loads what it needs
+when it is used.
 """
 
 from __future__ import annotations

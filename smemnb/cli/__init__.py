@@ -1,4 +1,4 @@
-"""The command `smemnb`: lab, doctor, check, progress, grade, trace, sass, bench, tune, verify, sanitize.
+"""The command `smemnb`: lab, doctor, check, progress, grade, trace, sass, bench, tune, verify, ...
 
 Each subcommand imports what it needs when it is called, so that `smemnb --help` answers at once.
 Exit codes: 0 all is well, 1 the answer is no (a refused exercise, an error in a trace, a kernel

@@ -53,9 +53,7 @@ class Chapter:
         )
 
 
-def contents(
-    chapters: Sequence[Chapter], done: Sequence[str], earlier: Sequence[str] = ()
-) -> str:
+def contents(chapters: Sequence[Chapter], done: Sequence[str], earlier: Sequence[str] = ()) -> str:
     """The page as Markdown.
 
     Args:

@@ -5,8 +5,8 @@ absent. When the workbook has changed since, a page that is as it was copied bec
 (`copied_pages` knows). A page in which someone worked is never written again: the new one is laid
 beside it under another name, and says at its top whose it is beside. A page is there whole or not
 at all; the mere beginning of a page, which a full disk left with an earlier version, is completed.
-A contents page (`contents`) is written anew at each start, and opened. What becomes of chapters that
-only an earlier version had is in `earlier_chapters`.
+A contents page (`contents`) is written anew at each start, and opened. What becomes of chapters
+that only an earlier version had is in `earlier_chapters`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Copied:
     new: tuple[str, ...]
     replaced: tuple[str, ...]
     beside: tuple[tuple[str, str], ...]
-    earlier: Earlier = Earlier((), ())
+    earlier: Earlier
 
 
 def workbook() -> Path:

@@ -96,7 +96,7 @@ def test_patience(monkeypatch):
 
 
 def test_time_over_between_launches(monkeypatch):
-    """Where the time is over before a launch begins, the verdict says so, and how many were done."""
+    """Time that is over before a launch begins is said, and how many launches were done."""
     monkeypatch.setattr("smemnb.exercises.check.PATIENCE_SECONDS", 1e-9)
     verdict = check("ex00_scale", SCALE.solution)
     assert (bool(verdict), verdict.reason) == (False, "kernel")

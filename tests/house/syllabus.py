@@ -2,7 +2,8 @@
 
 A row is (idea, chapter, id of the cell that teaches it). A chapter adds its rows here and gives the
 cell an id that says what it is for; storing a notebook keeps ids. Whoever rewrites a chapter moves
-the id to the new cell, however it is worded. `ERRATA` are the published claims, with the cell that puts each right.
+the id to the new cell, however it is worded. `ERRATA` are the published claims, with the cell that
+puts each right.
 """
 
 from __future__ import annotations

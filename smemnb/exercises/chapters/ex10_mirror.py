@@ -23,7 +23,7 @@ def _matrix(rows, cols, seed=0):
 
 
 def _cases():
-    """A full size with its budget, and ragged ones; each grid covers the matrix either way round."""
+    """A full size with its budget, and ragged ones; a grid covers the matrix either way round."""
     once = Budget(sectors_per_request=4, requests={"out": 128, "inp": 128}, shared_bytes=0)
     yield Case(partial(_matrix, 64, 64), grid=(2, 8), block=(32, 8), budget=once)
     shapes = [(40, 35), (1, 70), (70, 1), (3, 97), (97, 33), sizes(2, seed=10, low=2, high=90)]
@@ -81,8 +81,8 @@ EXERCISE = Exercise(
     cases=tuple(_cases()),
     fresh=_fresh,
     hints=(
-        "One thread, one element of `out`. Which row and which column it is, you know from the last "
-        "exercise; only where it reads is new.",
+        "One thread, one element of `out`. Which row and which column it is, you know from the "
+        "last exercise; only where it reads is new.",
         "The last element of a row has the index `inp.shape[1] - 1`. Column 0 of `out` wants that "
         "one, column 1 the one before it.",
         "Line 1: col and row from `cuda.grid(2)`. Line 2: the guard for both. Line 3: store "

@@ -31,7 +31,8 @@ def _cases():
     yield Case(partial(_matrix, 40, 128), grid=(2,), block=(64,), budget=once)
     shapes = [(40, 35), (1, 70), (70, 1), (3, 97), (97, 33), sizes(2, seed=11, low=2, high=90)]
     for shape, threads in [*((shape, 32) for shape in shapes), ((40, 35), 128), ((35, 40), 8)]:
-        yield Case(partial(_matrix, *shape), grid=cover((max(shape),), (threads,)), block=(threads,))
+        grid = cover((max(shape),), (threads,))
+        yield Case(partial(_matrix, *shape), grid=grid, block=(threads,))
 
 
 def _fresh(draw):
@@ -94,8 +95,8 @@ EXERCISE = Exercise(
         "One thread, one column: it goes down its column in a loop and adds up.",
         "In one round of the loop, all threads should be in the same row: lanes side by side then "
         "read elements side by side. A sum in a variable costs no request.",
-        "The column is the number of the thread, and the guard asks for it. In front of the loop set "
-        "a variable to `float32(0)`; in it add `inp[row, col]`; behind it store the variable once.",
+        "The column is the number of the thread, and the guard asks for it. In front of the loop "
+        "set a variable to `float32(0)`; in it add `inp[row, col]`; behind it store the variable once.",
     ),
     budget=Budget(shared_bytes=0),  # ragged rows begin inside a sector: no bound on them
 )

@@ -96,7 +96,7 @@ EXERCISE = Exercise(
         "In one round of the loop, all threads should be in the same row: lanes side by side then "
         "read elements side by side. A sum in a variable costs no request.",
         "The column is the number of the thread, and the guard asks for it. In front of the loop "
-        "set a variable to `float32(0)`; in it add `inp[row, col]`; behind it store the variable once.",
+        "set a variable to `float32(0)`; in it add `inp[row, col]`; behind it store the variable.",
     ),
     budget=Budget(shared_bytes=0),  # ragged rows begin inside a sector: no bound on them
 )

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 from ..exercises.progress import progress
@@ -18,6 +19,18 @@ from ..exercises.whole_file import write_whole
 from .copied_pages import CopiedPages
 
 CONTENTS = "CONTENTS.md"
+
+PARTS = {
+    1: "Foundations",
+    2: "Tiles",
+    3: "Products",
+    4: "Patterns",
+    5: "Asynchronous copies and tensor cores",
+    6: "Hopper",
+    7: "The chip",
+    9: "Errata",
+}
+"""What the chapters of a ten are about, by the ten of their number; those below 10 have no part."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +48,18 @@ class Chapter:
     title: str
     aims: tuple[str, ...]
     minutes: int | None
+
+    @property
+    def place(self) -> tuple[int, str, str]:
+        """Where the chapter stands among the others: its number, the letter behind it, its name."""
+        number = re.match(r"(\d+)([a-z]?)_", self.file)
+        return (int(number[1]), number[2], self.file) if number else (0, "", self.file)
+
+    @property
+    def part(self) -> str:
+        """The part of the book that it belongs to, "" for none."""
+        ten = self.place[0] // 10
+        return PARTS.get(ten, "Further chapters") if ten else ""
 
     @classmethod
     def of(cls, page: Path) -> Chapter:
@@ -56,25 +81,27 @@ def contents(chapters: Sequence[Chapter], done: Sequence[str]) -> str:
     """The page as Markdown.
 
     Args:
-        chapters: in the order in which they are read.
+        chapters: in the order in which they are read, as `Chapter.place` has it.
         done: names of the exercises that are done.
     """
     known = {one.file: _exercises(one) for one in chapters}
     names = [name for found in known.values() for name in found]
     ready = sum(name in done for name in names)
-    rows = [_row(one, known[one.file], done) for one in chapters]
+    tables: list[str] = []
+    for part, found in groupby(chapters, lambda one: one.part):
+        tables += [f"## {part}", ""] if part else []
+        tables += ["| chapter | you will | minutes | exercises done |", "|---|---|---:|---:|"]
+        tables += [*(_row(one, known[one.file], done) for one in found), ""]
     return "\n".join(
         [
             "# Contents",
             "",
             f"{ready} of {len(names)} exercises are done. {_next(chapters, known, done)}",
             "",
-            "| chapter | you will | minutes | exercises done |",
-            "|---|---|---:|---:|",
-            *rows,
-            "",
-            "[GLOSSARY.md](GLOSSARY.md) explains the words. `smemnb lab` writes this page anew each"
-            " time it starts, from your progress; `smemnb.progress()` in a cell says it at once.",
+            *tables,
+            "The [glossary](GLOSSARY.md) explains the words. `smemnb lab` writes this page anew"
+            " each time it starts, from your progress; `smemnb.progress()` in a cell says it at"
+            " once.",
             "",
         ]
     )
@@ -117,7 +144,7 @@ def lay_contents(source: Path, folder: Path) -> bool:
         source: the folder of the canonical chapters.
         folder: the learner's.
     """
-    chapters = [Chapter.of(page) for page in sorted(source.glob("*.ipynb"))]
+    chapters = sorted(map(Chapter.of, source.glob("*.ipynb")), key=lambda one: one.place)
     data = contents(chapters, progress().done).encode()
     record, page = CopiedPages.of(folder), folder / CONTENTS
     if page.exists() and not record.is_untouched(page, CONTENTS):

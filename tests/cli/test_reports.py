@@ -88,27 +88,33 @@ def reports():
     later = replace(LADDER, rows=(replace(RUNG, ms=1.0, low_ms=0.9, high_ms=1.1),))
     slower = replace(SWEEP, readings=faster(SWEEP.readings))
     wrong = [replace(RUNG, right=False), replace(RUNG, error=1e-6)]
-    h200, tiles = chip("H200"), start("transpose", 4)
-    cases = plan(
-        ("transpose",), sizes=("64", "65"), itemsizes=(), rungs=("transpose_wide",), quick=False
-    )
     made = {
         "bench": table.lines(LADDER),
         "bench, wrong": table.case_lines(wrong),
         "bench, compared": compare.lines(LADDER, later, ("a.json", "b.json")),
         "bench, shipped": itertools.islice(table.lines(of_now(shipped())), 40),
-        "bounds": bound_lines(cases, h200),
         "sweep": sweep_report.lines(SWEEP),
         "sweep of transposes": sweep_report.lines(TRANSPOSES),
         "sweep, compared": sweep_compare.lines(SWEEP, slower, "old.json"),
         "tuned": outcome.trial_lines(TRIAL),
-        "tune": model.beside(tiles, replace(tiles, blocks=2), h200, compiled=False),
         "verify": whole_lines([LAUNCH], {"z": "the kernel failed"}),
         "verify, one": launch_lines(LAUNCH),
         "verify, by time": timing_lines([Timed(1, 1, 2.0), Timed(32, 32, 63.0)]),
         "sass": sass_lines(SASS),
     }
     return {name: list(lines) for name, lines in made.items()}
+
+
+def of_the_model():
+    """The lines of reports for which kernels run in the engine."""
+    h200, tiles = chip("H200"), start("transpose", 4)
+    cases = plan(
+        ("transpose",), sizes=("64", "65"), itemsizes=(), rungs=("transpose_wide",), quick=False
+    )
+    return {
+        "bounds": list(bound_lines(cases, h200)),
+        "tune": list(model.beside(tiles, replace(tiles, blocks=2), h200, compiled=False)),
+    }
 
 
 PLAIN = {
@@ -181,13 +187,21 @@ def figures(words):
     return found
 
 
-NAMES = [*PLAIN, "bench, shipped", "bounds", "tune", "sass", "grades"]
+def lines_of(name):
+    """The lines of one report."""
+    if name == "grades":
+        return grade_rows()
+    return reports()[name] if name in reports() else of_the_model()[name]
+
+
+NAMES = [*PLAIN, "bench, shipped", "sass", "grades"]
+NAMES += [pytest.param(name, marks=pytest.mark.exhaustive) for name in ("bounds", "tune")]
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_it_fits(name):
     """80 columns hold every number whole, and as often as the report has it; 250 every word."""
-    lines = grade_rows() if name == "grades" else reports()[name]
+    lines = lines_of(name)
     narrow, wide = drawn(lines, 80), drawn(lines, 250)
     assert max(map(len, narrow.splitlines())) <= 80
     assert not figures(told(lines)) - figures(Counter(narrow.split()))
@@ -254,6 +268,7 @@ sys.modules["rich"] = None
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_closed_pipe():
     """Who reads one line and goes leaves no traceback behind."""

@@ -115,12 +115,6 @@ def test_parts(tmp_path, recorded):
     assert {row[2] for row in rows(text).values()} == {"25"}
 
 
-def test_no_part_has_a_heading_today():
-    """Chapters 00 to 09 are one list."""
-    text = contents([one for one in chapters() if one.file < "10"], ())
-    assert "\n## " not in text and text.count("| chapter |") == 1
-
-
 def test_the_glossary_is_linked():
     """It lies beside the page."""
     assert "](GLOSSARY.md)" in contents(chapters(), ())

@@ -18,6 +18,7 @@ LABELS = {
     "Before",
     "Predict",
     "Exercise",
+    "Forecast",
     "Change",
     "Claim",
     "Correct",

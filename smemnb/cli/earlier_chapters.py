@@ -17,7 +17,7 @@ TOOK_ITS_PLACE = {
     "01_shared_memory.ipynb": ("12_shared_memory.ipynb",),
     "02_banks.ipynb": ("14_banks.ipynb",),
     "03_transpose.ipynb": ("20_transpose.ipynb",),
-    "04_swizzle.ipynb": ("22_swizzle.ipynb",),
+    "04_swizzle.ipynb": ("22_swizzle.ipynb", "23_layouts.ipynb"),
     "04b_checkpoint.ipynb": ("24_checkpoint.ipynb",),
     "05_tiled_matmul.ipynb": ("30_tiles.ipynb",),
     "06_register_tiling.ipynb": ("32_register_tiles.ipynb",),

@@ -58,7 +58,7 @@ def _fresh(draw):
 
 EXERCISE = Exercise(
     name="ex04_fields",
-    chapter="22_swizzle",
+    chapter="23_layouts",
     title="Records of eight fields in planes",
     specification=lambda inp: np.ascontiguousarray(inp.T),
     solution=fields,

@@ -74,7 +74,7 @@ def _fresh(draw):
 
 EXERCISE = Exercise(
     name="ex04_records",
-    chapter="22_swizzle",
+    chapter="23_layouts",
     title="A transpose of records of 16 bytes",
     specification=lambda inp: np.ascontiguousarray(inp.transpose(1, 0, 2)),
     solution=transpose_records,

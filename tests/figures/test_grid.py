@@ -63,7 +63,7 @@ def test_grid_that_is_too_small():
 
 
 @given(*[st.integers(1, 40)] * 4, st.integers(1, 6), st.integers(1, 6))
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 def test_threads_and_elements(rows, cols, x, y, across, down):
     """Threads with an element, and elements with a thread, are as many."""
     if x * y > 1024:

@@ -15,7 +15,7 @@ def pieces(box):
 
 
 @given(*[st.integers(1, 40)] * 3, st.integers(1, 17), st.integers(1, 17), st.integers(1, 9))
-@settings(max_examples=30)
+@settings(max_examples=30, deadline=None)
 def test_walk_makes_the_product(rows, cols, depth, high, wide, deep):
     """The steps of all blocks, added up, are a @ b."""
     rng = np.random.default_rng(1)

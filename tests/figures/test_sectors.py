@@ -62,7 +62,7 @@ def shifted(out, inp, first):
 
 
 @given(st.integers(0, 40))
-@settings(max_examples=8)
+@settings(max_examples=8, deadline=None)
 def test_where_an_array_begins(first):
     """The elements are those that the kernel indexed, and as many sectors as the trace has."""
     found = trace(shifted)[1, 32](np.zeros(32, np.float32), np.zeros(80, np.float32), first)

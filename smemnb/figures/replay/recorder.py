@@ -21,7 +21,7 @@ from .record import MOST_ELEMENTS, NOBODY, PLACES, Array, Box, Event, Staged, St
 if TYPE_CHECKING:
     from ...lockstep.batch import Batch, Launch
 
-__all__ = ["Full", "Recorder", "box_of"]
+__all__ = ["SPACES", "Full", "Recorder", "box_of", "element_numbers", "is_plain", "tile_of"]
 
 SPACES = ("shared", "global")
 PIECE = 16  # bytes that an access touches at once, at most
@@ -151,7 +151,7 @@ class Recorder(Watcher):
             tile=self._tile(access.array),
             warp=warp,
             lanes=np.tile(lanes, len(pieces)),
-            elements=_elements(access.array, offset, access.unit),
+            elements=element_numbers(access.array, offset, access.unit),
             values=values,
             sources=sources,
             updates=updates,
@@ -167,7 +167,7 @@ class Recorder(Watcher):
         sources = np.where((seen == NOBODY).any(axis=1), NOBODY, seen.max(axis=1))
         times = updates[each].max(axis=1)
         moved = None
-        if _is_plain(access) and not times.any():
+        if is_plain(access) and not times.any():
             moved = np.ascontiguousarray(values[each]).view(access.array.dtype)[:, 0]
         return moved, sources, times
 
@@ -188,7 +188,7 @@ class Recorder(Watcher):
             np.add.at(updates, each, 1)
             return None
         updates[each] = 0
-        if not _is_plain(access):
+        if not is_plain(access):
             return None
         given = [_of_warp(one.value, self._shape, warp, lanes) for one in pieces]
         moved = np.concatenate(given).astype(access.array.dtype)
@@ -212,8 +212,7 @@ class Recorder(Watcher):
         known = self._numbers.get(id(array))
         if known is not None:
             return known[1]
-        shape = tuple(int(extent) for extent in array.shape)
-        tile = Tile(array.name, array.space, shape, str(array.dtype), int(array.base))
+        tile = tile_of(array)
         if tile not in self.tiles:
             self.tiles.append(tile)
         self._numbers[id(array)] = array, self.tiles.index(tile)
@@ -238,7 +237,13 @@ def _nothing(size: int) -> tuple[Array, Array, Array]:
     return stores, np.zeros(size, np.uint8), np.zeros(size, np.int64)
 
 
-def _is_plain(access: Access) -> bool:
+def tile_of(array: ArrayInfo) -> Tile:
+    """An array as a record names it."""
+    shape = tuple(int(extent) for extent in array.shape)
+    return Tile(array.name, array.space, shape, str(array.dtype), int(array.base))
+
+
+def is_plain(access: Access) -> bool:
     """Whether whole numbers are moved, whose values are kept."""
     array = access.array
     return access.unit == array.itemsize and array.dtype.kind in PLAIN
@@ -249,7 +254,7 @@ def _of_warp(value: Any, shape: tuple[int, ...], warp: int, lanes: Array) -> Arr
     return np.asarray(spread(value, shape)[0, warp, lanes])
 
 
-def _elements(array: ArrayInfo, offset: Array, unit: int) -> Array:
+def element_numbers(array: ArrayInfo, offset: Array, unit: int) -> Array:
     """Row-major numbers of the elements at these offsets, which count pieces of `unit` bytes."""
     strides = [int(stride) for stride in array.strides]
     if unit == array.unit == array.itemsize and strides == _row_major(array):

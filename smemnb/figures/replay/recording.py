@@ -32,13 +32,17 @@ import numpy as np
 from ...errors import LaunchRefused, SmemnbError, UnassignedVariable, shortened
 from ...lockstep.batch import Segment
 from ...lockstep.fibers.plan import Order
+from ...lockstep.watch import Watcher
 from ...lockstep.intrinsics.printing import unshown
 from ...simulator import launch
 from ...tracing.as_compiled import KEPT_BYTES, keep
 from ...tracing.model import Dim3, place
 from .barriers import barrier_lines, has_shared_memory, without_barrier
+from .camera import Camera
+from .film import Film, film_of
 from .record import MOST_ELEMENTS, Run
 from .recorder import Full, Recorder
+from .staging import sources
 from .stale import compared
 
 if TYPE_CHECKING:
@@ -165,7 +169,8 @@ class Replayer:
             left = ", ".join(str(line) for line in lines if line not in chosen)
             notes.append(f"Not left out in turn are the barriers of lines {left}.")
         begin = next((at for at, run in enumerate(runs) if run.without == self._without), 0)
-        return Replay(tuple(runs), begin, self._function, tuple(notes))
+        film = how.film(self._kernel, self._function)
+        return Replay(tuple(runs), begin, self._function, film, tuple(notes))
 
 
 class Configured:
@@ -212,21 +217,7 @@ class _Launch:
     def recorded(self, kernel: Any, without: int | None, order: Order | None, seed: int) -> Run:
         """The block's run in an order of warps; None for lockstep, with room for more."""
         recorder = Recorder(without, MOST_ELEMENTS * (2 if order is None else 1))
-        with unshown(), warnings.catch_warnings(), suppress(Full):
-            warnings.simplefilter("ignore", UnassignedVariable)
-            launch.run(
-                kernel,
-                self.grid,
-                self.block,
-                self.stream,
-                self.shared_bytes,
-                self.kept.values(),
-                watchers=(recorder,),
-                patience_s=PATIENCE_S,
-                segments=lambda _: [Segment(self.number, 1)],
-                order=order,
-                seed=seed,
-            )
+        self._run(kernel, recorder, self.kept.values(), order, seed)
         state = recorder.launch
         return Run(
             kernel=state.function.__name__,
@@ -244,6 +235,38 @@ class _Launch:
             full=recorder.full,
             staged=tuple(recorder.staged),
         )
+
+    def film(self, kernel: Any, function: FunctionType) -> Film:
+        """The block with all barriers, phase by phase."""
+
+        def filmed(args: Sequence[Any]) -> Camera:
+            camera = Camera()
+            self._run(kernel, camera, args, None, 0)
+            return camera
+
+        camera = filmed(self.kept.values())
+        names = function.__code__.co_varnames[: function.__code__.co_argcount]
+        return film_of(camera, sources(camera, filmed, self.kept.values, names))
+
+    def _run(
+        self, kernel: Any, watcher: Watcher, args: Sequence[Any], order: Order | None, seed: int
+    ) -> None:
+        """Run the block, until its watcher is full."""
+        with unshown(), warnings.catch_warnings(), suppress(Full):
+            warnings.simplefilter("ignore", UnassignedVariable)
+            launch.run(
+                kernel,
+                self.grid,
+                self.block,
+                self.stream,
+                self.shared_bytes,
+                args,
+                watchers=(watcher,),
+                patience_s=PATIENCE_S,
+                segments=lambda _: [Segment(self.number, 1)],
+                order=order,
+                seed=seed,
+            )
 
     def worst(self, kernel: Any, without: int | None, reference: Run) -> Run:
         """The run in the first order that shows a stale read, else in the first of all."""

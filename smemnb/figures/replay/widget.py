@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from ...errors import SmemnbError
 from ..drawing import Drawing
 from ..explorer.widget import INSTALL, VARIABLE, VIEW
+from .film import Film
 from .page import module_text, page, style_text
 from .record import Run
 from .state import state
@@ -38,13 +39,19 @@ class Replay:
     Attributes:
         runs: the recorded runs, first with all barriers, then without each of them.
         run: the one that is shown first.
+        film: what the block does phase by phase with all barriers: parts, moves, buffers.
         notes: what was left out, in words.
     """
 
     def __init__(
-        self, runs: Sequence[Run], begin: int, function: Any, notes: Sequence[str] = ()
+        self,
+        runs: Sequence[Run],
+        begin: int,
+        function: Any,
+        film: Film,
+        notes: Sequence[str] = (),
     ) -> None:
-        self.runs, self._begin = tuple(runs), begin
+        self.runs, self._begin, self.film = tuple(runs), begin, film
         self._function, self.notes = function, tuple(notes)
 
     @property

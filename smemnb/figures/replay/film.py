@@ -99,6 +99,7 @@ class Film:
     """What a block does phase by phase.
 
     Attributes:
+        kernel: its name.
         tiles: the arrays.
         barriers: the line of the barrier at the end of each phase, None at the end of the kernel.
         parts, moves, buffers: see the module; in order of phases.
@@ -107,6 +108,7 @@ class Film:
         known: whether it is known what moves where.
     """
 
+    kernel: str
     tiles: tuple[Tile, ...]
     barriers: tuple[int | None, ...]
     parts: tuple[Part, ...]
@@ -136,10 +138,11 @@ class Film:
         return " and ".join(said)
 
 
-def film_of(camera: Camera, sources: Mapping[int, Source] | None) -> Film:
+def film_of(kernel: str, camera: Camera, sources: Mapping[int, Source] | None) -> Film:
     """The film of a block.
 
     Args:
+        kernel: its name.
         camera: its accesses.
         sources: whence shared stores come; None if that is not known.
     """
@@ -151,6 +154,7 @@ def film_of(camera: Camera, sources: Mapping[int, Source] | None) -> Film:
         if written and not _shared(tile):
             owned[at] = box_of(np.concatenate(written), tile.shape)
     return Film(
+        kernel=kernel,
         tiles=tiles,
         barriers=tuple(camera.barriers),
         parts=_parts(shots, tiles, labels),

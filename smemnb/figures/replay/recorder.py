@@ -16,7 +16,7 @@ import numpy as np
 from ...lockstep.batch import DYNAMIC_BASE
 from ...lockstep.lanes import spread
 from ...lockstep.watch import Access, ArrayInfo, Barrier, Fence, Watcher
-from .record import MOST_ELEMENTS, NOBODY, PLACES, Array, Box, Event, Staged, Step, Tile
+from .record import MOST_ELEMENTS, NOBODY, PLACES, Array, Box, Event, Step, Tile
 
 if TYPE_CHECKING:
     from ...lockstep.batch import Batch, Launch
@@ -58,7 +58,6 @@ class Recorder(Watcher):
         self.steps: list[Step] = []
         self.barriers: list[int | None] = []
         self.tiles: list[Tile] = []
-        self.staged: list[Staged] = []
         self.full = False
         self._numbers: dict[int, tuple[ArrayInfo, int]] = {}  # by id, which the array keeps
         self._put: list[_Put] = []
@@ -109,7 +108,7 @@ class Recorder(Watcher):
             Full: there was no room for all of it.
         """
         put, self._put, self._waiting = self._put, [], 0
-        begun, ahead = len(self.events), dict[int, int]()
+        ahead = dict[int, int]()
         for one in sorted(put, key=lambda one: (one.turn, one.order, one.warp)):
             if one.event is None:
                 ahead[one.warp] = ahead.get(one.warp, 0) + 1
@@ -120,7 +119,6 @@ class Recorder(Watcher):
                 break
             self._elements += size
             self._record(one.warp, ahead.get(one.warp, 0), one.event, one.lanes)
-        self._stage(begun)
         self.barriers.append(line)
         self._phase += 1
         if self.full:
@@ -217,18 +215,6 @@ class Recorder(Watcher):
             self.tiles.append(tile)
         self._numbers[id(array)] = array, self.tiles.index(tile)
         return self._numbers[id(array)][1]
-
-    def _stage(self, begun: int) -> None:
-        """What the phase touched of each array."""
-        touched: dict[tuple[int, str], list[Array]] = {}
-        for event in self.events[begun:]:
-            touched.setdefault((event.tile, event.kind), []).append(event.elements)
-        for (tile, kind), parts in touched.items():
-            elements = np.unique(np.concatenate(parts))
-            box = box_of(elements, self.tiles[tile].shape)
-            whole = math.prod(end - first for first, end in box)
-            full = whole == elements.size
-            self.staged.append(Staged(self._phase, tile, kind, elements.size, box, full))
 
 
 def _nothing(size: int) -> tuple[Array, Array, Array]:

@@ -233,7 +233,6 @@ class _Launch:
             steps=tuple(recorder.steps),
             barriers=tuple(recorder.barriers),
             full=recorder.full,
-            staged=tuple(recorder.staged),
         )
 
     def film(self, kernel: Any, function: FunctionType) -> Film:
@@ -246,7 +245,7 @@ class _Launch:
 
         camera = filmed(self.kept.values())
         names = function.__code__.co_varnames[: function.__code__.co_argcount]
-        return film_of(camera, sources(camera, filmed, self.kept.values, names))
+        return film_of(function.__name__, camera, sources(camera, filmed, self.kept.values, names))
 
     def _run(
         self, kernel: Any, watcher: Watcher, args: Sequence[Any], order: Order | None, seed: int

@@ -25,7 +25,7 @@ from .page import module_text, page, style_text
 from .record import Run
 from .state import state
 from .still import still
-from .words import text
+from .words import left_out_of_film, text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +52,8 @@ class Replay:
         notes: Sequence[str] = (),
     ) -> None:
         self.runs, self._begin, self.film = tuple(runs), begin, film
-        self._function, self.notes = function, tuple(notes)
+        self._function = function
+        self.notes = (*notes, *left_out_of_film(film))
 
     @property
     def run(self) -> Run:
@@ -74,12 +75,12 @@ class Replay:
     @cached_property
     def still(self) -> Drawing:
         """The picture of the run that is shown first: its arrays at the end of each phase."""
-        return still(self.run)
+        return still(self.run, self.film)
 
     @cached_property
     def state(self) -> dict[str, Any]:
         """All runs as plain data, as the page gets them."""
-        return state(self.runs, self._begin, self._function, self.notes)
+        return state(self.runs, self._begin, self._function, self.film, self.notes)
 
     @cached_property
     def widget(self) -> Any:
@@ -98,7 +99,7 @@ class Replay:
 
     def __repr__(self) -> str:
         others = [run for run in self.runs if run is not self.run]
-        return "\n".join([text(self.run, others, self.notes), *self._advice()])
+        return "\n".join([text(self.run, others, self.notes, self.film), *self._advice()])
 
     def _repr_html_(self) -> str:
         more = "".join(f"<p>{escape(line)}</p>" for line in self._advice())

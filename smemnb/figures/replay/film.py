@@ -104,6 +104,7 @@ class Film:
         barriers: the line of the barrier at the end of each phase, None at the end of the kernel.
         parts, moves, buffers: see the module; in order of phases.
         owned: per global array that the block writes, the box that holds all it writes.
+        labels: per shared array, the buffer of each element; -1 in none.
         full: whether phases are left out at the end.
         known: whether it is known what moves where.
     """
@@ -115,6 +116,7 @@ class Film:
     moves: tuple[Move, ...]
     buffers: tuple[Buffer, ...]
     owned: Mapping[int, Box]
+    labels: Mapping[int, Array]
     full: bool
     known: bool
 
@@ -161,18 +163,21 @@ def film_of(kernel: str, camera: Camera, sources: Mapping[int, Source] | None) -
         moves=_moves(shots, tiles, labels, sources or {}),
         buffers=tuple(one for at in labels for one in _buffers(at, tiles[at], labels[at])),
         owned=owned,
+        labels=labels,
         full=camera.full,
         known=sources is not None,
     )
 
 
-def parts_of_run(run: Run) -> tuple[Part, ...]:
-    """What each line touched in each phase of a recorded run."""
+def parts_of_run(run: Run, film: Film | None = None) -> tuple[Part, ...]:
+    """What each line touched in each phase of a recorded run, with the buffers of a film."""
+    known = {} if film is None else {film.tiles[at]: one for at, one in film.labels.items()}
+    labels = {at: known[tile] for at, tile in enumerate(run.tiles) if tile in known}
     shots = [
         Shot(run.steps[one.step].phase, one.function, one.line, one.kind, one.tile, one.elements)
         for one in run.events
     ]
-    return _parts(shots, run.tiles, {})
+    return _parts(shots, run.tiles, labels)
 
 
 def _shared(tile: Tile) -> bool:

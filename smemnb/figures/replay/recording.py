@@ -32,8 +32,8 @@ import numpy as np
 from ...errors import LaunchRefused, SmemnbError, UnassignedVariable, shortened
 from ...lockstep.batch import Segment
 from ...lockstep.fibers.plan import Order
-from ...lockstep.watch import Watcher
 from ...lockstep.intrinsics.printing import unshown
+from ...lockstep.watch import Watcher
 from ...simulator import launch
 from ...tracing.as_compiled import KEPT_BYTES, keep
 from ...tracing.model import Dim3, place

@@ -9,8 +9,9 @@ An event is [line, kind, tile, lanes, elements, stale, sentence, values]. Number
 step are written as {"from": 0, "by": 1, "times": 32}; lanes of a whole warp as null. `stale` are
 positions in the event, the sentence speaks of the first of them; `values` are those of a store.
 
-A part is [phase, tile, kind, line, function, box, full], a move [phase, line, source, box, tile,
-buffer, sentence], a buffer [tile, number, first element, one after its last], as in `film`.
+A part is [phase, tile, kind, line, function, box, full, buffers], a move [phase, line, source, box,
+tile, buffer, sentence], a buffer [tile, number, first element, one after its last], as in `film`;
+`order` is that in which the block comes to the arrays.
 
 **Limits**: of a run the steps with the first `ELEMENTS` elements are on the page, of the others is
 said how many there are; with all barriers whole phases follow them, as far as the film goes. A step
@@ -86,14 +87,15 @@ def _run(run: Run, film: Film) -> State:
         notes.append(f"Of {len(run.steps):,} recorded steps the first {len(steps):,} are shown.")
     phases = steps[-1].phase + 1 if steps else 0
     titles = [phase_title(run.barriers[phase], phase) for phase in range(phases)]
-    parts = [_part(one) for one in parts_of_run(run) if one.phase < phases]
+    parts = [_part(one) for one in parts_of_run(run, film) if one.phase < phases]
     tiles = [*run.tiles, *(one for one in film.tiles if one not in run.tiles)]
     at = [tiles.index(one) for one in film.tiles]
     if run.without is None and phases < film.phases and not run.stale_count:
         later = range(phases, film.phases)
         notes.append(f"From phase {phases + 1} on whole phases are shown, no single elements.")
         titles += [phase_title(film.barriers[phase], phase) for phase in later]
-        parts += [_part(one._replace(tile=at[one.tile])) for one in film.parts if one.phase in later]
+        rest = (one for one in film.parts if one.phase in later)
+        parts += [_part(one._replace(tile=at[one.tile])) for one in rest]
     first = {one.event: one for one in reversed(run.stale)}
     said = {number: said_stale(run, one) for number, one in first.items() if number < kept}
     return {
@@ -116,7 +118,7 @@ def _run(run: Run, film: Film) -> State:
 
 def _whole_phases(run: Run, steps: list[Step], film: Film) -> list[Step]:
     """The steps without those of a last phase that is cut, where the film shows it whole."""
-    if not steps or len(steps) == len(run.steps) and not run.full:
+    if not steps or (len(steps) == len(run.steps) and not run.full):
         return steps
     last = steps[-1].phase
     cut = len(steps) == len(run.steps) or run.steps[len(steps)].phase == last
@@ -126,20 +128,29 @@ def _whole_phases(run: Run, steps: list[Step], film: Film) -> list[Step]:
 def _of_film(film: Film, at: Sequence[int], *, moves: bool) -> State:
     """The parts of arrays that stay the same whichever barrier stands, and moves if they do."""
     moved = [
-        [one.phase, one.line, at[one.source], _ends(one.box), at[one.tile], one.buffer]
-        + [said_move(film, one)]
+        [
+            one.phase,
+            one.line,
+            at[one.source],
+            _ends(one.box),
+            at[one.tile],
+            one.buffer,
+            said_move(film, one),
+        ]
         for one in film.moves
     ]
     return {
         "moves": moved if moves else [],
         "buffers": [[at[one.tile], one.number, one.first, one.end] for one in film.buffers],
+        "order": list(at),
         "owned": [[at[tile], _ends(box)] for tile, box in film.owned.items()],
     }
 
 
 def _part(one: Part) -> list[Any]:
     function, box = one.function, _ends(one.box)
-    return [one.phase, one.tile, one.kind, one.line, function, box, one.full]
+    buffers = list(one.buffers)
+    return [one.phase, one.tile, one.kind, one.line, function, box, one.full, buffers]
 
 
 def _ends(box: Box) -> list[list[int]]:

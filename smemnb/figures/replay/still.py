@@ -36,6 +36,7 @@ THINNEST = 8  # pixels of a global array of one row
 ROW_ELEMS = 32  # of an array of one dimension
 EDGE = 256  # pixels of the longer side of an array, about
 LEFT, TOP, GAP, HEAD, BELOW = 24, 60, 40, 42, 46
+ROLES = 16  # pixels of a line that says what a phase does with the buffers
 NARROWEST = 720
 
 
@@ -56,7 +57,10 @@ class Panel(NamedTuple):
 
 
 class SheetPanel(NamedTuple):
-    """One global array in a phase, as rows and columns: the boxes that are read, and written."""
+    """One global array in a phase, as rows and columns: the boxes that are read, and written.
+
+    `owned` is what the block writes of it in all phases.
+    """
 
     phase: int
     name: str
@@ -64,6 +68,7 @@ class SheetPanel(NamedTuple):
     cols: int
     read: tuple[Box, ...]
     written: tuple[Box, ...]
+    owned: tuple[Box, ...]
 
 
 class _Moment(NamedTuple):
@@ -82,16 +87,26 @@ def panels(run: Run) -> list[Panel]:
     return [_panel(run, moment, tile) for moment in _moments(run) for tile in sorted(chosen)]
 
 
-def sheets(run: Run) -> list[SheetPanel]:
+def sheets(run: Run, film: Film | None = None) -> list[SheetPanel]:
     """The global arrays that are drawn beside the panels, moment by moment."""
     parts = parts_of_run(run)
+    known = () if film is None else film.tiles
+    order = {tile: at for at, tile in enumerate([*known, *run.tiles][::-1])}
     chosen = [at for at, tile in enumerate(run.tiles) if tile.space != "shared"]
     chosen = sorted(chosen, key=lambda at: -len(run.tiles[at].shape))[:SHEETS]
+    chosen = sorted(chosen, key=lambda at: -order[run.tiles[at]])
     phases = dict.fromkeys(run.steps[moment.step].phase for moment in _moments(run))
-    return [_sheet(run, phase, tile, parts) for phase in phases for tile in sorted(chosen)]
+    owned = {} if film is None else {film.tiles[at]: box for at, box in film.owned.items()}
+    return [
+        _sheet(run, phase, tile, parts, owned.get(run.tiles[tile]))
+        for phase in phases
+        for tile in chosen
+    ]
 
 
-def _sheet(run: Run, phase: int, tile: int, parts: tuple[Part, ...]) -> SheetPanel:
+def _sheet(
+    run: Run, phase: int, tile: int, parts: tuple[Part, ...], owned: Box | None
+) -> SheetPanel:
     shape = run.tiles[tile].shape
     here = [one for one in parts if (one.phase, one.tile) == (phase, tile)]
     read, written = (
@@ -101,7 +116,9 @@ def _sheet(run: Run, phase: int, tile: int, parts: tuple[Part, ...]) -> SheetPan
         for loads in (True, False)
     )
     cols = shape[-1] if shape else 1
-    return SheetPanel(phase, run.tiles[tile].name, math.prod(shape[:-1]), cols, read, written)
+    mine = () if owned is None else tuple(folded(owned, shape))
+    rows = math.prod(shape[:-1])
+    return SheetPanel(phase, run.tiles[tile].name, rows, cols, read, written, mine)
 
 
 def folded(box: Box, shape: tuple[int, ...]) -> list[Box]:
@@ -186,7 +203,7 @@ def still(run: Run, film: Film | None = None) -> Drawing:
         run: what is drawn.
         film: what moves where, for a run with all barriers.
     """
-    drawn, beside = panels(run), sheets(run)
+    drawn, beside = panels(run), sheets(run, film)
     across = max(1, len({panel.name for panel in drawn}))
     count = len({one.name for one in beside})
     width = max(NARROWEST, LEFT + across * (EDGE + GAP) + count * (SHEET + 20))
@@ -242,7 +259,9 @@ def _png(
 
     rows = [list(group) for _, group in groupby(drawn, key=lambda panel: panel.moment)]
     tall = [max(panel.rows * _side(panel) for panel in row) for row in rows]
-    height = TOP + sum(tall) + HEAD * len(rows) + BELOW
+    roles = [_roles(film, panel) for panel in drawn]
+    head = HEAD + (ROLES if any(roles) else 0)
+    height = TOP + sum(tall) + head * len(rows) + BELOW
 
     def paint(sheet: Sheet) -> None:
         sheet.write(LEFT, 20, title(run), size=13, bold=True, align="left")
@@ -253,23 +272,24 @@ def _png(
             for number, panel in enumerate(row):
                 x = LEFT + number * (EDGE + GAP)
                 sheet.write(x, y + 30, panel.name, align="left")
-                _paint(sheet, panel, x, y + HEAD, run.warps)
-                if film is not None:
-                    _write_roles(sheet, film, panel, x + EDGE, y + 30)
+                sheet.write(x, y + 30 + ROLES, _roles(film, panel), align="left")
+                _paint(sheet, panel, x, y + head, run.warps)
             x = LEFT + len(row) * (EDGE + GAP)
             _paint_sheets(sheet, [one for one in beside if one.phase == row[0].phase], x, y + 30)
-            y += HEAD + high
-        _legend(sheet, y + 24, run.warps)
+            y += head + high
+        _legend(sheet, y + 24, run.warps, beside=bool(beside))
 
     return painted(width, height, paint)
 
 
-def _write_roles(sheet: Sheet, film: Film, panel: Panel, right: float, y: float) -> None:
-    """Which buffer of an array is filled and which is read, over its right end."""
-    for at, tile in enumerate(film.tiles):
-        if tile.name == panel.name.split(" (")[0]:
+def _roles(film: Film | None, panel: Panel) -> str:
+    """Which buffer of an array is filled and which is read, "" where it has one."""
+    known = () if film is None else film.tiles
+    for at, tile in enumerate(known):
+        if film is not None and tile.name == panel.name.split(" (")[0]:
             for said in swapped(film, panel.phase, at):
-                sheet.write(right, y, said.partition(": ")[2], align="right")
+                return said.partition(": ")[2]
+    return ""
 
 
 def _paint_sheets(sheet: Sheet, beside: list[SheetPanel], x: float, y: float) -> None:
@@ -282,7 +302,11 @@ def _paint_sheets(sheet: Sheet, beside: list[SheetPanel], x: float, y: float) ->
         sheet.write(x, y, f"{one.name}: {size}", align="left")
         tall = max(THINNEST, one.rows * scale)
         across, down = scale, tall / max(1, one.rows)
-        for boxes, fill, hatch in ((one.read, FAINT, None), (one.written, "none", "////")):
+        for boxes, fill, hatch in (
+            (one.owned, "none", None),
+            (one.read, FAINT, None),
+            (one.written, "none", "////"),
+        ):
             for (top, bottom), (left, right) in boxes:
                 place = (x + left * across, y + 12 + top * down)
                 size_of = (max(2.0, (right - left) * across), max(2.0, (bottom - top) * down))
@@ -326,8 +350,8 @@ def _colour(warp: int, warps: int) -> str:
     return shade(warp, max(2, warps))
 
 
-def _legend(sheet: Sheet, y: float, warps: int) -> None:
-    from ..sheet import ACCENT, FAINT, GROUND
+def _legend(sheet: Sheet, y: float, warps: int, *, beside: bool) -> None:
+    from ..sheet import ACCENT, FAINT, GROUND, INK
 
     x = float(LEFT)
     shown = sorted({0, warps // 3, 2 * warps // 3, warps - 1})
@@ -340,3 +364,10 @@ def _legend(sheet: Sheet, y: float, warps: int) -> None:
     x += 128
     sheet.lines([(x, y - 6, x + 12, y + 6), (x, y + 6, x + 12, y - 6)], colour=ACCENT, thick=1.4)
     sheet.write(x + 17, y, "read stale", align="left")
+    if beside:
+        x += 108
+        sheet.box(x, y - 6, 12, 12, fill=FAINT, edge=INK, thick=0.8)
+        sheet.write(x + 17, y, "read of a global array", align="left")
+        x += 168
+        sheet.box(x, y - 6, 12, 12, edge=INK, thick=0.8, hatch="////")
+        sheet.write(x + 17, y, "written", align="left")

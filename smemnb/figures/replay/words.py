@@ -10,7 +10,7 @@ import numpy as np
 
 from ...tracing.model import place
 from ..words import counted, listed
-from .film import Buffer, Film, Move
+from .film import Film, Move
 from .record import Box, Event, Run, Stale, Store
 from .recorder import box_of
 
@@ -20,7 +20,6 @@ __all__ = [
     "left_out_of_film",
     "lines_of",
     "phase_title",
-    "said_buffer",
     "said_move",
     "said_stale",
     "summary",
@@ -65,8 +64,10 @@ def text(
         shown = range(PHASES_SAID - 1)
     for phase in shown:
         said += _phase(run, phase)
-        if film is not None and run.without is None:
-            said += [f"  {one}" for one in _staged(film, phase)]
+        whole = not run.full or phase < run.phases - 1
+        if film is not None and run.without is None and whole:
+            for one in _staged(film, phase):
+                said += wrap(one, WIDTH, initial_indent="  ", subsequent_indent="    ")
     if len(shown) < run.phases:
         said.append(f"phases {len(shown) + 1} to {run.phases}: on the page")
     said.append(summary(run))
@@ -180,16 +181,9 @@ def swapped(film: Film, phase: int, tile: int) -> list[str]:
     return [f"{film.tiles[tile].name}: {', '.join(said)}"]
 
 
-def said_buffer(film: Film, buffer: Buffer) -> str:
-    """A buffer by its name: "a_tile", or "a_tile, buffer 1" where there are several."""
-    name = film.tiles[buffer.tile].name
-    several = len(film.buffers_of(buffer.tile)) > 1
-    return f"{name}, buffer {buffer.number}" if several else name
-
-
 def _by(line: int, function: str, film: Film) -> str:
     """A line, with its function where that is not the kernel."""
-    return f"line {line}" if function == film.kernel else f"line {line} of {function}"
+    return f"line {line}" if function == film.kernel else f"line {line} of {function}()"
 
 
 def _subscript(name: str, box: Box) -> str:

@@ -48,7 +48,7 @@ from .stale import compared
 if TYPE_CHECKING:
     from .widget import Replay
 
-__all__ = ["MOST_BARRIERS", "ORDERS", "PATIENCE_S", "Replayer", "replay"]
+__all__ = ["MOST_BARRIERS", "ORDERS", "PATIENCE_S", "OneBlock", "Replayer", "replay"]
 
 ORDERS: tuple[tuple[Order, int], ...] = (
     ("reversed", 0),
@@ -145,7 +145,7 @@ class Replayer:
                 f"args of {self._function.__name__}: a replay runs on copies, and these exceed"
                 f" {KEPT_BYTES >> 20} MB or hold objects. Pass smaller arrays of numbers"
             )
-        how = _Launch(grid_dim, block_dim, stream, shared_bytes, kept, number)
+        how = OneBlock(grid_dim, block_dim, stream, shared_bytes, kept, number)
         lines = barrier_lines(self._function)
         reference = how.recorded(self._kernel, None, None, 0)
         if not any(tile.space == "shared" for tile in reference.tiles):
@@ -204,8 +204,8 @@ class Configured:
 
 
 @dataclass(frozen=True)
-class _Launch:
-    """What every run of a replay has in common."""
+class OneBlock:
+    """A block of a launch, which every run of a replay runs again: linear `number` in its grid."""
 
     grid: Dim3
     block: Dim3
@@ -236,7 +236,12 @@ class _Launch:
         )
 
     def film(self, kernel: Any, function: FunctionType) -> Film:
-        """The block with all barriers, phase by phase."""
+        """The block with all barriers, phase by phase.
+
+        Args:
+            kernel: a dispatcher or a plain function.
+            function: its Python function.
+        """
 
         def filmed(args: Sequence[Any]) -> Camera:
             camera = Camera()

@@ -40,7 +40,13 @@ ELEMENTS: Final = 1 << 16
 
 
 def state(
-    runs: Sequence[Run], begin: int, function: Any, film: Film, notes: Sequence[str] = ()
+    runs: Sequence[Run],
+    begin: int,
+    function: Any,
+    film: Film,
+    notes: Sequence[str] = (),
+    *,
+    elements: int = ELEMENTS,
 ) -> State:
     """What the page shows.
 
@@ -50,6 +56,7 @@ def state(
         function: the kernel's Python function, for its source.
         film: what the block does phase by phase with all barriers.
         notes: what was left out, in words.
+        elements: how many of a run are on the page, counted by lanes.
     """
     return {
         "schema": SCHEMA,
@@ -57,7 +64,7 @@ def state(
         "block": list(runs[0].block),
         "warps": runs[0].warps,
         "lines": _lines(runs, function),
-        "runs": [_run(run, film) for run in runs],
+        "runs": [_run(run, film, elements) for run in runs],
         "run": begin,
         "notes": list(notes),
     }
@@ -76,10 +83,10 @@ def packed(numbers: Array) -> Any:
     return [int(one) for one in numbers]
 
 
-def _run(run: Run, film: Film) -> State:
+def _run(run: Run, film: Film, most: int) -> State:
     notes = left_out(run)
     touched = np.cumsum([event.elements.size for event in run.events])
-    steps = [step for step in run.steps if touched[step.end - 1] <= ELEMENTS]
+    steps = [step for step in run.steps if touched[step.end - 1] <= most]
     if run.without is None and not run.stale_count:
         steps = _whole_phases(run, steps, film)
     kept = steps[-1].end if steps else 0

@@ -48,8 +48,8 @@ export function unpacked(numbers) {
   return Array.from({ length: numbers.times }, (_, at) => numbers.from + at * numbers.by);
 }
 
-function readEvent([line, kind, tile, lanes, elements, stale, sentence, values]) {
-  const touched = unpacked(elements);
+function readEvent([line, kind, tile, lanes, pattern, stale, sentence, values], patterns) {
+  const touched = patterns[pattern];
   return {
     line, kind, tile, sentence, values,
     elements: touched,
@@ -59,7 +59,7 @@ function readEvent([line, kind, tile, lanes, elements, stale, sentence, values])
 }
 
 // Phases of which no single element is on the page follow the steps, each as one step of no warp.
-function readRun(run) {
+function readRun(run, patterns) {
   const steps = run.steps.map(([phase, warp, ahead, first, end]) => ({ phase, warp, ahead, first, end }));
   const end = run.events.length;
   for (let phase = (steps.at(-1)?.phase ?? -1) + 1; phase < run.phases.length; phase++) {
@@ -69,7 +69,7 @@ function readRun(run) {
     ({ phase, tile, kind, line, where, box, full, buffers }));
   const moves = run.moves.map(([phase, line, source, box, tile, buffer, said]) =>
     ({ phase, line, source, box, tile, buffer, said }));
-  return { ...run, steps, parts, moves, events: run.events.map(readEvent) };
+  return { ...run, steps, parts, moves, events: run.events.map((event) => readEvent(event, patterns)) };
 }
 
 function sizeOf(shape) {
@@ -164,6 +164,7 @@ class Replay {
   begin(state) {
     this.stop();
     this.state = state;
+    this.patterns = state.patterns.map(unpacked);
     this.root.setAttribute("aria-label", `Replay of ${state.kernel}`);
     this.choose(state.run);
   }
@@ -180,7 +181,7 @@ class Replay {
     this.stop();
     const focused = this.root.contains(document.activeElement) && document.activeElement.dataset.line;
     this.number = number;
-    this.run = readRun(this.state.runs[number]);
+    this.run = readRun(this.state.runs[number], this.patterns);
     this.step = 0;
     this.firstStale = this.run.steps.findIndex((step) =>
       this.run.events.slice(step.first, step.end).some((event) => event.stale.size));

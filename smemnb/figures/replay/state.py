@@ -3,11 +3,13 @@
     runs     one per run: without, title, summary, order, tiles, phases, steps, events
     run      which of them is shown first
     lines    the kernel's source, by line number
+    patterns lists of elements, which accesses share
     notes    what was left out, in words
 
-An event is [line, kind, tile, lanes, elements, stale, sentence, values]. Numbers that grow by one
-step are written as {"from": 0, "by": 1, "times": 32}; lanes of a whole warp as null. `stale` are
-positions in the event, the sentence speaks of the first of them; `values` are those of a store.
+An event is [line, kind, tile, lanes, number of a pattern, stale, sentence, values]. Numbers that
+grow by one step are written as {"from": 0, "by": 1, "times": 32}; lanes of a whole warp as null.
+`stale` are positions in the event, the sentence speaks of the first of them; `values` are those of
+a store.
 
 A part is [phase, tile, kind, line, function, box, full, buffers], a move [phase, line, source, box,
 tile, buffer, sentence], a buffer [tile, number, first element, one after its last], as in `film`;
@@ -58,13 +60,16 @@ def state(
         notes: what was left out, in words.
         elements: how many of a run are on the page, counted by lanes.
     """
+    patterns = _Patterns()
+    shown = [_run(run, film, elements, patterns) for run in runs]
     return {
         "schema": SCHEMA,
         "kernel": runs[0].kernel,
         "block": list(runs[0].block),
         "warps": runs[0].warps,
         "lines": _lines(runs, function),
-        "runs": [_run(run, film, elements) for run in runs],
+        "runs": shown,
+        "patterns": patterns.packed,
         "run": begin,
         "notes": list(notes),
     }
@@ -83,7 +88,22 @@ def packed(numbers: Array) -> Any:
     return [int(one) for one in numbers]
 
 
-def _run(run: Run, film: Film, most: int) -> State:
+class _Patterns:
+    """Lists of elements, each of them once: most accesses come again, tile by tile."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, int] = {}
+        self.packed: list[Any] = []
+
+    def number(self, elements: Array) -> int:
+        """The place of a list in `packed`."""
+        number = self._known.setdefault(elements.tobytes(), len(self.packed))
+        if number == len(self.packed):
+            self.packed.append(packed(elements))
+        return number
+
+
+def _run(run: Run, film: Film, most: int, patterns: _Patterns) -> State:
     notes = left_out(run)
     touched = np.cumsum([event.elements.size for event in run.events])
     steps = [step for step in run.steps if touched[step.end - 1] <= most]
@@ -116,7 +136,7 @@ def _run(run: Run, film: Film, most: int) -> State:
         ],
         "phases": titles,
         "steps": [list(step) for step in steps],
-        "events": [_event(run, number, said) for number in range(kept)],
+        "events": [_event(run, number, said, patterns) for number in range(kept)],
         "parts": parts,
         **_of_film(film, at, moves=run.without is None),
         "notes": notes,
@@ -164,7 +184,7 @@ def _ends(box: Box) -> list[list[int]]:
     return [list(ends) for ends in box]
 
 
-def _event(run: Run, number: int, said: dict[int, str]) -> list[Any]:
+def _event(run: Run, number: int, said: dict[int, str], patterns: _Patterns) -> list[Any]:
     event = run.events[number]
     stale = packed(run.stale_at[number]) if number in run.stale_at else None
     lanes = None if np.array_equal(event.lanes, np.arange(32)) else packed(event.lanes)
@@ -174,7 +194,7 @@ def _event(run: Run, number: int, said: dict[int, str]) -> list[Any]:
         event.kind,
         event.tile,
         lanes,
-        packed(event.elements),
+        patterns.number(event.elements),
         stale,
         said.get(number, ""),
         values,

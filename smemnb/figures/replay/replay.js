@@ -357,6 +357,7 @@ class Replay {
 
   phaseStart(by) {
     const { steps } = this.run;
+    if (this.whole) return this.next(by);
     const here = steps[this.step]?.phase ?? 0;
     if (by > 0) {
       const next = steps.findIndex((step) => step.phase > here);

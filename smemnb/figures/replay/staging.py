@@ -10,7 +10,8 @@ were given.
 
 **Limits**: numbers that were changed on the way are not followed, nor are truth values, complex
 numbers, records, and arrays inside tuples. Where integers steer the accesses, only arrays of
-floating-point numbers have tags; where those do, too, nothing is known.
+floating-point numbers have tags; where those do, too, nothing is known. A loop that ends by the
+numbers may take as long as a run may.
 """
 
 from __future__ import annotations

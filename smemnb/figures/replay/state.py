@@ -37,7 +37,7 @@ __all__ = ["ELEMENTS", "SCHEMA", "packed", "state"]
 
 State = dict[str, Any]
 
-SCHEMA: Final = "smemnb.replay/1"
+SCHEMA: Final = "smemnb.replay/2"
 ELEMENTS: Final = 1 << 16
 
 

@@ -25,12 +25,12 @@ from tests.figures.replay.kernels import (
     chunks,
     combined,
     gathered,
-    halves,
     histogram,
     line_of,
     long_walk,
     positive,
     sums,
+    thirds,
     volume,
 )
 
@@ -228,8 +228,8 @@ def test_prefetched():
 
 def test_no_buffers():
     """What is filled in parts and then read as a whole, or by a tree of sums, is one."""
-    film = filmed(halves, (1,), (32,), ones(32), ones(64))
-    assert turns(film, "tile") == [["fill", "fill", "read"]]
+    film = filmed(thirds, (1,), (32,), ones(32), ones(64))
+    assert turns(film, "tile") == [["fill", "fill", "fill and read", "read"]]
     assert [one[3] for one in moves(film)] == [((0, 32),), ((32, 64),)]
     film = filmed(sums, (1,), (128,), np.zeros(1, np.int32), np.ones(128, np.int32))
     assert turns(film, "tile") == [["fill", *["fill and read"] * 7, "read"]]

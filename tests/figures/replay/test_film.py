@@ -245,17 +245,24 @@ def test_atomics():
 # --- bounds --------------------------------------------------------------------------------------
 
 
-def test_bounds():
+@pytest.mark.parametrize(
+    ("kernel", "args", "most", "phases"),
+    [
+        (long_walk, (np.zeros(64, np.int32), np.int64(1000)), 1000, 15),
+        (long_walk, (np.zeros(64, np.int32), np.int64(1000)), None, MOST_PHASES),
+        (chunks, (ones(64), ones(200)), 270, 2),  # the load of the third one, not its store
+    ],
+)
+def test_bounds(kernel, args, most, phases):
     """A film has whole phases, and ends where there is no room or where they are too many."""
-    args = (np.zeros(64, np.int32), np.int64(1000))
-    for camera, phases in ((Camera(most=1000), 15), (Camera(), MOST_PHASES)):
-        with pytest.raises(Full):
-            launch(long_walk.py_func, (1, 1, 1), (64, 1, 1), args, watchers=(camera,))
-        film = film_of("long_walk", camera, {})
-        assert (film.full, film.phases) == (True, phases)
-        assert {one.phase for one in film.parts} == set(range(phases))
-        (said,) = left_out_of_film(film)
-        assert facts(said) == facts(str(phases))
+    camera = Camera() if most is None else Camera(most)
+    with pytest.raises(Full):
+        launch(kernel.py_func, (1, 1, 1), (64, 1, 1), args, watchers=(camera,))
+    film = film_of(kernel.py_func.__name__, camera, {})
+    assert (film.full, film.phases) == (True, phases)
+    assert {one.phase for one in film.parts} == set(range(phases))
+    (said,) = left_out_of_film(film)
+    assert facts(said) == facts(str(phases))
 
 
 # --- words, picture, page ------------------------------------------------------------------------

@@ -128,8 +128,12 @@ def test_chunks():
     ]
 
 
-@pytest.mark.first(1)
-@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int16, np.int64, np.float64, np.float16])
+OTHERS = np.uint8, np.int16, np.int64, np.float64, np.float16
+
+
+@pytest.mark.parametrize(
+    "dtype", [np.int8, *(pytest.param(one, marks=pytest.mark.exhaustive) for one in OTHERS)]
+)
 def test_types(dtype):
     """Narrow types take several runs to tell elements apart."""
     film = filmed(sums, (1,), (128,), np.zeros(1, np.int32), np.ones(128, dtype))

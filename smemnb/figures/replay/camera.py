@@ -109,14 +109,18 @@ class Camera(Watcher):
         """The last phase ends, with the kernel."""
         self.barriers.append(None)
 
+    def cut(self) -> None:
+        """Leave out the phase that has no end, and what follows it."""
+        self.full = True
+        self.shots = [shot for shot in self.shots if shot.phase < len(self.barriers)]
+
     def _end(self) -> None:
-        """Leave out the phase that has no room, and what follows it.
+        """Leave out the phase that has no room.
 
         Raises:
             Full: always.
         """
-        self.full = True
-        self.shots = [shot for shot in self.shots if shot.phase < len(self.barriers)]
+        self.cut()
         raise Full
 
     def _tile(self, array: ArrayInfo) -> int:

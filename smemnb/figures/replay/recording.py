@@ -29,7 +29,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ...errors import LaunchRefused, SmemnbError, UnassignedVariable, shortened
+from ...errors import KernelStopped, LaunchRefused, SmemnbError, UnassignedVariable, shortened
 from ...lockstep.batch import Segment
 from ...lockstep.fibers.plan import Order
 from ...lockstep.intrinsics.printing import unshown
@@ -61,6 +61,8 @@ WITH_ALL = 2
 MOST_BARRIERS = 8
 PATIENCE_S = 20.0
 """Seconds that one run may take."""
+FILM_S = 10.0
+"""Seconds that a run for the film may take; the film has the phases that it comes to."""
 
 
 def replay(
@@ -235,17 +237,21 @@ class OneBlock:
             full=recorder.full,
         )
 
-    def film(self, kernel: Any, function: FunctionType) -> Film:
+    def film(self, kernel: Any, function: FunctionType, patience_s: float = FILM_S) -> Film:
         """The block with all barriers, phase by phase.
 
         Args:
             kernel: a dispatcher or a plain function.
             function: its Python function.
+            patience_s: seconds that a run may take.
         """
 
         def filmed(args: Sequence[Any]) -> Camera:
             camera = Camera()
-            self._run(kernel, camera, args, None, 0)
+            try:
+                self._run(kernel, camera, args, None, 0, patience_s)
+            except KernelStopped:  # the record may have been full long before
+                camera.cut()
             return camera
 
         camera = filmed(self.kept.values())
@@ -253,7 +259,13 @@ class OneBlock:
         return film_of(function.__name__, camera, sources(camera, filmed, self.kept.values, names))
 
     def _run(
-        self, kernel: Any, watcher: Watcher, args: Sequence[Any], order: Order | None, seed: int
+        self,
+        kernel: Any,
+        watcher: Watcher,
+        args: Sequence[Any],
+        order: Order | None,
+        seed: int,
+        patience_s: float = PATIENCE_S,
     ) -> None:
         """Run the block, until its watcher is full."""
         with unshown(), warnings.catch_warnings(), suppress(Full):
@@ -266,7 +278,7 @@ class OneBlock:
                 self.shared_bytes,
                 args,
                 watchers=(watcher,),
-                patience_s=PATIENCE_S,
+                patience_s=patience_s,
                 segments=lambda _: [Segment(self.number, 1)],
                 order=order,
                 seed=seed,

@@ -250,6 +250,19 @@ def long_walk(out, rounds):
     out[t] = acc
 
 
+@cuda.jit
+def idle(out, rounds):
+    """Long rounds in which nothing is accessed."""
+    tile = cuda.shared.array(32, int32)
+    t = cuda.threadIdx.x
+    tile[t] = t
+    cuda.syncthreads()
+    acc = tile[31 - t]
+    for _ in range(rounds):
+        acc += 1
+    out[t] = acc
+
+
 @cuda.jit(debug=True, opt=False)
 def asserts(out):
     """Raises where a number is not there yet."""

@@ -26,6 +26,7 @@ from tests.figures.replay.kernels import (
     combined,
     gathered,
     histogram,
+    idle,
     line_of,
     long_walk,
     positive,
@@ -267,6 +268,15 @@ def test_bounds(kernel, args, most, phases):
     assert {one.phase for one in film.parts} == set(range(phases))
     (said,) = left_out_of_film(film)
     assert facts(said) == facts(str(phases))
+
+
+@pytest.mark.exhaustive
+def test_patience():
+    """A film of a kernel that takes too long has the phases until then."""
+    args = np.zeros(32, np.int32), 10_000_000
+    film = OneBlock((1, 1, 1), (32, 1, 1), 0, 0, keep(args), 0).film(idle, idle.py_func, 0.1)
+    assert (film.full, film.phases) == (True, 1)
+    assert {one.phase for one in film.parts} == {0}
 
 
 # --- words, picture, page ------------------------------------------------------------------------

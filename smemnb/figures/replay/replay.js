@@ -201,7 +201,8 @@ class Replay {
       (this.said = make("div", { class: "smr-said", role: "status", "aria-live": "polite", "aria-atomic": "true" })),
       this.buildOperands(),
       (this.moved = make("ul", { class: "smr-moves", "aria-label": "what is staged" })),
-      make("div", { class: "smr-stage" }, ...this.tiles.map((tile) => this.buildTile(tile))),
+      make("div", { class: "smr-stage" }, ...[...new Set(this.tiles.map((tile) => tile.at))].map((at) =>
+        make("div", { class: "smr-pair" }, ...this.tiles.filter((tile) => tile.at === at).map((tile) => this.buildTile(tile))))),
       (this.info = make("p", { class: "smr-info", role: "status", "aria-live": "polite" })),
       buildLegend(state.warps),
       this.buildTurns(),
@@ -685,15 +686,21 @@ class Replay {
         pen.fillRect(left * across, top * down, (right - left) * across, (bottom - top) * down);
       }
     }
+    // whole dots, so that neighbours touch; an element has one at least
+    const ends = (at, each) => {
+      const from = Math.round(at * each * dots);
+      return [from / dots, Math.max(from + 1, Math.round((at + 1) * each * dots)) / dots];
+    };
     const [first, end] = this.span(), begin = this.phaseFirst(), touched = new Set();
     const fill = (from, to, name) => {
-      pen.fillStyle = colour(name);
       for (const event of this.run.events.slice(from, to)) {
         if (event.tile !== tile.at) continue;
+        pen.fillStyle = colour(name === "--staged" && event.kind !== "load" ? "--faint" : name);
         for (const element of event.elements) {
           if (name === "--ink") touched.add(element);
           const row = Math.floor(element / cols), col = element % cols;
-          pen.fillRect(col * across, row * down, Math.max(across, 1), Math.max(down, 1));
+          const [x, right] = ends(col, across), [y, bottom] = ends(row, down);
+          pen.fillRect(x, y, right - x, bottom - y);
         }
       }
     };

@@ -19,6 +19,7 @@ from smemnb.exercises.forecasts import tries
 from smemnb.exercises.forecasts.accesses import accesses_of
 from smemnb.exercises.forecasts.answer import WIDTH, Forecast, Line
 from smemnb.exercises.forecasts.figures import Refused, check_form, matched
+from smemnb.exercises.forecasts.judging import judged
 from smemnb.exercises.progress import file, first_try_of, folder, remember
 from smemnb.exercises.variants import edited
 from tests.facts import facts
@@ -48,10 +49,16 @@ def session():
 
 
 @pytest.fixture(scope="module")
-def accesses():
-    """Those of flip_over."""
+def flipped():
+    """The trace of flip_over, in the launch of its forecast."""
     args = np.zeros((96, 64), np.float32), np.zeros((64, 96), np.float32)
-    return accesses_of(trace(flip_over, checks=False)[(3, 2), (32, 32)](*args))
+    return trace(flip_over, checks=False)[(3, 2), (32, 32)](*args)
+
+
+@pytest.fixture(scope="module")
+def accesses(flipped):
+    """Those of flip_over."""
+    return accesses_of(flipped)
 
 
 def filled(table, figures):
@@ -193,12 +200,14 @@ def test_lines_that_are_not_forecast_say_nothing():
     assert repr(answer).count("192") == 1
 
 
-def test_the_second_try():
+def test_the_second_try(flipped):
     """At first the rule is said; the count from the second wrong figure on."""
 
     def text(number):
-        answer = forecast("ex03_flip", flip_over, {"inp[row, col]": (192, number)})
-        return next(line.misjudged[0] for line in answer.lines if line.misjudged)
+        accesses = accesses_of(flipped)
+        given = matched(accesses, {"inp[row, col]": (192, number)})
+        lines = judged("ex03_flip", flipped, accesses, given)
+        return next(line.misjudged[0] for line in lines if line.misjudged)
 
     first, again, second, third = text(700), text(700), text(701), text(702)
     assert [one.number for one in (first, again, second, third)] == [1, 1, 2, 3]

@@ -20,8 +20,8 @@ State = Literal["right", "misjudged", "open"]
 class Misjudged:
     """A figure that is not what the trace counted: which, and by what rule it comes about.
 
-    `number` says the how manieth wrong figure it is, from 1; from the second on `text` has the
-    count.
+    `number` counts the wrong figures that there were, this one included; from the second on `text`
+    has the count.
     """
 
     column: str

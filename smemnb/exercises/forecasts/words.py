@@ -265,8 +265,7 @@ def _meeting(pattern: Pattern, row: AccessRow, told: bool) -> str:
         whole = sum(bool(active[part].any()) for part in parts)
         count = f"{whole} parts of {len(parts[0])} lanes" if whole > 1 else "one part"
         said = f"; at {row.width} bytes per lane they are served in {count}"
-    unit = max(row.width, WORD_BYTES)
-    clashes = [_clash(address[part], active[part], part, unit) for part in parts]
+    clashes = [_clash(address[part], active[part], part) for part in parts]
     most, lanes, which = max(clashes, key=lambda one: one[0])
     if most <= 1 and not told:
         return said
@@ -297,14 +296,15 @@ def _paired(address: Array, active: Array) -> bool:
     )
 
 
-def _clash(
-    address: Array, active: Array, lanes: Sequence[int], unit: int
-) -> tuple[int, tuple[int, ...], int]:
-    """Most different words of a bank, two lanes that want such, and the bank."""
+def _clash(address: Array, active: Array, lanes: Sequence[int]) -> tuple[int, tuple[int, ...], int]:
+    """Most different words of a bank, the lanes that want them first, and the bank.
+
+    Of 8 and 16 bytes the first word stands for all: aligned pieces share all their banks or none.
+    """
     by_bank: dict[int, dict[int, int]] = defaultdict(dict)
     for at, on, lane in zip(address.tolist(), active.tolist(), lanes, strict=True):
         if on:
-            by_bank[at // unit * unit // WORD_BYTES % BANKS].setdefault(at // unit, lane)
+            by_bank[at // WORD_BYTES % BANKS].setdefault(at // WORD_BYTES, lane)
     busiest = max(by_bank, key=lambda one: len(by_bank[one]), default=0)
     wanted = by_bank.get(busiest, {})
     return len(wanted), tuple(wanted.values()), busiest

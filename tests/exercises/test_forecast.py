@@ -436,7 +436,7 @@ def test_text_and_html(figures):
 
 def test_code_in_names_is_escaped():
     """An index with < stands as text."""
-    line = Line("load inp[i < 0]", "line 3", "right", (("requests", 1), ("sectors", 4)))
+    line = Line("load inp[i < 0]", "line 3", "open", (("requests", 1),), ("sectors",))
     answer = Forecast("ex00_scale", launch="grid 1", lines=(line,))
     page = answer._repr_html_()
     assert "i &lt; 0" in page and "i < 0" not in page

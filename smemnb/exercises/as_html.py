@@ -59,7 +59,7 @@ def forecast(found: Forecast) -> str:
     rows = [_part("launch", found.launch, "", None)]
     for line in found.lines:
         sign, ok = {"right": (YES, True), "misjudged": (NO, False)}.get(line.state, ("", None))
-        said = [f"`{line.access}`: {line.said}"]
+        said = [line.said.replace(line.access, f"`{line.access}`", 1)]
         said += [f"{one.column}: {one.text}" for one in line.misjudged]
         rows.append(_part(line.state, "\n".join(said), sign, ok))
     rows += [_part(name, text, "", None) for name, text in found.rows]

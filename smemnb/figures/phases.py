@@ -6,7 +6,7 @@ other, so that a load may wait behind arithmetic. The picture has a row per buff
 phase; the numbers are elements.
 
 It is recorded, by `replay`: what the block touched in each phase. A buffer is a part of a shared
-array that is touched apart from the others. Taught in `07_double_buffering`.
+array that is touched apart from the others. Taught in `35_two_buffers`.
 
 **Limits**: one block, its first `MOST` phases; a phase says what may overlap, not how long
 it takes.

@@ -69,7 +69,7 @@ def _fresh(draw):
 
 EXERCISE = Exercise(
     name="ex02_running",
-    chapter="02_banks",
+    chapter="14_banks",
     title="Running sums in pieces of 32 columns",
     specification=_sums,
     solution=running_sums,

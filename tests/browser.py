@@ -124,13 +124,19 @@ def _end(server: subprocess.Popen[bytes]) -> None:
 def open_notebook(tab: Any, address: str) -> None:
     """Open a notebook in a tab, and wait for its kernel."""
     tab.goto(address, timeout=WAIT_MS)
-    tab.wait_for_selector(".jp-Notebook .jp-Cell", timeout=WAIT_MS)
+    await_kernel(tab, address.partition("?")[0].rpartition("/")[2])
+
+
+def await_kernel(tab: Any, name: str) -> None:
+    """Wait until the notebook of this name is in front, and its kernel ready."""
     # without its kernel, "run all" asks which one to take
     tab.wait_for_function(
-        """() => {
+        """name => {
           const shown = window.jupyterapp?.shell.currentWidget;
-          return shown?.sessionContext?.session?.kernel?.status === "idle";
+          return shown?.context?.path === name && shown.content?.widgets?.length
+            && shown.sessionContext?.session?.kernel?.status === "idle";
         }""",
+        arg=name,
         timeout=WAIT_MS,
     )
 
@@ -141,20 +147,20 @@ def run_all(tab: Any, address: str) -> None:
     tab.evaluate("void window.jupyterapp.commands.execute('notebook:run-all-cells')")
 
 
-def command(tab: Any, name: str) -> Any:
-    """Do a command of JupyterLab in the open notebook, to its end; what it returns."""
+def command(tab: Any, name: str, **arguments: Any) -> Any:
+    """Do a command of JupyterLab to its end; whether it returned anything but nothing and false."""
     tab.evaluate(
-        """name => {
+        """([name, arguments]) => {
           window.done = null;
-          window.jupyterapp.commands.execute(name).then(
-            (value) => (window.done = { value }),
-            (error) => (window.done = { value: String(error) }),
+          window.jupyterapp.commands.execute(name, arguments).then(
+            (value) => (window.done = Boolean(value)),
+            (error) => (window.done = String(error)),
           );
         }""",
-        name,
+        [name, arguments],
     )
     tab.wait_for_function("window.done !== null", timeout=RUN_MS)
-    return tab.evaluate("window.done.value")
+    return tab.evaluate("window.done")
 
 
 def add_cell(tab: Any, source: str) -> None:

@@ -23,6 +23,7 @@ from typing import Any
 
 LAB_SECONDS = 120
 END_SECONDS = 20
+LEFT_SECONDS = 900
 WAIT_MS = 120_000
 RUN_MS = 240_000
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -77,6 +78,9 @@ def _served(words: Sequence[str], log: Path) -> Iterator[str]:
     """A module of Python that runs JupyterLab, ended afterwards; the address of its files."""
     options = ["--no-browser", "--allow-root", "--expose-app-in-browser", "--ip=127.0.0.1"]
     options += [f"--port={_free_port()}", "--IdentityProvider.token=tests"]
+    # where the tests are killed, kernels and server end by themselves later
+    options += [f"--MappingKernelManager.cull_idle_timeout={LEFT_SECONDS}"]
+    options += [f"--ServerApp.shutdown_no_activity_timeout={LEFT_SECONDS}"]
     command = [sys.executable, "-m", *words, *options]
     with tempfile.TemporaryDirectory(prefix="smemnb-runtime-") as runtime, log.open("w") as said:
         environment = {name: value for name, value in os.environ.items() if name != "SMEMNB_STILL"}

@@ -6,8 +6,9 @@
 Each chapter is opened with the file browser beside it, in the light and the dark theme, 1440 and
 1024 pixels wide. A row for each says how many tables, other outputs, paragraphs of text and cells
 of code do not fit into the width (JupyterLab cuts them, or has them scrolled sideways), how many
-words are broken within, and how many errors are on the console of the browser. What does not fit
-is listed below. Exit code 1 if that is anything but code, which may be scrolled.
+words are broken within, in HTML and in what cells print, and how many errors are on the console of
+the browser. What does not fit is listed below. Exit code 1 if that is anything but code, which may
+be scrolled.
 
 The pictures are `OUT/CHAPTER-THEME-WIDTH-PART.png`, a part for each screen of the chapter. Stored
 outputs are shown as to a reader who has not trusted the notebook yet; with `--run` they are one's
@@ -32,7 +33,7 @@ from tests.house.notebook_form import NOTEBOOKS, chapters
 THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
 WIDTHS = (1440, 1024)
 HEIGHT = 1600
-KINDS = ("table", "output", "text", "code", "word")
+KINDS = ("table", "output", "text", "code", "word", "print")
 ROW = "{:<22} {:<6} {:>5}" + "{:>8}" * len(KINDS) + "{:>8}"
 # the notebook's panel draws only the cells in view, unless told
 SETTINGS = '{"windowingMode": "none"}'
@@ -61,14 +62,16 @@ FAULTS = """() => {
     }
   }
   const range = document.createRange();
-  for (const e of document.querySelectorAll(".jp-Cell .jp-RenderedHTMLCommon")) {
+  const words = ".jp-Cell .jp-RenderedHTMLCommon, .jp-Cell .jp-RenderedText";
+  for (const e of document.querySelectorAll(words)) {
+    const name = e.matches(".jp-RenderedText") ? "print" : "word";
     const walk = document.createTreeWalker(e, NodeFilter.SHOW_TEXT);
     for (let node = walk.nextNode(); node; node = walk.nextNode()) {
       for (const word of node.data.matchAll(/[\\p{L}\\d_]{2,}/gu)) {
         range.setStart(node, word.index);
         range.setEnd(node, word.index + word[0].length);
         const tops = new Set([...range.getClientRects()].map((one) => Math.round(one.top)));
-        if (tops.size > 1) found.push(["word", word[0]]);
+        if (tops.size > 1) found.push([name, word[0]]);
       }
     }
   }

@@ -39,7 +39,8 @@ ROW = "{:<22} {:<6} {:>5}" + "{:>8}" * len(KINDS) + "{:>8}"
 SETTINGS = '{"windowingMode": "none"}'
 FAULTS = """() => {
   const found = [];
-  const short = (e) => e.textContent.replace(/\\s+/g, " ").trim().slice(0, 60);
+  const longest = (lines) => lines.reduce((a, b) => (b.length > a.length ? b : a), "");
+  const short = (e) => longest((e.innerText ?? e.textContent).split("\\n")).trim().slice(0, 60);
   const kind = (e) =>
     e.closest(".jp-OutputArea-output") ? (e.closest("table") ? "table" : "output")
     : e.closest(".cm-editor") ? "code" : e.closest("table") ? "table" : "text";
@@ -53,7 +54,8 @@ FAULTS = """() => {
         && !["visible", "clip"].includes(getComputedStyle(e).overflowX)
       || e.getBoundingClientRect().right > room.right + 1);
     // of nested ones the innermost of each kind says enough
-    const worst = wide.filter((e) => !wide.some((other) => other !== e && e.contains(other)));
+    const worst = place.matches(".cm-scroller") ? wide.slice(0, 1)
+      : wide.filter((e) => !wide.some((other) => other !== e && e.contains(other)));
     const kinds = new Map(worst.map((e) => [kind(e), e]));
     for (const [name, e] of kinds) {
       const over = Math.max(e.scrollWidth - e.clientWidth,

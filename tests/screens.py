@@ -154,7 +154,8 @@ def main(argv: list[str] | None = None) -> int:
 
 def shown(chromium: Any, address: str, path: Path, out: Path, *, run: bool) -> list[str]:
     """Print the rows of a chapter; what they count, in words."""
-    listed, errors = [], []
+    listed: list[str] = []
+    errors: list[str] = []
     context = chromium.new_context(viewport={"width": WIDTHS[0], "height": HEIGHT})
     context.set_default_timeout(browser.WAIT_MS)
     tab = context.new_page()

@@ -191,6 +191,10 @@ def _edged(text: str, colour: str | None) -> str:
 
 
 def _code_block(rows: Iterable[str]) -> str:
-    style = "background:none;margin:0;padding:0;white-space:pre-wrap;overflow-wrap:anywhere"
+    # JupyterLab breaks the lines of a <pre> within words, unless it is told not to
+    style = (
+        "background:none;margin:0;padding:0;white-space:pre-wrap;overflow-wrap:anywhere;"
+        "word-break:normal"
+    )
     # the class is what JupyterLab's themes colour the classes of Pygments in
     return f'<div class="highlight"><pre style="{style}">{chr(10).join(rows)}</pre></div>'

@@ -1,7 +1,7 @@
 """Screenshots of chapters in JupyterLab, and what does not fit in them.
 
     python -m tests.screens OUT                     all chapters with their stored outputs
-    python -m tests.screens OUT 02_banks --run      one of them, its cells run
+    python -m tests.screens OUT 14_banks --run      one of them, its cells run
 
 Each chapter is opened with the file browser beside it, in the light and the dark theme, 1440 and
 1024 pixels wide. A row for each says how many tables, other outputs, paragraphs of text and cells
@@ -129,7 +129,7 @@ def main(argv: list[str] | None = None) -> int:
     """1 if something but code does not fit or there is an error, else 0."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("out", type=Path, help="a folder for the pictures")
-    parser.add_argument("chapter", nargs="*", help="02_banks; all chapters if none is named")
+    parser.add_argument("chapter", nargs="*", help="14_banks; all chapters if none is named")
     parser.add_argument("--run", action="store_true", help="run the cells first")
     options = parser.parse_args(argv)
     options.out.mkdir(parents=True, exist_ok=True)

@@ -75,14 +75,14 @@ def run_whole(tab, name):
 
 def test_chapter_from_the_contents(tab):
     """A link of the contents page opens the first chapter, which runs from beginning to end."""
-    tab.locator(".jp-RenderedMarkdown a[href*='00_start_here.ipynb']").first.click()
-    run_whole(tab, "00_start_here.ipynb")
+    tab.locator(".jp-RenderedMarkdown a[href*='10_threads.ipynb']").first.click()
+    run_whole(tab, "10_threads.ipynb")
 
 
 def test_explorer_below_a_chapter(tab):
     """A key moves the pad from 0 to 1: the page says 1 where it said 32; lanes light elements."""
-    browser.command(tab, "docmanager:open", path="02_banks.ipynb")
-    run_whole(tab, "02_banks.ipynb")
+    browser.command(tab, "docmanager:open", path="14_banks.ipynb")
+    run_whole(tab, "14_banks.ipynb")
     browser.add_cell(tab, EXPLORE)
     explorer = tab.locator(".smb").last
     summary = explorer.locator(".smb-summary")
@@ -103,8 +103,8 @@ def test_explorer_below_a_chapter(tab):
 
 def test_replay_below_a_chapter(tab):
     """Without the barrier, Play stops at the stale read; its elements are red; keys step on."""
-    browser.command(tab, "docmanager:open", path="01_shared_memory.ipynb")
-    run_whole(tab, "01_shared_memory.ipynb")
+    browser.command(tab, "docmanager:open", path="12_shared_memory.ipynb")
+    run_whole(tab, "12_shared_memory.ipynb")
     browser.add_cell(tab, REPLAY)
     replay = tab.locator(".smr").last
     tile = replay.locator("canvas[data-tile=tile]")
@@ -144,7 +144,7 @@ def red_pixels(canvas):
 def test_saved_and_opened_again(tab, copy):
     """A saved page holds pictures and no views; opened again it shows them, and no lost widget."""
     folder, address = copy
-    name = "04b_checkpoint.ipynb"
+    name = "24_checkpoint.ipynb"
     browser.command(tab, "docmanager:open", path=name)
     browser.await_kernel(tab, name)
     for source in (EXPLORE, REPLAY):

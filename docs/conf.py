@@ -27,9 +27,8 @@ extensions = [
 ]
 
 nb_execution_mode = "off"  # outputs are the stored ones, which the tests compare
-# attrs_inline: an anchor for each word of the glossary
-myst_enable_extensions = ["attrs_inline", "dollarmath", "amsmath"]
-myst_heading_anchors = 3
+myst_enable_extensions = ["dollarmath", "amsmath"]
+myst_heading_anchors = 3  # the words of the glossary are headings of this depth
 
 add_module_names = False
 toc_object_entries_show_parents = "hide"

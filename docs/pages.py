@@ -2,7 +2,7 @@
 
     index.md        docs/index.md with the table of chapters
     chapters/       the notebooks, their bold words linked to the glossary
-    glossary.md     GLOSSARY.md, with an anchor for each word
+    glossary.md     GLOSSARY.md, whose headings are the anchors of its words
     explorer.md     docs/explorer.md with the explorer in it
     changelog.md    CHANGELOG.md
     api/            the pages of `docs.reference`
@@ -28,10 +28,11 @@ Each cell shows the output that is stored with it, and nothing can be run.
 ```"""
 """What stands below the head of each chapter."""
 
-_ROW = re.compile(r"^\| (?P<words>[^|]+?) \|", flags=re.MULTILINE)
+_WORD = re.compile(r"^### (?P<word>.+)$", flags=re.MULTILINE)
 _LISTED = re.compile(r"^\| `(?P<stem>\d\d[b-z]?_\w+)` \| (?P<measures>.+) \|$", re.MULTILINE)
 _BOLD = re.compile(r"(?<![\w*\[])\*\*(?P<word>[^*\n]+)\*\*(?![\w*])")
 _LINK = re.compile(r"\]\((?:\.\./)?GLOSSARY\.md(?P<anchor>#[^)]*)?\)")
+_OUTPUT_LINK = re.compile(r'href="(?:\.\./)?GLOSSARY\.md(?P<anchor>#[^"]*)?"')
 
 
 def write(folder: Path) -> None:
@@ -40,7 +41,7 @@ def write(folder: Path) -> None:
 
     folder.mkdir(parents=True, exist_ok=True)
     _put(folder / "index.md", index())
-    _put(folder / "glossary.md", glossary())
+    shutil.copyfile(ROOT / "GLOSSARY.md", folder / "glossary.md")
     _put(folder / "explorer.md", explorer.filled((DOCS / "explorer.md").read_text("utf-8")))
     shutil.copyfile(ROOT / "CHANGELOG.md", folder / "changelog.md")
     shutil.copyfile(DOCS / "THIRD_PARTY.md", folder / "THIRD_PARTY.md")
@@ -102,25 +103,8 @@ def anchor(word: str) -> str:
 
 
 def terms(text: str) -> Iterator[str]:
-    """The words that the glossary's tables explain: their first columns, at the commas apart."""
-    for row in _ROW.finditer(text):
-        if row["words"] != "term":
-            yield from (word.strip() for word in row["words"].split(","))
-
-
-def glossary() -> str:
-    """The glossary, each of its words with an anchor."""
-    done: set[str] = set()
-
-    def anchored(row: re.Match[str]) -> str:
-        words = []
-        for word in map(str.strip, row["words"].split(",")):
-            place = anchor(word)
-            words.append(word if place in done or word == "term" else f"[{word}]{{#{place}}}")
-            done.add(place)
-        return f"| {', '.join(words)} |"
-
-    return _ROW.sub(anchored, (ROOT / "GLOSSARY.md").read_text("utf-8"))
+    """The words that the glossary explains: a heading each."""
+    yield from (found["word"] for found in _WORD.finditer(text))
 
 
 def chapter(text: str) -> str:
@@ -130,10 +114,18 @@ def chapter(text: str) -> str:
     for cell in book["cells"]:
         if cell["cell_type"] == "markdown":
             cell["source"] = linked("".join(cell["source"]), known)
+        for output in cell.get("outputs", ()):
+            data = output.get("data", {})
+            if "text/html" in data:
+                data["text/html"] = _OUTPUT_LINK.sub(_to_page, "".join(data["text/html"]))
     book["cells"].insert(1, {"cell_type": "markdown", "metadata": {}, "source": NOTE})
     if "id" in book["cells"][0]:
         book["cells"][1]["id"] = "reading-copy"
     return json.dumps(book, ensure_ascii=False, indent=1)
+
+
+def _to_page(found: re.Match[str]) -> str:
+    return f'href="../glossary.html{found["anchor"] or ""}"'
 
 
 def linked(text: str, known: set[str]) -> str:

@@ -267,8 +267,9 @@ def _progress(options: argparse.Namespace, rest: list[str]) -> int:
 
 def _grade(options: argparse.Namespace, rest: list[str]) -> int:
     from ..grading.command import main as grade
+    from .terminal import show_grades
 
-    return grade(rest)
+    return grade(rest, show_grades)
 
 
 def _trace(options: argparse.Namespace, rest: list[str]) -> int:
@@ -294,12 +295,16 @@ def _trace(options: argparse.Namespace, rest: list[str]) -> int:
 
 def _sass(options: argparse.Namespace, rest: list[str]) -> int:
     from .kernel_file import load
+    from .terminal import show_report
     from .time_limit import within
     from .traces import machine_code
 
     with within(options.seconds):
         said = machine_code(load(options.kernel), options)
-    print(said)
+    if options.json == "-":  # for a program: whole lines
+        print(*said, sep="\n")
+    else:
+        show_report(said)
     return 0
 
 

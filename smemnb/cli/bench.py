@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SmemnbError
+from .terminal import show_report
 
 if TYPE_CHECKING:
     from ..measure.results import Results
@@ -47,7 +48,7 @@ def main(argv: Sequence[str]) -> int:
     if options.show is not None:
         from ..measure.results import table
 
-        print("\n".join(table.lines(results)))
+        show_report(table.lines(results))
     _chart(results, options.chart)
     return 0
 
@@ -131,8 +132,7 @@ def _engine(argv: Sequence[str]) -> int:
     )
     options = parser.parse_args(argv)
     try:
-        for line in engine_bench.report(options.beside, not options.no_simulator):
-            print(line, flush=True)
+        show_report(engine_bench.report(options.beside, not options.no_simulator))
     except ValueError as error:
         raise SmemnbError(str(error)) from None
     return 0
@@ -159,7 +159,7 @@ def _measure(options: argparse.Namespace, argv: Sequence[str]) -> int:
         processes=options.processes,
         command=shlex.join(["smemnb", "bench", *argv]),
     )
-    results = measure(wish, out=options.out, force=options.force)
+    results = measure(wish, out=options.out, force=options.force, show=show_report)
     _chart(results, options.chart)
     if not results.finished and options.seconds == float("inf"):
         return INTERRUPTED
@@ -184,16 +184,14 @@ def _bounds(options: argparse.Namespace) -> int:
         rungs=options.rungs,
         quick=options.quick,
     )
-    for line in bound_lines(cases, wanted):
-        print(line, flush=True)
+    show_report(bound_lines(cases, wanted))
     return 0
 
 
 def _compare(before: str, after: str) -> int:
     from ..measure.results import compare, load
 
-    for line in compare.lines(load(before), load(after), (before, after)):
-        print(line)
+    show_report(compare.lines(load(before), load(after), (before, after)))
     return 0
 
 

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import SmemnbError
 from .bench import INTERRUPTED, drawable, need_gpu, words
+from .terminal import show_report
 
 if TYPE_CHECKING:
     from ..measure.bench.sweep.model import Sweep
@@ -41,10 +42,9 @@ def main(argv: Sequence[str]) -> int:
     if old is not None and options.what is not None:
         compare.check_operation(old, options.what)
     sweep = load(options.show) if options.what is None else _measured(options, argv)
-    print("\n".join(report.lines(sweep)))
+    show_report(report.lines(sweep))
     if old is not None:
-        print()
-        print("\n".join(compare.lines(old, sweep, options.compare)))
+        show_report(["", *compare.lines(old, sweep, options.compare)])
     _chart(sweep, options.chart)
     if options.what is None:
         return 0

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 
 from ..exercises.progress import progress
@@ -19,6 +20,18 @@ from .copied_pages import CopiedPages
 from .earlier_chapters import TOOK_ITS_PLACE, earlier_in
 
 CONTENTS = "CONTENTS.md"
+
+PARTS = {
+    1: "Foundations",
+    2: "Tiles",
+    3: "Products",
+    4: "The chip",
+    5: "Patterns",
+    6: "Asynchronous copies and tensor cores",
+    7: "Hopper and attention",
+    9: "Errata",
+}
+"""What the chapters of a ten are about, by the ten of their number; those below 10 have no part."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +49,18 @@ class Chapter:
     title: str
     aims: tuple[str, ...]
     minutes: int | None
+
+    @property
+    def place(self) -> tuple[int, str, str]:
+        """Where the chapter stands among the others: its number, the letter behind it, its name."""
+        number = re.match(r"(\d+)([a-z]?)_", self.file)
+        return (int(number[1]), number[2], self.file) if number else (0, "", self.file)
+
+    @property
+    def part(self) -> str:
+        """The part of the book that it belongs to, "" for none."""
+        ten = self.place[0] // 10
+        return PARTS.get(ten, "Further chapters") if ten else ""
 
     @classmethod
     def of(cls, page: Path) -> Chapter:
@@ -57,27 +82,29 @@ def contents(chapters: Sequence[Chapter], done: Sequence[str], earlier: Sequence
     """The page as Markdown.
 
     Args:
-        chapters: in the order in which they are read.
+        chapters: in the order in which they are read, as `Chapter.place` has it.
         done: names of the exercises that are done.
         earlier: files of earlier chapters in the learner's folder.
     """
     known = {one.file: _exercises(one) for one in chapters}
     names = [name for found in known.values() for name in found]
     ready = sum(name in done for name in names)
-    rows = [_row(one, known[one.file], done) for one in chapters]
+    tables: list[str] = []
+    for part, found in groupby(chapters, lambda one: one.part):
+        tables += [f"## {part}", ""] if part else []
+        tables += ["| chapter | you will | minutes | exercises done |", "|---|---|---:|---:|"]
+        tables += [*(_row(one, known[one.file], done) for one in found), ""]
     return "\n".join(
         [
             "# Contents",
             "",
             f"{ready} of {len(names)} exercises are done. {_next(chapters, known, done)}",
             "",
-            "| chapter | you will | minutes | exercises done |",
-            "|---|---|---:|---:|",
-            *rows,
-            "",
+            *tables,
             *_earlier(earlier, {one.file: one.title for one in chapters}),
-            "[GLOSSARY.md](GLOSSARY.md) explains the words. `smemnb lab` writes this page anew each"
-            " time it starts, from your progress; `smemnb.progress()` in a cell says it at once.",
+            "The [glossary](GLOSSARY.md) explains the words. `smemnb lab` writes this page anew"
+            " each time it starts, from your progress; `smemnb.progress()` in a cell says it at"
+            " once.",
             "",
         ]
     )
@@ -141,7 +168,7 @@ def lay_contents(source: Path, folder: Path) -> bool:
         source: the folder of the canonical chapters.
         folder: the learner's.
     """
-    chapters = [Chapter.of(page) for page in sorted(source.glob("*.ipynb"))]
+    chapters = sorted(map(Chapter.of, source.glob("*.ipynb")), key=lambda one: one.place)
     data = contents(chapters, progress().done, earlier_in(folder)).encode()
     record, page = CopiedPages.of(folder), folder / CONTENTS
     if page.exists() and not record.is_untouched(page, CONTENTS):

@@ -76,7 +76,8 @@ def pages(source: Path) -> list[Path]:
 def without_outputs(page: Path) -> bytes:
     """A page for a learner: a chapter without the outputs of its cells, any other as it is.
 
-    Outputs stand below the questions they answer, and a learner is to guess first.
+    Outputs stand below the questions they answer, and a learner is to guess first. Links to the
+    glossary lead beside the chapter, where it lies in the copy, and no longer one folder up.
     """
     data = page.read_bytes()
     if page.suffix != ".ipynb":
@@ -85,7 +86,19 @@ def without_outputs(page: Path) -> bytes:
     for cell in book["cells"]:
         if cell["cell_type"] == "code":
             cell.update(outputs=[], execution_count=None)
+        elif cell["cell_type"] == "markdown":
+            lines, is_text = cell["source"], isinstance(cell["source"], str)
+            cell["source"] = beside_glossary(lines) if is_text else [*map(beside_glossary, lines)]
     return _stored(book)
+
+
+def beside_glossary(text: str) -> str:
+    """A text whose links to the glossary one folder up lead to the one beside it.
+
+    >>> beside_glossary("A [bank](../GLOSSARY.md#bank).")
+    'A [bank](GLOSSARY.md#bank).'
+    """
+    return text.replace(f"](../{GLOSSARY}", f"]({GLOSSARY}")
 
 
 def lay_out(source: Path, folder: Path) -> Copied:

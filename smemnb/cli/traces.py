@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import LaunchRefused
+from ..measure.rows import Row
 from ..tracing import Trace, trace
 from ..tracing.report.places import placed_findings
 from ..tracing.report.sarif import sarif
@@ -19,7 +20,7 @@ from .launches import check_count, make
 from .terminal import show_traces
 
 if TYPE_CHECKING:
-    from ..compiled.lines import Build
+    from ..compiled.lines import Build, Sass
 
 
 def traces(
@@ -68,22 +69,22 @@ def write(
         Path(sarif_file).write_text(sarif(said, Path.cwd()), encoding="utf-8")
 
 
-def machine_code(source: KernelFile, options: argparse.Namespace) -> str:
-    """The machine code of a kernel per source line; of a launch, its counts as well.
+def machine_code(source: KernelFile, options: argparse.Namespace) -> list[str]:
+    """The machine code of a kernel per source line; of a launch, its counts as well: as lines.
 
-    With `--json FILE` it is stored there and the text is empty.
+    With `--json FILE` it is stored there, and the only line says so.
 
     Raises:
         SmemnbError: the compiler libraries or the disassembler are not installed.
         LaunchRefused: the command does not say what the kernel is compiled for.
     """
-    from ..compiled.lines import sass_of, table
+    from ..compiled.lines import sass_of
 
     values = _values(source, options.args)
     built, cc = _built(source.kernel, values, options.cc)
     found = sass_of(built, source.name)
     whole = {"sass": found.to_dict()}
-    parts = [table(found, whole=options.all)]
+    lines = sass_lines(found, whole=options.all)
     if (options.grid, options.block) != (None, None):
         (launched,) = traces(
             source,
@@ -95,13 +96,36 @@ def machine_code(source: KernelFile, options: argparse.Namespace) -> str:
         )
         view = launched.as_compiled(cc, built.elf)
         whole["as_compiled"] = view.to_dict()
-        parts.append(repr(view))
+        lines += ["", *repr(view).split("\n")]
     if options.json is None:
-        return "\n\n".join(parts)
+        return lines
     if options.json == "-":
-        return json.dumps(whole)
+        return [json.dumps(whole)]
     Path(options.json).write_text(json.dumps(whole) + "\n", encoding="utf-8")
-    return f"{options.json}: machine code of {source.name} for cc {options.cc}"
+    return [f"{options.json}: machine code of {source.name} for cc {options.cc}"]
+
+
+def sass_lines(found: Sass, *, whole: bool = False) -> list[str]:
+    """Machine code per source line; a source line, what touches memory in it, is a row of a table.
+
+    Args:
+        found: the machine code.
+        whole: list every instruction, below its source line.
+    """
+    from ..compiled.lines import head, line_of
+
+    lines: list[str] = head(found).split("\n")
+    for one in found.lines:
+        if whole:
+            lines += line_of(one, whole=True).split("\n")
+        elif one.memory:
+            number = str(one.line) if one.line else "-"
+            cells = number, one.source, str(one.count), one.said
+            lines.append(Row(line_of(one), cells, SASS_COLUMNS))
+    return lines
+
+
+SASS_COLUMNS = "line", "source", "instructions", "of memory"
 
 
 def _built(kernel: Any, values: Any, text: str) -> tuple[Build, tuple[int, int]]:

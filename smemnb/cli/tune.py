@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..errors import SmemnbError
+from .terminal import show_report
 
 if TYPE_CHECKING:
     from ..hardware import Chip
@@ -39,7 +40,7 @@ def main(argv: Sequence[str]) -> int:
     if options.show is not None:
         from ..measure.tuning import outcome
 
-        print("\n".join(outcome.lines(outcome.load(options.show))))
+        show_report(outcome.lines(outcome.load(options.show)))
         return 0
     if options.what is None:
         raise SmemnbError("say what: transpose or matmul; or --show FILE.json (--help)")
@@ -127,8 +128,7 @@ def _assessed(options: argparse.Namespace) -> int:
         raise SmemnbError(f"--choices {options.choices}: {error}") from None
     chip, compiled = _chip_and_compiler(options)
     print(f"{options.what} on {chip.name}: yours beside the package's (model)")
-    for line in model.beside(best, yours, chip, compiled=compiled):
-        print(line, flush=True)
+    show_report(model.beside(best, yours, chip, compiled=compiled))
     return 0
 
 
@@ -142,9 +142,10 @@ def _listed(options: argparse.Namespace, reason: str) -> int:
     chip, compiled = _chip_and_compiler(options)
     best = start(options.what, options.itemsize)
     print(f"{options.what} on {chip.name}: candidates beside the choices as they are (model)")
-    for line in model.lines(best, steps_named(best, options.steps), chip, compiled=compiled):
-        print(line, flush=True)
-    print(f"\nWhich one is fastest takes a GPU: {reason.partition(' Without one:')[0]}")
+    steps = steps_named(best, options.steps)
+    show_report(model.lines(best, steps, chip, compiled=compiled))
+    why = reason.partition(" Without one:")[0]
+    show_report(["", f"Which one is fastest takes a GPU: {why}"])
     return 0
 
 
@@ -181,5 +182,5 @@ def _searched(options: argparse.Namespace, argv: Sequence[str]) -> int:
         processes=options.processes,
         command=shlex.join(["smemnb", "tune", *argv]),
     )
-    found = search(wish, out=options.out, force=options.force)
+    found = search(wish, out=options.out, force=options.force, show=show_report)
     return 0 if found.finished or options.seconds < float("inf") else INTERRUPTED

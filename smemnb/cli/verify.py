@@ -48,10 +48,10 @@ def sanitize(argv: Sequence[str]) -> int:
     """
     import tempfile
 
-    from ..measure.hazards import found_by, table
+    from ..measure.hazards import found_by, table_lines
     from ..measure.verify.predicted import calling_lines
     from .launches import launches
-    from .terminal import show_traces
+    from .terminal import show_report, show_traces
 
     options = _parser("sanitize").parse_args(argv)
     if options.into is not None:
@@ -70,7 +70,7 @@ def sanitize(argv: Sequence[str]) -> int:
     with tempfile.TemporaryDirectory() as folder:
         command = _again("sanitize", argv, "--into", folder)
         reports = found_by(command, Path(folder))
-    print(table(traces, reports, calling_lines(cases[0].kernel)))
+    show_report(table_lines(traces, reports, calling_lines(cases[0].kernel)))
     return int(any(reports.values()) or not all(trace.ok for trace in traces))
 
 
@@ -132,8 +132,9 @@ def _verify_one(options: argparse.Namespace, argv: Sequence[str]) -> int:
     from ..measure.verify.compare import compare_all
     from ..measure.verify.ncu.profiling import profiler
     from ..measure.verify.recording import live
-    from ..measure.verify.report import launch, origin
+    from ..measure.verify.report import launch_lines, origin
     from .launches import launches
+    from .terminal import show_report
 
     with within(options.seconds):
         cases, traces = launches(options)
@@ -153,9 +154,9 @@ def _verify_one(options: argparse.Namespace, argv: Sequence[str]) -> int:
 
     found = live(cases, command)
     compared = compare_all(cases, found.cases)
-    print(origin(found.origin))
-    lines = [f"not read: {name}: {why}" for name, why in found.missing.items()]
-    print("\n".join([*map(launch, compared), *lines]))
+    lines = [line for one in compared for line in launch_lines(one)]
+    lines += [f"not read: {name}: {why}" for name, why in found.missing.items()]
+    show_report([origin(found.origin), *lines])
     return int(bool(found.missing) or not _agree(compared))
 
 
@@ -185,11 +186,11 @@ def _verify_set(out: Path | None) -> int:
 def _reported(found: Recording) -> int:
     from ..laboratory.corpus import CASES
     from ..measure.verify.compare import compare_all
-    from ..measure.verify.report import origin, whole
+    from ..measure.verify.report import origin, whole_lines
+    from .terminal import show_report
 
     compared = compare_all(CASES, found.cases)
-    print(origin(found.origin))
-    print(whole(compared, found.missing))
+    show_report([origin(found.origin), *whole_lines(compared, found.missing)])
     return int(not _agree(compared))
 
 
@@ -201,9 +202,10 @@ def _agree(compared: Sequence[Compared]) -> bool:
 
 
 def _by_time() -> int:
-    from ..measure.verify.timing import table, times
+    from ..measure.verify.timing import lines, times
+    from .terminal import show_report
 
-    print(table(times()))
+    show_report(lines(times()))
     return 0
 
 

@@ -95,6 +95,12 @@ class SassLine:
         """Instructions of the line."""
         return len(self.instructions)
 
+    @property
+    def said(self) -> str:
+        """What touches memory, in words: "4 LDS.128, 1 STG.E"."""
+        names = ", ".join(f"{count} {name}" for name, count in self.memory.items())
+        return f"{names} (spills: {self.spills})" if self.spills else names
+
 
 @dataclass(frozen=True, repr=False)
 class Sass:
@@ -231,25 +237,29 @@ def _without_padding(code: Sequence[Located]) -> list[Located]:
 
 def table(found: Sass, *, whole: bool = False, width: Callable[[], int] | None = None) -> str:
     """Source lines beside their instructions; `whole` lists every instruction."""
-    head = (
+    shown = [line for line in found.lines if line.memory or whole]
+    return "\n".join([head(found), *(line_of(line, whole=whole) for line in shown)])
+
+
+def head(found: Sass) -> str:
+    """What was compiled for which chip, and what a thread and a block need."""
+    said = (
         f"{found.kernel}, compiled for cc {found.cc[0]}.{found.cc[1]}: {found.instructions}"
         f" instructions, {found.registers} registers, {found.shared_bytes:,} bytes of shared"
         f" memory, {_local(found)}{found.spills} spills, barriers: {found.barriers},"
         f" {found.ffma_percent:g} % FFMA"
     )
-    rows = [head]
     if not found.lined:
-        rows.append("lines not determined: with line numbers the compiler makes other code")
-    for line in found.lines:
-        if not (line.memory or whole):
-            continue
-        said = ", ".join(f"{count} {name}" for name, count in line.memory.items())
-        if line.spills:
-            said += f" (spills: {line.spills})"
-        place = f"{line.line:5}" if line.line else "    -"
-        rows.append(f"{place}  {line.source[:60]:<60}  {line.count:4}  {said}".rstrip())
-        if whole:
-            rows += [f"         {one.address:04x}  {one.text}" for one in line.instructions]
+        said += "\nlines not determined: with line numbers the compiler makes other code"
+    return said
+
+
+def line_of(line: SassLine, *, whole: bool = False) -> str:
+    """A source line with the number of its instructions; `whole` lists them below it."""
+    place = f"{line.line:5}" if line.line else "    -"
+    rows = [f"{place}  {line.source[:60]:<60}  {line.count:4}  {line.said}".rstrip()]
+    if whole:
+        rows += [f"         {one.address:04x}  {one.text}" for one in line.instructions]
     return "\n".join(rows)
 
 

@@ -14,6 +14,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from ..tracing.report.view.code import coloured, monospaced
+from .glossary_links import linked
 
 if TYPE_CHECKING:
     from .forecasts.answer import Forecast
@@ -137,6 +138,8 @@ def change(text: str) -> str:
 def prose(text: str) -> str:
     """Words as HTML: `code` in its font, lines of source whole, lines where the text has them.
 
+    A link to the glossary is one where the glossary lies (`glossary_links`).
+
     >>> prose("Store `out[i]` once.")
     'Store <code style="background:none;padding:0">out[i]</code> once.'
     """
@@ -148,7 +151,7 @@ def prose(text: str) -> str:
 def _spans(line: str) -> str:
     parts = re.split(r"`([^`]+)`", line)
     return "".join(
-        monospaced(escape(part)) if number % 2 else escape(part)
+        monospaced(escape(part)) if number % 2 else linked(escape(part))
         for number, part in enumerate(parts)
     )
 

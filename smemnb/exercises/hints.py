@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from .glossary_links import unlinked
 from .progress import remember
 from .registry import find, unknown
 from .source import Source
@@ -19,7 +20,7 @@ class Hint:
     text: str
 
     def __repr__(self) -> str:
-        return self.text
+        return unlinked(self.text)
 
     def _repr_html_(self) -> str:
         from .as_html import note

@@ -14,7 +14,7 @@ import secrets
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .executing.sandbox import Level
     from .limits import Limits
     from .outcome import Outcome
+    from .tables import Grades
 
 EPILOG = """grades:
   accepted      right values, no findings, within the budget
@@ -46,8 +47,15 @@ where it was when the same command is given again, with the same fresh cases."""
 SUFFIX = ".results.jsonl"
 
 
-def main(argv: Sequence[str]) -> int:
-    """Grade, print the table and write the files; 0 whatever the grades are.
+def print_table(grades: Grades) -> None:
+    """Print the grades as plain text."""
+    from .tables import table
+
+    print(table(grades))
+
+
+def main(argv: Sequence[str], show: Callable[[Grades], None] = print_table) -> int:
+    """Grade, show the table and write the files; 0 whatever the grades are.
 
     Raises:
         SmemnbError: an option that cannot be meant so, no submissions, a file in the way, or
@@ -58,7 +66,6 @@ def main(argv: Sequence[str]) -> int:
     from .results import begun
     from .running import Course, grade_all
     from .submissions import learners
-    from .tables import table
     from .workers import Workers
 
     options = _parser().parse_args(argv)
@@ -88,7 +95,7 @@ def main(argv: Sequence[str]) -> int:
                     grades = grade_all(found, course, workers, results, options.jobs, bar.step)
                 finally:
                     bar.close()
-                print(table(grades))
+                show(grades)
                 _write(options, grades)
                 results.finish()
     except KeyboardInterrupt:

@@ -26,9 +26,15 @@ Grades = Mapping[str, Sequence[Outcome]]
 
 
 def table(grades: Grades) -> str:
+    """The two tables of `tables` as text."""
+    return "\n\n".join(map(_lined, tables(grades)))
+
+
+def tables(grades: Grades) -> tuple[list[list[str]], list[list[str]]]:
     """A row per learner and exercise that was tried, then a row of counts per learner.
 
-    What was not tried has a row only where there is something to say of it.
+    The first row of both names the columns. What was not tried has a row only where there is
+    something to say of it. Control characters stand there as their code.
     """
     names = _short_names(grades)
     rows = [["learner", "exercise", "grade", "why"]]
@@ -39,7 +45,11 @@ def table(grades: Grades) -> str:
     for learner, outcomes in grades.items():
         seen = [one.grade for one in outcomes]
         counts.append([names[learner], *(str(seen.count(grade)) for grade in GRADES)])
-    return f"{_lined(rows)}\n\n{_lined(counts)}"
+    return _without_controls(rows), _without_controls(counts)
+
+
+def _without_controls(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    return [[printable(cell) for cell in row] for row in rows]
 
 
 def _short_names(grades: Grades) -> dict[str, str]:
@@ -92,8 +102,7 @@ def _plain(text: str) -> str:
 
 
 def _lined(rows: Sequence[Sequence[str]]) -> str:
-    """Columns side by side; control characters shown, lines cut at WIDTH."""
-    rows = [[printable(cell) for cell in row] for row in rows]
+    """Columns side by side, lines cut at WIDTH."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = (
         "  ".join(f"{cell:<{wide}}" for cell, wide in zip(row, widths, strict=True)).rstrip()

@@ -24,6 +24,8 @@ from typing import Any
 
 import numpy as np
 
+from .rows import head, row
+
 Run = Callable[[Any, tuple[int, int, int], tuple[int, int, int], tuple[Any, ...]], object]
 SIMULATOR_LIMIT_S = 300
 
@@ -148,22 +150,23 @@ def other_engine(path: str) -> Run:
 def report(beside: str | None = None, simulator: bool = True) -> Iterator[str]:
     """The lines of the report, each as soon as it is known."""
     run = None if beside is None else other_engine(beside)
-    yield f"{'milliseconds':<22}{'watched':>9}{'bare':>9}{'beside':>9}{'simulator':>11}{'ratio':>9}"
+    times = f"{'watched':>9}", f"{'bare':>9}", f"{'beside':>9}", f"{'simulator':>11}"
+    yield head(f"{'milliseconds':<22}", *times, f"{'ratio':>9}")
     for work in BESIDE:
         watched, bare = watched_ms(work), bare_ms(work)
         other = "-" if run is None else f"{beside_ms(work, run):.2f}"
-        line = f"{work.name:<22}{watched:>9.2f}{bare:>9.2f}{other:>9}"
+        parts = f"{work.name:<22}", f"{watched:>9.2f}", f"{bare:>9.2f}", f"{other:>9}"
         slow = simulator_ms(work) if simulator else None
         if slow is None:
-            yield line + f"{'-':>11}{'-':>9}"
+            yield row(*parts, f"{'-':>11}", f"{'-':>9}")
         else:
-            yield line + f"{slow:>11.0f}{slow / watched:>8.0f}x"
+            yield row(*parts, f"{slow:>11.0f}", f"{slow / watched:>8.0f}x")
     yield ""
     yield "cost against size, watched: nanoseconds per element moved, per multiply-add"
-    yield f"{'':<22}" + "".join(f"{size:>9}" for size in SIZES)
+    yield head(" " * 22, *(f"{size:>9}" for size in SIZES))
     for kernel, exponent in (("transpose_padded", 2), ("matmul_tiled", 3)):
         cost = [watched_ms(Work(kernel, size)) * 1e6 / size**exponent for size in SIZES]
-        yield f"{kernel:<22}" + "".join(f"{nanoseconds:>9.2f}" for nanoseconds in cost)
+        yield row(f"{kernel:<22}", *(f"{nanoseconds:>9.2f}" for nanoseconds in cost))
 
 
 def _in_simulator(kernel: str, size: int) -> float:

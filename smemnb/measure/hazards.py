@@ -23,6 +23,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from ..errors import SmemnbError
+from .rows import head, row
 from .sanitizer import TOOLS
 
 if TYPE_CHECKING:
@@ -158,6 +159,13 @@ def found_by(command: Sequence[str], into: Path) -> dict[str, tuple[Report, ...]
 def table(
     ours: Iterable[Trace], found: Mapping[str, tuple[Report, ...]], calls: Mapping[str, set[Place]]
 ) -> str:
+    """The lines of `table_lines` as one text."""
+    return "\n".join(table_lines(ours, found, calls))
+
+
+def table_lines(
+    ours: Iterable[Trace], found: Mapping[str, tuple[Report, ...]], calls: Mapping[str, set[Place]]
+) -> list[str]:
     """Both sides, by lines of the kernel: what the tools report, and what we find.
 
     Args:
@@ -179,15 +187,15 @@ def table(
             if said not in mine:
                 mine.append(said)
     if not rows:
-        return f"no finding: {', '.join(found)}, and none of ours"
-    lines = [f"{'lines':<12}{'compute-sanitizer':<56}smemnb"]
+        return [f"no finding: {', '.join(found)}, and none of ours"]
+    lines: list[str] = [head(f"{'lines':<12}", f"{'compute-sanitizer':<56}", "smemnb")]
     for (first, last), (theirs, mine) in sorted(rows.items()):
         where = f"{first}" if first == last else f"{first}, {last}"
         beside = zip_longest(theirs or ["nothing"], mine or ["nothing"], fillvalue="")
         for their, my in beside:
-            lines.append(f"{where:<12}{their:<56}{my}".rstrip())
+            lines.append(row(f"{where:<12}", f"{their:<56}", my))
             where = ""
-    return "\n".join(lines)
+    return lines
 
 
 def _lines(finding: Finding, calls: Mapping[str, set[Place]]) -> tuple[int, int]:

@@ -1,17 +1,18 @@
 """The contents page of a learner's copy: chapters, minutes, progress; work in it is kept."""
 
 import json
+import re
 
 import pytest
 
-from smemnb.cli.contents import CONTENTS, Chapter, contents, lay_contents
+from smemnb.cli.contents import CONTENTS, PARTS, Chapter, contents, lay_contents
 from smemnb.cli.lab import workbook
 from smemnb.exercises.progress import remember
 from smemnb.exercises.registry import exercises
 
 
 def chapters():
-    return [Chapter.of(page) for page in sorted(workbook().glob("*.ipynb"))]
+    return sorted(map(Chapter.of, workbook().glob("*.ipynb")), key=lambda one: one.place)
 
 
 def rows(text):
@@ -87,3 +88,33 @@ def test_work_in_it_is_kept(tmp_path, recorded):
     remember(exercises()[0].name, done=True)
     assert not lay_contents(workbook(), mine)
     assert (mine / CONTENTS).read_text() == "my notes"
+
+
+def page(folder, name):
+    """A chapter of a title and minutes alone."""
+    cell = {"cell_type": "markdown", "source": [f"# Title of {name}\n", "\n", "25 minutes"]}
+    (folder / f"{name}.ipynb").write_text(json.dumps({"cells": [cell]}), encoding="utf-8")
+
+
+def test_parts(tmp_path, recorded):
+    """Chapters from 10 on stand below the name of their part; those before them in one list."""
+    source, mine = tmp_path / "notebooks", tmp_path / "mine"
+    source.mkdir()
+    mine.mkdir()
+    names = ["00_start", "04_swizzle", "04b_checkpoint", "09_profiling", "10_grid", "14_coalescing"]
+    names += ["34_slices", "34b_checkpoint", "90_errata"]
+    for name in sorted(names, reverse=True):
+        page(source, name)
+    assert lay_contents(source, mine)
+    text = (mine / CONTENTS).read_text(encoding="utf-8")
+    assert [file.removesuffix(".ipynb") for file in rows(text)] == names
+    heads = re.findall(r"^## (.+)$", text, flags=re.M)
+    files = [list(rows(part)) for part in re.split(r"^## .+$", text, flags=re.M)]
+    assert heads == [PARTS[1], PARTS[3], PARTS[9]]
+    assert [len(found) for found in files] == [4, 2, 2, 1]
+    assert {row[2] for row in rows(text).values()} == {"25"}
+
+
+def test_the_glossary_is_linked():
+    """It lies beside the page."""
+    assert "](GLOSSARY.md)" in contents(chapters(), ())

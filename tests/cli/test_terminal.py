@@ -167,12 +167,12 @@ with patient_streams(), open({file!r}) as lines:
 """
 
 
-def on_a_terminal(tmp_path, *, without_rich=False, columns=80, **environment):
-    """What a terminal of so many columns is sent."""
+def on_a_terminal(tmp_path, *, code="", without_rich=False, columns=80, **environment):
+    """What a terminal of so many columns is sent by code, or by reports of this file."""
     pty, fcntl, termios = (pytest.importorskip(name) for name in ("pty", "fcntl", "termios"))
     file = tmp_path / "traces"
     file.write_text("".join(one().to_json() + "\n" for one in (tiled, raced)))
-    code = ON_A_TERMINAL.format(without=without_rich, file=str(file), checks=CHECKS)
+    code = code or ON_A_TERMINAL.format(without=without_rich, file=str(file), checks=CHECKS)
     reading, writing = pty.openpty()
     fcntl.ioctl(writing, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     unset = ("COLUMNS", "NO_COLOR", "FORCE_COLOR")

@@ -9,6 +9,7 @@ from numba import cuda
 from smemnb import check, hint, predict, progress, show_change, show_source, solution
 from smemnb.exercises.as_html import NO, OPEN, RIGHT, YES, prose
 from smemnb.exercises.grading.verdict import Part, Verdict
+from smemnb.exercises.hints import Hint
 from smemnb.kernels.transpose import transpose_padded, transpose_tiled
 from tests.house.notebook_form import NOTEBOOKS
 
@@ -131,3 +132,31 @@ def test_contrast(colour, ground):
     """WCAG 2: 3 to 1 for marks and edges, on a light and on a dark page."""
     low, high = sorted((luminance(colour), luminance(ground)))
     assert (high + 0.05) / (low + 0.05) >= 3
+
+
+LINKED = "Two lanes, one [bank](GLOSSARY.md#bank): `[a](GLOSSARY.md#bank)` <b>"
+
+
+@pytest.mark.parametrize(
+    ("place", "href"),
+    [("GLOSSARY.md", "GLOSSARY.md#bank"), ("../GLOSSARY.md", "../GLOSSARY.md#bank")],
+)
+def test_links_to_the_glossary(tmp_path, monkeypatch, place, href):
+    """They lead where the glossary lies: beside the notebook, or one folder up; not from code."""
+    (tmp_path / "notebooks").mkdir()
+    monkeypatch.chdir(tmp_path / "notebooks")
+    (tmp_path / "notebooks" / place).write_text("", encoding="utf-8")
+    html = prose(LINKED)
+    assert re.findall(r'<a href="([^"]*)">([^<]*)</a>', html) == [(href, "bank")]
+    assert "[a](GLOSSARY.md#bank)</code> &lt;b&gt;" in html
+    assert f'<a href="{href}">' in Hint(1, LINKED)._repr_html_()
+    found = Verdict("ex00_scale", (Part("values", LINKED, ok=False),))
+    assert f'<a href="{href}">' in found._repr_html_()
+
+
+def test_without_a_glossary(tmp_path, monkeypatch):
+    """Where it is not to be found, and in text, the word stands alone."""
+    monkeypatch.chdir(tmp_path)
+    assert "<a" not in prose(LINKED) and prose(LINKED).startswith("Two lanes, one bank: ")
+    assert repr(Hint(1, LINKED)).startswith("Two lanes, one bank: ")
+    assert "(GLOSSARY.md" not in repr(Verdict("ex", (Part("values", LINKED[:44], ok=True),)))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 from nbformat import NotebookNode
 
@@ -21,8 +22,16 @@ EMOJI = re.compile("[\U0001f300-\U0001faff\u2600-\u27bf\u2b50]")
 
 def style_problems(book: NotebookNode) -> list[str]:
     """Every breach of the rules, with the number of its cell (from 0)."""
-    rules = (_head, _closing, _setup, _code, _prose, _words, _tags, _outputs)
+    rules = (_head, _closing, _setup, _code, _prose, _words, _glossary, _tags, _outputs)
     return [problem for rule in rules for problem in rule(book)]
+
+
+GLOSSARY = Path(__file__).resolve().parents[2] / "GLOSSARY.md"
+
+
+def terms() -> set[str]:
+    """The words of the glossary, a heading each."""
+    return set(re.findall(r"^### (.+)$", GLOSSARY.read_text("utf-8"), flags=re.MULTILINE))
 
 
 def is_checkpoint(book: NotebookNode) -> bool:
@@ -116,6 +125,20 @@ def _words(book: NotebookNode) -> Iterator[str]:
         for word in WORDS:
             if re.search(rf"\b{word}\b", text, flags=re.IGNORECASE):
                 yield f'cell {n} says "{word}"'
+
+
+def _glossary(book: NotebookNode) -> Iterator[str]:
+    """Links to the glossary lie one folder up, where it is for GitHub, and name one of its words.
+
+    `smemnb lab` and the site write other copies, and lead these links to the glossary there.
+    """
+    anchors = {word.replace(" ", "-") for word in terms()}
+    for number, cell in _prose_cells(book):
+        for place, anchor in re.findall(r"\]\(([^)#\s]*GLOSSARY\.md)(#[^)]*)?\)", cell.source):
+            if place != "../GLOSSARY.md":
+                yield f"cell {number}: the glossary is ../GLOSSARY.md, not {place}"
+            if anchor and anchor[1:] not in anchors:
+                yield f"cell {number}: the glossary has no word with the anchor {anchor}"
 
 
 def _tags(book: NotebookNode) -> Iterator[str]:

@@ -15,13 +15,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import nbformat
 import pytest
 
 import smemnb
 from docs import docstrings, links, pages, reference
 from smemnb.version import VERSION
+from tests.house.made_up import chapter
 from tests.house.notebook_form import ROOT, chapters
-from tests.house.test_glossary import terms
+from tests.house.notebook_style import terms
 
 DOCS = ROOT / "docs"
 
@@ -97,28 +99,52 @@ def test_version():
 
 
 def test_glossary_has_anchors():
-    """Each word of the glossary can be linked to, once."""
-    text = pages.glossary()
-    anchors = re.findall(r"\{#([^}]+)\}", text)
+    """Each word of the glossary can be linked to, once; its page is the glossary itself."""
+    words = list(pages.terms((ROOT / "GLOSSARY.md").read_text("utf-8")))
+    assert set(words) == terms()
+    anchors = [pages.anchor(word) for word in words]
     assert len(anchors) == len(set(anchors)) > 100
     assert {"bank", "n-way", "extra-wavefronts", "uncoalesced"} <= set(anchors)
-    assert {pages.anchor(word) for word in terms() if word != "term"} <= set(anchors)
+
+
+def unlinked(cell):
+    """The outputs of a cell, HTML as one text without the places of its links."""
+    outputs = json.loads(json.dumps(cell.get("outputs", [])))
+    for output in outputs:
+        data = output.get("data", {})
+        if "text/html" in data:
+            data["text/html"] = re.sub(r'href="[^"]*"', "", "".join(data["text/html"]))
+    return outputs
+
+
+def test_links_into_the_glossary():
+    """Links of text cells and of stored HTML lead to the page of the glossary."""
+    made = chapter()
+    made.cells[2].source = "A [bank](../GLOSSARY.md#bank), and [more](../GLOSSARY.md)."
+    html = {"text/html": ['<a href="../GLOSSARY.md#bank">', '<a href="GLOSSARY.md#n-way">']}
+    made.cells[3].outputs = [nbformat.v4.new_output("display_data", data=html)]
+    cells = json.loads(pages.chapter(nbformat.writes(made)))["cells"]
+    text = "A [bank](../glossary.md#bank), and [more](../glossary.md)."
+    assert cells[3]["source"] == text
+    links_of = re.findall(r'href="([^"]*)"', cells[4]["outputs"][0]["data"]["text/html"])
+    assert links_of == ["../glossary.html#bank", "../glossary.html#n-way"]
 
 
 def test_words_of_chapters_are_linked():
     """A bold word of a chapter leads to the glossary; but for these and a note nothing changes."""
-    anchors = set(re.findall(r"\{#([^}]+)\}", pages.glossary()))
+    anchors = {pages.anchor(word) for word in terms()}
     led = set()
     for path in chapters():
         before = json.loads(path.read_text("utf-8"))
         after = json.loads(pages.chapter(path.read_text("utf-8")))
         assert after["cells"].pop(1)["source"] == pages.NOTE
         for old, new in zip(before["cells"], after["cells"], strict=True):
-            assert old.get("outputs") == new.get("outputs")
+            assert json.dumps(unlinked(old)) == json.dumps(unlinked(new))
             text = "".join(new["source"])
             led |= set(re.findall(r"\.\./glossary\.md#([^)]+)\)", text))
             plain = re.sub(r"\[(\*\*[^*]+\*\*)\]\(\.\./glossary\.md#[^)]+\)", r"\1", text)
-            assert plain == "".join(old["source"])
+            linked = re.sub(r"\]\(\.\./glossary\.md", "](../GLOSSARY.md", plain)
+            assert linked == "".join(old["source"])
     assert {"bank", "wavefront", "barrier"} <= led <= anchors
 
 
@@ -232,8 +258,7 @@ class TestBuilt:
     def test_glossary(self, site):
         """A word of the glossary has its anchor in the page."""
         text = (site / "glossary.html").read_text("utf-8")
-        anchors = set(re.findall(r"\{#([^}]+)\}", pages.glossary()))
-        assert anchors <= links.Page(text).anchors
+        assert {pages.anchor(word) for word in terms()} <= links.Page(text).anchors
 
     def test_names_have_anchors(self, site):
         """The names of the package can be linked to."""

@@ -9,6 +9,7 @@ import re
 import textwrap
 from dataclasses import dataclass, field
 
+from ..glossary_links import unlinked
 from .advice import PLAIN
 
 INDENT = 12
@@ -75,7 +76,8 @@ class Verdict:
 
 
 def _row(name: str, text: str) -> str:
-    first, *rest = [short for line in text.split("\n") for short in _wrapped(line)]
+    lines = unlinked(text).split("\n")
+    first, *rest = [short for line in lines for short in _wrapped(line)]
     return "\n".join([f"{name:<{INDENT}}{first}", *(" " * INDENT + line for line in rest)])
 
 

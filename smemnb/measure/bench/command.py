@@ -19,6 +19,8 @@ from ..results import Results, Row, table
 from ..results.model import rate, unit
 from ..results.store import reserve, save
 from ..results.table import shape_words
+from ..rows import Row as TableRow
+from ..rows import Show, print_lines
 from . import libraries, provenance
 from .ahead import Ahead, Bounds, bound
 from .case import Case, plan
@@ -51,8 +53,8 @@ class Wish:
     command: str = ""
 
 
-def measure(wish: Wish, *, out: Path | None, force: bool) -> Results:
-    """Measure on the GPU of this process; print tables as they come, keep the file as it grows.
+def measure(wish: Wish, *, out: Path | None, force: bool, show: Show = print_lines) -> Results:
+    """Measure on the GPU of this process; show tables as they come, keep the file as it grows.
 
     Raises:
         SmemnbError: a wish that cannot be meant so, or a file that cannot be written. Nothing was
@@ -76,9 +78,10 @@ def measure(wish: Wish, *, out: Path | None, force: bool) -> Results:
         else (f"flushed: {size >> 20} MiB of other data read before each launch")
     )
     base = provenance.origin(wish.command, said, l2)
-    print("\n".join(table.origin_lines(base)), flush=True)
+    show(table.origin_lines(base))
     between: Callable[[], object] = sweep(size) if wish.flushed else lambda: None
-    setting = Setting(GpuClock(), there, wish.against, between, foretold=_foretell)
+    foretold = partial(_foretell, show)
+    setting = Setting(GpuClock(), there, wish.against, between, foretold=foretold)
     if wish.quick:
         setting = replace(setting, least=5, most=5)
     room = int(cuda.current_context().get_memory_info()[0] >> 31)
@@ -86,7 +89,7 @@ def measure(wish: Wish, *, out: Path | None, force: bool) -> Results:
     with ahead as kernels, progress_bar() as progress, no_small_grids():
         keeping = Keeping(
             keep=(lambda results: None) if out is None else partial(save, path=out),
-            show=_show,
+            show=partial(_show, show),
             clocks=provenance.clocks,
             progress=progress,
         )
@@ -94,7 +97,7 @@ def measure(wish: Wish, *, out: Path | None, force: bool) -> Results:
         results = measured(
             cases, setting, base, keeping, kernels=kernels, overheads=hosts, seconds=wish.seconds
         )
-    _epilogue(results, out)
+    show(_epilogue(results, out))
     return results
 
 
@@ -108,8 +111,13 @@ def bound_lines(cases: Sequence[Case], chip: Chip) -> Iterator[str]:
             except SmemnbError as error:
                 yield f"  {name:<24} {error}"
                 continue
-            allowed = rate(*case.key[:3], ms)
-            yield f"  {name:<24}{ms:>10.4f} ms {allowed:>8.4g} {unit(case.operation)}  {limiter}"
+            time, allowed = f"{ms:.4f}", f"{rate(*case.key[:3], ms):.4g}"
+            per_second = unit(case.operation)
+            yield TableRow(
+                f"  {name:<24}{time:>10} ms {allowed:>8} {per_second}  {limiter}",
+                (name, time, allowed, limiter),
+                ("", "ms", per_second, "limiter"),
+            )
 
 
 def bar(done: int, number: int, words: str) -> str:
@@ -132,30 +140,31 @@ def _chip() -> Chip | None:
         return None
 
 
-def _foretell(case: Case, bounds: Bounds) -> None:
-    """Print the bounds of a case before it is measured."""
+def _foretell(show: Show, case: Case, bounds: Bounds) -> None:
+    """Show the bounds of a case before it is measured."""
     if bounds:
         _wipe()
-        print(f"\n{case.operation} {shape_words(*case.key)}: at least, in ms")
+        title = f"{case.operation} {shape_words(*case.key)}: at least, in ms"
         said = (f"{name} {ms:.4f} ({limiter})" for name, (ms, limiter) in bounds.items())
-        print(textwrap.fill(", ".join(said), 100, initial_indent="  ", subsequent_indent="  "))
+        filled = textwrap.wrap(", ".join(said), 100, initial_indent="  ", subsequent_indent="  ")
+        show(["", title, *filled])
 
 
-def _show(rows: Sequence[Row]) -> None:
+def _show(show: Show, rows: Sequence[Row]) -> None:
     _wipe()
-    print()
-    print("\n".join(table.case_lines(rows)), flush=True)
+    show(["", *table.case_lines(rows)])
 
 
-def _epilogue(results: Results, out: Path | None) -> None:
+def _epilogue(results: Results, out: Path | None) -> Iterator[str]:
     if results.overheads:
-        print()
-        print("\n".join(table.overhead_lines(results.overheads)))
-    print(f"\n{table.clock_words(results.clocks)}")
+        yield ""
+        yield from table.overhead_lines(results.overheads)
+    yield ""
+    yield table.clock_words(results.clocks)
     if not results.finished:
-        print("the run ended early: what is above was measured, the rest is missing")
+        yield "the run ended early: what is above was measured, the rest is missing"
     if out is not None:
-        print(f"results: {out}")
+        yield f"results: {out}"
 
 
 @contextmanager

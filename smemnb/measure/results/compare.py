@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from ..rows import Row as TableRow
 from .model import Origin, Results, Row
 from .table import shape_words
 
@@ -92,9 +93,13 @@ def lines(before: Results, after: Results, names: tuple[str, str]) -> Iterator[s
             case = change.before.case
             yield f"{case[0]} {shape_words(*case)}"
         low, high = change.spread
-        yield (
-            f"  {change.before.name:<24}{change.before.ms:>10.4f} ->{change.after.ms:>10.4f} ms"
-            f"  speedup {change.speedup:.3f} ({low:.3f}-{high:.3f})  {change.verdict}"
+        was, now = f"{change.before.ms:.4f}", f"{change.after.ms:.4f}"
+        speedup, spread = f"{change.speedup:.3f}", f"{low:.3f}-{high:.3f}"
+        yield TableRow(
+            f"  {change.before.name:<24}{was:>10} ->{now:>10} ms"
+            f"  speedup {speedup} ({spread})  {change.verdict}",
+            (change.before.name, was, now, speedup, spread, change.verdict),
+            ("", "ms before", "ms after", "speedup", "spread", ""),
         )
     yield from _host_times(before, after)
     for name, rows in (
@@ -113,8 +118,11 @@ def _host_times(before: Results, after: Results) -> Iterator[str]:
         if new is not None:
             apart = new.high_us < old.low_us or new.low_us > old.high_us
             verdict = ("faster" if new.beyond_us < old.beyond_us else "SLOWER") if apart else ""
-            yield (
-                f"{old.operation} on {old.arrays} arrays, result {old.result}: beyond a launch"
-                f" {old.beyond_us:.1f} -> {new.beyond_us:.1f} us"
-                f"  {verdict or 'within the spread'}"
+            verdict = verdict or "within the spread"
+            what = f"{old.operation} on {old.arrays} arrays, result {old.result}"
+            was, now = f"{old.beyond_us:.1f}", f"{new.beyond_us:.1f}"
+            yield TableRow(
+                f"{what}: beyond a launch {was} -> {now} us  {verdict}",
+                (what, was, now, verdict),
+                ("beyond a launch", "us before", "us after", ""),
             )

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from .model import NOT_MEASURED, Clocks, Origin, Overhead, Results, Row, unit
+from ..rows import head, row
+from .model import NOT_MEASURED, Clocks, Origin, Overhead, Results, unit
+from .model import Row as Reading
 
 __all__ = ["case_lines", "clock_words", "lines", "origin_lines", "overhead_lines", "shape_words"]
 
-HEAD = f"{'ms':>10} {'quartiles':>19} {'ratio':>6} {'regs':>5} {'local':>6}"
+HEAD = (f"{'ms':>11}", f"{'quartiles':>20}", f"{'ratio':>7}", f"{'regs':>6}", f"{'local':>7}")
 
 
 def lines(results: Results) -> Iterator[str]:
@@ -65,7 +67,7 @@ def clock_words(clocks: Sequence[Clocks]) -> str:
     )
 
 
-def case_lines(rows: Sequence[Row]) -> Iterator[str]:
+def case_lines(rows: Sequence[Reading]) -> Iterator[str]:
     """The table of one shape."""
     first = rows[0]
     wide = max(14, *(len(_label(row)) for row in rows)) + 2
@@ -74,32 +76,32 @@ def case_lines(rows: Sequence[Row]) -> Iterator[str]:
     beside = next((row.beside for row in rows if row.beside is not None), None)
     title = f"{first.operation} {shape_words(*first.case)}"
     yield title + (f" (ratio: time of {beside} over this one's)" if beside else "")
-    head = f"{'':<{wide}}{unit(first.operation):>9} {HEAD}"
-    head += f" {'error':>8}" if errors else ""
-    head += f" {'bound ms':>9} {'x bound':>7}  limiter" if bounds else ""
-    yield head
-    for row in rows:
-        yield _line(row, wide, errors, bounds).rstrip()
+    names = [" " * wide, f"{unit(first.operation):>9}", *HEAD]
+    names += [f"{'error':>9}"] if errors else []
+    names += [f"{'bound ms':>10}", f"{'x bound':>8}", "  limiter"] if bounds else []
+    yield head(*names)
+    for one in rows:
+        yield _line(one, wide, errors, bounds)
     yield from _choice(rows)
 
 
-def _line(row: Row, wide: int, errors: bool, bounds: bool) -> str:
-    label = f"  {_label(row):<{wide - 2}}"
-    if row.ms is None or row.low_ms is None or row.high_ms is None:
-        return label + (
-            f" {row.failed}" if row.failed == NOT_MEASURED else f" not timed: {row.failed}"
-        )
-    quartiles = f"{row.low_ms:.4f}-{row.high_ms:.4f}"
-    line = f"{label}{_rate(row):>9} {row.ms:>10.4f} {quartiles:>19} {_number(row.ratio, '.3f'):>6}"
-    line += f" {_number(row.registers, 'd'):>5} {_number(row.local_bytes, 'd'):>6}"
-    line += f" {_number(row.error, '.1e'):>8}" if errors else ""
+def _line(one: Reading, wide: int, errors: bool, bounds: bool) -> str:
+    label = f"  {_label(one):<{wide - 2}}"
+    if one.ms is None or one.low_ms is None or one.high_ms is None:
+        why = one.failed if one.failed == NOT_MEASURED else f"not timed: {one.failed}"
+        return f"{label} {why}".rstrip()
+    quartiles = f"{one.low_ms:.4f}-{one.high_ms:.4f}"
+    parts = [label, f"{_rate(one):>9}", f"{one.ms:>11.4f}", f"{quartiles:>20}"]
+    parts += [f"{_number(one.ratio, '.3f'):>7}", f"{_number(one.registers, 'd'):>6}"]
+    parts += [f"{_number(one.local_bytes, 'd'):>7}"]
+    parts += [f"{_number(one.error, '.1e'):>9}"] if errors else []
     if bounds:
-        line += f" {_number(row.bound_ms, '.4f'):>9} {_number(row.over_bound, '.2f'):>7}"
-        line += f"  {row.limiter or ''}"
-    return line + ("" if row.right else "  WRONG VALUES")
+        parts += [f"{_number(one.bound_ms, '.4f'):>10}", f"{_number(one.over_bound, '.2f'):>8}"]
+        parts += [f"  {one.limiter or ''}"]
+    return row(*parts, *([] if one.right else ["  WRONG VALUES"]))
 
 
-def _label(row: Row) -> str:
+def _label(row: Reading) -> str:
     if row.role == "limit":
         return f"{row.name} (limit)"
     if row.role == "choice" and row.kernel:
@@ -107,7 +109,7 @@ def _label(row: Row) -> str:
     return row.name
 
 
-def _rate(row: Row) -> str:
+def _rate(row: Reading) -> str:
     found = row.rate
     assert found is not None
     return format(found, ".0f" if found >= 100 else ".4g" if found >= 0.01 else ".2g")
@@ -117,30 +119,28 @@ def _number(value: float | None, form: str) -> str:
     return "-" if value is None else format(value, form)
 
 
-def _choice(rows: Sequence[Row]) -> Iterator[str]:
+def _choice(rows: Sequence[Reading]) -> Iterator[str]:
     """How the choice, or the last rung, stands to each library."""
     timed = [row for row in rows if row.ms is not None]
     ours = [row for row in timed if row.role == "choice"]
     ours = ours or [row for row in timed if row.role == "rung"][-1:]
-    for row in ours:
+    for mine in ours:
         said = [
-            f"{other.ms / row.ms:.3f} times {other.name}'s speed"
+            f"{other.ms / mine.ms:.3f} times {other.name}'s speed"
             for other in timed
-            if other.role in ("library", "limit") and other.ms and row.ms
+            if other.role in ("library", "limit") and other.ms and mine.ms
         ]
         if said:
-            yield f"  {row.name} has {', '.join(said)}"
+            yield f"  {mine.name} has {', '.join(said)}"
 
 
 def overhead_lines(overheads: Sequence[Overhead]) -> Iterator[str]:
     """The table of host times."""
     yield "host time of one call, microseconds (median; beyond: what the operation adds)"
-    yield f"  {'operation':<11}{'arrays':<8}{'result':<8}{'call':>8}{'launch':>8}{'beyond':>8}" + (
-        f"{'quartiles':>15}"
-    )
+    left = f"  {'operation':<11}", f"{'arrays':<8}", f"{'result':<8}"
+    yield head(*left, f"{'call':>8}", f"{'launch':>8}", f"{'beyond':>8}", f"{'quartiles':>15}")
     for one in overheads:
         quartiles = f"{one.low_us:.1f}-{one.high_us:.1f}"
-        yield (
-            f"  {one.operation:<11}{one.arrays:<8}{one.result:<8}{one.call_us:>8.1f}"
-            f"{one.launch_us:>8.1f}{one.beyond_us:>8.1f}{quartiles:>15}"
-        )
+        left = f"  {one.operation:<11}", f"{one.arrays:<8}", f"{one.result:<8}"
+        times = f"{one.call_us:>8.1f}", f"{one.launch_us:>8.1f}", f"{one.beyond_us:>8.1f}"
+        yield row(*left, *times, f"{quartiles:>15}")

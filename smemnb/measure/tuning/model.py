@@ -18,6 +18,7 @@ from ...kernels.matmul.tiling import Tiling
 from ...rules.occupancy import occupancy
 from ..bounds.counts import counts
 from ..bounds.machine_code import machine_code
+from ..rows import Row, head, row
 from .outcome import words
 from .search import candidates
 from .space import Choices, Step, differences, rung_of
@@ -130,26 +131,23 @@ def beside(best: Choices, yours: Choices, chip: Chip, *, compiled: bool = True) 
 
 def _heading(best: Choices) -> Iterator[str]:
     product = isinstance(best, Tiling)
-    yield f"{'':44}{'threads':>8}{'shared':>8}{'regs':>6}{'blocks':>7}{'wavefronts':>11}" + (
-        f"{'FFMA %':>8}{'waits':>7}{'local':>7}" if product else f"{'least':>7}"
-    )
+    last = (f"{'FFMA %':>8}", f"{'waits':>7}", f"{'local':>7}") if product else (f"{'least':>7}",)
+    common = f"{'threads':>8}", f"{'shared':>8}", f"{'regs':>6}", f"{'blocks':>7}"
+    yield head(" " * 44, *common, f"{'wavefronts':>11}", *last)
 
 
 def _name(choices: Choices, best: Choices) -> str:
     return words(differences(choices, best))
 
 
-def _line(name: str, found: Estimate) -> str:
+def _line(name: str, found: Estimate) -> Row:
     registers = "-" if found.registers is None else str(found.registers)
-    line = (
-        f"  {name:<42}{found.threads:>8}{found.shared_bytes:>8}{registers:>6}{found.resident:>7}"
-        f"{found.wavefronts:>11}"
-    )
-    if len(name) > 42:
-        line = f"  {name}\n{'':44}{line[len(name) + 2 :]}"
+    label = f"  {name:<42}" if len(name) <= 42 else f"  {name}\n{'':44}"
+    parts = [f"{found.threads:>8}", f"{found.shared_bytes:>8}", f"{registers:>6}"]
+    parts += [f"{found.resident:>7}", f"{found.wavefronts:>11}"]
     if found.least_wavefronts:
-        return f"{line}{found.least_wavefronts:>7}"
+        return row(label, *parts, f"{found.least_wavefronts:>7}")
     percent = "-" if found.ffma_percent is None else str(found.ffma_percent)
     waits = "-" if found.bank_waits is None else str(found.bank_waits)
     local = "-" if found.local is None else str(found.local)
-    return f"{line}{percent:>8}{waits:>7}{local:>7}"
+    return row(label, *parts, f"{percent:>8}", f"{waits:>7}", f"{local:>7}")

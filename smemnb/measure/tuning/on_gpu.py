@@ -14,8 +14,9 @@ from ..bench.device import sweep
 from ..bench.run import Setting
 from ..bench.timing import GpuClock
 from ..results.store import reserve
+from ..rows import Show, print_lines
 from . import outcome as outcomes
-from .outcome import Outcome, Trial
+from .outcome import Outcome
 from .search import searched
 from .space import Choices, Step
 from .timer import Compilers, GpuTimer
@@ -41,8 +42,8 @@ class Wish:
     command: str = ""
 
 
-def search(wish: Wish, *, out: Path | None, force: bool) -> Outcome:
-    """Search on the GPU of this process; print each step, keep the file as it grows.
+def search(wish: Wish, *, out: Path | None, force: bool, show: Show = print_lines) -> Outcome:
+    """Search on the GPU of this process; show each step, keep the file as it grows.
 
     Raises:
         SmemnbError: a size that is none, or a file that cannot be written.
@@ -72,7 +73,7 @@ def search(wish: Wish, *, out: Path | None, force: bool) -> Outcome:
         least=wish.rounds,
         most=wish.rounds,
     )
-    print(f"{next(outcomes.lines(begun))}", flush=True)
+    show([next(outcomes.lines(begun))])
     what = wish.operation, extents, wish.itemsize
     pool = nullcontext() if wish.processes == 0 else Compilers(*what, wish.processes)
     with pool as compilers, no_small_grids():
@@ -83,17 +84,12 @@ def search(wish: Wish, *, out: Path | None, force: bool) -> Outcome:
             begun,
             seconds=wish.seconds,
             keep=(lambda outcome: None) if out is None else lambda kept: outcomes.save(kept, out),
-            say=_say,
+            say=lambda trial: show(outcomes.trial_lines(trial)),
         )
-    print()
-    if not found.finished:
-        print("not finished: interrupted or out of time; the best so far:")
-    print("\n".join((*outcomes.summary(found), "", *outcomes.usage(found))))
+    early = "not finished: interrupted or out of time; the best so far:"
+    last = ["", *([] if found.finished else [early]), *outcomes.summary(found), ""]
+    show([*last, *outcomes.usage(found)])
     if out is not None:
         outcomes.save(found, out)
-        print(f"\nresults: {out}")
+        show(["", f"results: {out}"])
     return found
-
-
-def _say(trial: Trial) -> None:
-    print("\n".join(outcomes.trial_lines(trial)), flush=True)

@@ -15,6 +15,7 @@ from ...errors import SmemnbError
 from ..results.model import Gpu
 from ..results.store import read_fields, read_object, read_text, save_text
 from ..results.table import shape_words
+from ..rows import Row
 
 __all__ = ["Attempt", "Outcome", "Timed", "Trial", "load", "save", "usage"]
 
@@ -135,12 +136,12 @@ def trial_lines(trial: Trial) -> Iterator[str]:
     """A step: the present best, the others fastest first, what was kept."""
     yield ""
     yield f"{trial.step}"
-    yield f"  {'as it is':<58}{_times(trial.best)}"
+    yield _timed("as it is", trial.best)
     ranked = sorted(trial.attempts, key=lambda one: one.timed.ms or float("inf"))
     for one in ranked:
-        yield f"  {words(one.changes):<58}{_times(one.timed)}"
+        yield _timed(words(one.changes), one.timed)
     for name, timed in trial.beside.items():
-        yield f"  beside: {name:<50}{_times(timed)}"
+        yield _timed(f"beside: {name}", timed)
     yield f"  kept: {words(trial.kept) if trial.kept else 'what was there'}"
 
 
@@ -193,12 +194,15 @@ def words(changes: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={value}" for name, value in changes.items())
 
 
-def _times(timed: Timed) -> str:
+def _timed(name: str, timed: Timed) -> str:
+    """The line of a candidate or a library."""
     if timed.ms is None:
-        return f" not timed: {timed.failed}"
-    said = f"{timed.ms:>10.4f} ms ({timed.low_ms:.4f}-{timed.high_ms:.4f})"
-    if timed.registers is not None:
-        said += f"  {timed.registers} registers"
-    if timed.local_bytes:
-        said += f", {timed.local_bytes} bytes of local memory"
-    return said
+        return f"  {name:<58} not timed: {timed.failed}"
+    ms, quartiles = f"{timed.ms:.4f}", f"{timed.low_ms:.4f}-{timed.high_ms:.4f}"
+    line = f"  {name:<58}{ms:>10} ms ({quartiles})"
+    registers = "" if timed.registers is None else str(timed.registers)
+    line += f"  {registers} registers" if registers else ""
+    local = str(timed.local_bytes) if timed.local_bytes else ""
+    line += f", {local} bytes of local memory" if local else ""
+    names = "", "ms", "quartiles", "registers", "local bytes"
+    return Row(line, (name, ms, quartiles, registers, local), names)

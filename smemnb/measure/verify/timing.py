@@ -9,7 +9,7 @@ of one load. It is a time: close to the model, not equal to it.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +18,7 @@ from numba import cuda, uint32
 
 from ...kernels.ptx import load1
 from ...rules import bank
+from ..rows import head, row
 
 STRIDES = (1, 2, 4, 8, 16, 32, 33)
 SIZE = 1056
@@ -71,12 +72,16 @@ def table(found: list[Timed]) -> str:
           1                   1                            1.0
          32                  32                           31.5
     """
+    return "\n".join(lines(found))
+
+
+def lines(found: list[Timed]) -> Iterator[str]:
+    """The same, a line at a time."""
     first = next(one.milliseconds for one in found if one.stride == 1)
-    lines = [" stride  wavefronts (model)  time over stride 1 (measured)"]
+    yield head(" stride", "  wavefronts (model)", "  time over stride 1 (measured)")
     for one in found:
         ratio = one.milliseconds / first
-        lines.append(f"{one.stride:>7}  {one.wavefronts:>18}  {ratio:>29.1f}")
-    return "\n".join(lines)
+        yield row(f"{one.stride:>7}", f"  {one.wavefronts:>18}", f"  {ratio:>29.1f}")
 
 
 def _milliseconds(stride: int) -> float:

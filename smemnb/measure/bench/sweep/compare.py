@@ -12,6 +12,7 @@ from statistics import geometric_mean
 
 from ....errors import SmemnbError
 from ...results.compare import differences
+from ...rows import Row
 from .model import Reading, Sweep
 
 __all__ = ["SLOWER", "Change", "changes", "check_operation", "lines", "lost"]
@@ -109,7 +110,12 @@ def _listed(slower: Sequence[Change]) -> Iterator[str]:
     for one in slower[:MOST_LISTED]:
         was, now = one.before, one.after
         line = f"  {one.ratio:>6.3f}  {now.problem}: {_us(was)} -> {_us(now)} us"
-        yield line + (f"  {was.plan} -> {now.plan}" if was.plan != now.plan else "")
+        plans = f"{was.plan} -> {now.plan}" if was.plan != now.plan else ""
+        yield Row(
+            line + (f"  {plans}" if plans else ""),
+            (f"{one.ratio:.3f}", str(now.problem), _us(was), _us(now), plans),
+            ("ratio", "", "us before", "us after", ""),
+        )
     if len(slower) > MOST_LISTED:
         yield f"  and {len(slower) - MOST_LISTED} more"
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from operator import attrgetter
 
 from ...results.table import clock_words, origin_lines
+from ...rows import head, row
 from .model import Reading, Sweep
 from .summary import groups, summary, worst
 
@@ -74,18 +75,21 @@ def _table(
         return
     yield ""
     yield f"{title} (above 1 ours is faster)"
-    yield (
-        f"  {'':<16}{'problems':>9}{'timed':>7}{'geo.mean':>10}{'least':>8}{'quartile':>10}"
-        f"{'median':>8}{'quartile':>10}" + "".join(f"{f'>= {mark:g}':>9}" for mark in marks)
+    yield head(
+        " " * 18,
+        *(f"{'problems':>9}", f"{'timed':>7}", f"{'geo.mean':>10}", f"{'least':>8}"),
+        *(f"{'quartile':>10}", f"{'median':>8}", f"{'quartile':>10}"),
+        *(f"{f'>= {mark:g}':>9}" for mark in marks),
     )
     for name, one in summaries:
         if one is None:
-            yield f"  {name:<16}{len(found[name]):>9}{0:>7}"
+            yield row(f"  {name:<16}", f"{len(found[name]):>9}", f"{0:>7}")
             continue
-        yield (
-            f"  {name:<16}{one.problems:>9}{one.timed:>7}{one.mean:>10.3f}{one.least:>8.3f}"
-            f"{one.low:>10.3f}{one.median:>8.3f}{one.high:>10.3f}"
-            + "".join(f"{share:>9.1%}" for share in one.shares)
+        yield row(
+            f"  {name:<16}",
+            *(f"{one.problems:>9}", f"{one.timed:>7}", f"{one.mean:>10.3f}", f"{one.least:>8.3f}"),
+            *(f"{one.low:>10.3f}", f"{one.median:>8.3f}", f"{one.high:>10.3f}"),
+            *(f"{share:>9.1%}" for share in one.shares),
         )
 
 
@@ -100,13 +104,13 @@ def _worst(
     libraries = sorted({name for one in found for name in one.libraries})
     copied = any(one.copy_ms is not None for one in found)
     wide = max(len(str(one.problem)) for one in found) + 2
-    head = f"  {'ratio':>6}  {'':<{wide}}{'us':>11}" + "".join(f"{one:>11}" for one in libraries)
-    yield head + (f"{'copy':>11}" if copied else "")
+    times = [f"{name:>11}" for name in ("us", *libraries, *(["copy"] if copied else []))]
+    yield head(f"  {'ratio':>6}", f"  {'':<{wide}}", *times)
     for one in found:
-        line = f"  {ratio(one):>6.3f}  {one.problem!s:<{wide}}{_us(one.ms)}"
-        line += "".join(_us(one.libraries.get(name)) for name in libraries)
-        line += _us(one.copy_ms) if copied else ""
-        yield line + (f"  {one.plan}" if one.plan else "")
+        parts = [f"  {ratio(one):>6.3f}", f"  {one.problem!s:<{wide}}", _us(one.ms)]
+        parts += [_us(one.libraries.get(name)) for name in libraries]
+        parts += [_us(one.copy_ms)] if copied else []
+        yield row(*parts, *([f"  {one.plan}"] if one.plan else []))
 
 
 def _us(ms: float | None) -> str:

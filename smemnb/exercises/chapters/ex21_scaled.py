@@ -12,7 +12,7 @@ from ..exercise import Budget, Case, Exercise, Wrong, cover, scattered
 
 @cuda.jit
 def turn_scaled(out, inp, factor):
-    """Turned, with a factor per row: out[c, r] = factor[r] * inp[r, c].  Blocks of 32 x h threads."""
+    """Turned, with a factor per row: out[c, r] = factor[r] * inp[r, c].  Blocks of 32 x h."""
     # FILL (about 12 lines)
     tile = cuda.shared.array((32, 33), float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y

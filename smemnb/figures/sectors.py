@@ -373,7 +373,7 @@ def _paint_elements(sheet: Sheet, found: SectorMap, rows: range, cols: range) ->
     def corner(row: int, col: int) -> tuple[float, float]:
         return LEFT + (col - cols.start) * CELL, TOP + (row - rows.start) * HIGH
 
-    ends = []
+    ends: list[tuple[float, float, float, float]] = []
     for col in range(len(cols) + 1):
         x = float(LEFT + col * CELL)
         ends.append((x, TOP, x, TOP + len(rows) * HIGH))

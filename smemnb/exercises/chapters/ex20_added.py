@@ -98,11 +98,11 @@ EXERCISE = Exercise(
     cases=tuple(_cases()),
     fresh=_fresh,
     hints=(
-        "Which rectangle of `a` does a block need for its rectangle of `out`? Load that one along its "
-        "rows into a tile, wait, and read the tile down its columns.",
-        "The block in column x and row y of the grid makes that part of `out`. In `a` the same part "
-        "lies in block row x and block column y. Rows of a tile that is read down its columns have an "
-        "odd number of words.",
+        "Which rectangle of `a` does a block need for its rectangle of `out`? Load that one along "
+        "its rows into a tile, wait, and read the tile down its columns.",
+        "The block in column x and row y of the grid makes that part of `out`. In `a` the same "
+        "part lies in block row x and block column y. Rows of a tile that is read down its "
+        "columns have an odd number of words.",
         "With blocks of n x n the row in `a` is `cuda.blockIdx.x * n + ty`, the column "
         "`cuda.blockIdx.y * n + tx`, with a "
         "guard for both; then the barrier. For `out`, `cuda.grid(2)` gives column and row; add the "

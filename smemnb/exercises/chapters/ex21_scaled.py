@@ -93,14 +93,14 @@ EXERCISE = Exercise(
     cases=tuple(_cases()),
     fresh=_fresh,
     hints=(
-        "It is the padded transpose, in blocks that have fewer rows than the tile: each thread goes "
-        "over several rows, a block's height apart. The factor is what is new: in which of the two "
-        "halves is it the same for one thread in every round?",
-        "In the second half a thread keeps its column of `out`, which is a row of `inp`. So it loads one "
-        "factor, in front of the loop, and the lanes of its warp load neighbours.",
+        "It is the padded transpose, in blocks that have fewer rows than the tile: each thread "
+        "goes over several rows, a block's height apart. The factor is what is new: in which of "
+        "the two halves is it the same for one thread in every round?",
+        "In the second half a thread keeps its column of `out`, which is a row of `inp`. So it "
+        "loads one factor, in front of the loop, and the lanes of its warp load neighbours.",
         "First half: rows ty, ty + blockDim.y, ... of the tile, with a guard for row and column. "
-        "Barrier. Second half: if `top + tx` is a column of `out`, take `factor[top + tx]`, then the "
-        "same loop, with the guard for the row of `out`, and the tile's indices exchanged.",
+        "Barrier. Second half: if `top + tx` is a column of `out`, take `factor[top + tx]`, then "
+        "the same loop, with the guard for the row of `out`, and the tile's indices exchanged.",
     ),
     budget=Budget(shared_bytes=4224),  # ragged rows begin inside a sector: no bound on them
 )

@@ -109,10 +109,13 @@ def phase_map(*replays: Recorded) -> Drawing:
 
 def measure(run: Run) -> PhaseMap:
     """The buffers of a recorded run over its phases."""
+    from .replay.film import parts_of_run
+
     phases = min(run.phases, MOST)
     buffers: list[Buffer] = []
+    found = parts_of_run(run)
     for number, tile in enumerate(run.tiles):
-        touched = [one for one in run.staged if one.tile == number]
+        touched = [one for one in found if one.tile == number]
         parts = _parts(one.box for one in touched) if tile.space == "shared" else [None]
         for part in parts:
             counts = {

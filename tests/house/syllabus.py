@@ -13,12 +13,12 @@ Row = tuple[str, str, str]
 SHARED_MEMORY: tuple[Row, ...] = (
     ("a scratchpad that your code fills", "12_shared_memory", "scratchpad"),
     ("stage, barrier, reuse", "12_shared_memory", "scratchpad"),
-    ("the missing barrier, a race", "12_shared_memory", "missing-barrier-race"),
-    ("the missing second barrier", "12_shared_memory", "missing-second-barrier"),
-    ("a barrier in a branch", "12_shared_memory", "barrier-branch"),
-    ("an early return before a barrier", "12_shared_memory", "barrier-branch"),
-    ("uninitialised cells", "12_shared_memory", "uninitialised-cells"),
-    ("leftovers of an earlier block", "12_shared_memory", "uninitialised-cells"),
+    ("the missing barrier, a race", "13_races", "missing-barrier-race"),
+    ("the missing second barrier", "13_races", "missing-second-barrier"),
+    ("a barrier in a branch", "13_races", "barrier-branch"),
+    ("an early return before a barrier", "13_races", "barrier-branch"),
+    ("uninitialised cells", "13_races", "uninitialised-cells"),
+    ("leftovers of an earlier block", "13_races", "uninitialised-cells"),
     ("capacity per architecture", "12_shared_memory", "capacity-per-architecture"),
 )
 BANKS: tuple[Row, ...] = (

@@ -21,8 +21,8 @@ __all__ = ["Drawing"]
 class Drawing:
     """A picture with its numbers.
 
-    `text` holds the numbers, at most 15 lines; `alt` says in one sentence what the picture shows;
-    `width` is the width in pixels at which a notebook shows it.
+    `text` holds the numbers, as a rule in at most 15 lines; `alt` says in one sentence what the
+    picture shows; `width` is the width in pixels at which a notebook shows it.
     """
 
     text: str

@@ -55,7 +55,7 @@ EMPTY: Final = "#303842"
 ACCENT: Final = "#ff9d5c"
 DARK: Final = "#0b0e12"
 """Letters on a bright fill."""
-SERIES: Final = ("#6ea8f0", ACCENT, "#f5e15c", "#c4a3e6", "#7fd6c2")
+SERIES: Final = ("#6ea8f0", ACCENT, "#f5e15c", "#c4a3e6", "#57c98a")
 """Colours of things that are told apart, in the order in which they are used."""
 
 SMALLEST: Final = 11.0

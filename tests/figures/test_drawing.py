@@ -13,7 +13,15 @@ import pytest
 from IPython.core.formatters import DisplayFormatter
 from PIL import Image
 
-from smemnb.figures import bank_map, tile_map
+from smemnb.figures import (
+    bank_map,
+    grid_map,
+    occupancy_map,
+    product_map,
+    register_map,
+    sector_map,
+    tile_map,
+)
 from smemnb.figures.sheet import GROUND
 from smemnb.rules.layout import Padded, RowMajor, Xor
 
@@ -25,6 +33,13 @@ DRAWN = {
     "xor": lambda: tile_map(Xor(32, 32)),
     "pad": lambda: tile_map(Padded(8, 8), highlight=("row", 7)),
     "large": lambda: tile_map(RowMajor(128, 64), highlight=("column", 40)),
+    "grid": lambda: grid_map((3, 2), (32, 8), (12, 70), at=(2, 1), warp=1),
+    "uncovered": lambda: grid_map(1, (16, 64), (100, 30)),
+    "sectors": lambda: sector_map(LANE * 256, shape=(96, 64)),
+    "nobody far": lambda: sector_map(LANE * 4, shape=(1, 32), active=LANE < 0),
+    "product": lambda: product_map((70, 1, 33), (16, 16, 8), block=(0, 4), step=4),
+    "registers": lambda: register_map((4, 4), (1, 2), thread=15),
+    "no block": lambda: occupancy_map((7, 5), 1024, 128),
 }
 
 
@@ -48,6 +63,7 @@ def test_png(name):
     assert (picture.format, picture.width, picture.info) == ("PNG", 2 * drawn.width, {})
 
 
+@pytest.mark.first(6)
 @pytest.mark.parametrize("name", DRAWN)
 def test_ground(name):
     """Few colours, yet the ground is the one that was asked for, in every picture."""

@@ -13,12 +13,12 @@ Row = tuple[str, str, str]
 SHARED_MEMORY: tuple[Row, ...] = (
     ("a scratchpad that your code fills", "12_shared_memory", "scratchpad"),
     ("stage, barrier, reuse", "12_shared_memory", "scratchpad"),
-    ("the missing barrier, a race", "12_shared_memory", "missing-barrier-race"),
-    ("the missing second barrier", "12_shared_memory", "missing-second-barrier"),
-    ("a barrier in a branch", "12_shared_memory", "barrier-branch"),
-    ("an early return before a barrier", "12_shared_memory", "barrier-branch"),
-    ("uninitialised cells", "12_shared_memory", "uninitialised-cells"),
-    ("leftovers of an earlier block", "12_shared_memory", "uninitialised-cells"),
+    ("the missing barrier, a race", "13_races", "missing-barrier-race"),
+    ("the missing second barrier", "13_races", "missing-second-barrier"),
+    ("a barrier in a branch", "13_races", "barrier-branch"),
+    ("an early return before a barrier", "13_races", "barrier-branch"),
+    ("uninitialised cells", "13_races", "uninitialised-cells"),
+    ("leftovers of an earlier block", "13_races", "uninitialised-cells"),
     ("capacity per architecture", "12_shared_memory", "capacity-per-architecture"),
 )
 BANKS: tuple[Row, ...] = (
@@ -43,10 +43,10 @@ TRANSPOSE: tuple[Row, ...] = (
     ("the pad and its 128 bytes", "20_transpose", "pad-and-its-bytes"),
     ("the block's indices change places", "20_transpose", "block-indices-change-places"),
     ("symmetric data hides a transposed index", "20_transpose", "symmetric-data"),
-    ("block shape, several rows per thread", "20_transpose", "several-rows-per-thread"),
-    ("any rectangle", "20_transpose", "any-rectangle"),
-    ("the ladder beside a copy, the limit", "20_transpose", "ladder-beside-copy"),
-    ("block shape worth as much as the pad", "20_transpose", "worth-of-block-shape"),
+    ("block shape, several rows per thread", "21_pad", "several-rows-per-thread"),
+    ("any rectangle", "21_pad", "any-rectangle"),
+    ("the ladder beside a copy, the limit", "21_pad", "ladder-beside-copy"),
+    ("block shape worth as much as the pad", "21_pad", "worth-of-block-shape"),
 )
 SWIZZLE: tuple[Row, ...] = (
     ("xor: one-to-one, and back", "22_swizzle", "xor-one-to-one"),

@@ -3,9 +3,11 @@
 CHAPTERS = {
     "10_threads": ("ex00_scale", "ex00_bias", "ex10_mirror"),
     "11_sectors": ("ex00_rounds", "ex11_columns"),
-    "12_shared_memory": ("ex01_place", "ex01_window", "ex01_rank"),
+    "12_shared_memory": ("ex01_place", "ex01_window", "ex12_marks"),
+    "13_races": ("ex01_rank", "ex13_fold"),
     "14_banks": ("ex02_pitch", "ex02_quarter", "ex02_groups"),
-    "20_transpose": ("ex03_flip", "ex03_batch", "ex03_planes"),
+    "20_transpose": ("ex03_flip", "ex20_added"),
+    "21_pad": ("ex03_batch", "ex03_planes", "ex21_scaled"),
     "22_swizzle": ("ex04_xor",),
     "23_layouts": ("ex04_fields", "ex04_records", "ex23_blocks"),
     "24_checkpoint": ("ex04b_turn", "ex04b_channels", "ex04b_difference", "ex24_running"),

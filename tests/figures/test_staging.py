@@ -1,0 +1,94 @@
+import numpy as np
+import pytest
+from numba import cuda
+
+from smemnb import trace
+from smemnb.figures import staging_map
+from smemnb.figures.staging import measure
+from smemnb.kernels.transpose import transpose_tiled
+from tests.facts import facts
+
+
+def tiled(rows, cols):
+    grid = (-(-cols // 32), -(-rows // 32))
+    out, inp = np.zeros((cols, rows), np.float32), np.zeros((rows, cols), np.float32)
+    return trace(transpose_tiled)[grid, (32, 32)](out, inp)
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return tiled(64, 96)
+
+
+def test_moves(whole):
+    """One tile of 4,096 bytes goes through shared memory, per block."""
+    found = measure(whole)
+    assert [(m.source, m.target, m.bytes, m.requests) for m in found.moves] == [
+        ("global", "registers", 4096, 32),
+        ("registers", "shared", 4096, 32),
+        ("shared", "registers", 4096, 32),
+        ("registers", "global", 4096, 32),
+    ]
+    assert (found.per_block, found.blocks, found.threads, found.shared_bytes) == (
+        True,
+        6,
+        1024,
+        4096,
+    )
+
+
+def test_barrier_stands_between(whole):
+    """The kernel has one barrier: after the store to the tile, before the load from it."""
+    found = measure(whole)
+    (barrier,) = found.barriers
+    stored, loaded = (m.line for m in found.moves if "shared" in (m.source, m.target))
+    assert stored < barrier < loaded
+
+
+def test_ragged_launch_is_summed_up():
+    """Blocks at an edge move less: then the numbers are those of the launch."""
+    found = measure(tiled(40, 35))
+    assert not found.per_block
+    assert {m.bytes for m in found.moves} == {4 * 40 * 35}
+
+
+@cuda.jit
+def sum_of_all(out, inp):
+    """Each thread adds up what the block has staged."""
+    tile = cuda.shared.array(32, np.float32)
+    t = cuda.threadIdx.x
+    tile[t] = inp[t]
+    cuda.syncthreads()
+    acc = np.float32(0)
+    for k in range(32):
+        acc += tile[k]
+    out[t] = acc
+
+
+def test_reuse():
+    """What is staged once is read 32 times."""
+    found = measure(trace(sum_of_all)[1, 32](np.zeros(32, np.float32), np.zeros(32, np.float32)))
+    assert found.bytes("global", "registers") == 128
+    assert found.bytes("shared", "registers") == 32 * 128
+
+
+@cuda.jit
+def nothing(out):
+    if cuda.grid(1) < 0:
+        out[0] = 1
+
+
+def test_refused():
+    with pytest.raises(TypeError, match="no trace"):
+        staging_map(np.zeros(3))
+    with pytest.raises(ValueError, match="neither global nor shared"):
+        staging_map(trace(nothing)[1, 32](np.zeros(1)))
+
+
+def test_text_and_alt(whole):
+    drawn = staging_map(whole)
+    head, per_block, load, store, barrier, *_ = drawn.text.splitlines()
+    assert "transpose_tiled" in head and facts(per_block) == facts("6 1,024 4,096")
+    assert "inp[row, col]" in load and "tile[ty, tx]" in store and "barrier" in barrier
+    assert set(facts("4,096 32")) <= set(facts(load))
+    assert facts(drawn.alt).count("4096") == 5

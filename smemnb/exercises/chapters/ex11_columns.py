@@ -31,7 +31,9 @@ def _cases():
     yield Case(partial(_matrix, 40, 128), grid=(2,), block=(64,), budget=once)
     shapes = [(40, 35), (1, 70), (70, 1), (3, 97), (97, 33), sizes(2, seed=11, low=2, high=90)]
     for shape, threads in [*((shape, 32) for shape in shapes), ((40, 35), 128), ((35, 40), 8)]:
-        yield Case(partial(_matrix, *shape), grid=cover((max(shape),), (threads,)), block=(threads,))
+        yield Case(
+            partial(_matrix, *shape), grid=cover((max(shape),), (threads,)), block=(threads,)
+        )
 
 
 def _fresh(draw):

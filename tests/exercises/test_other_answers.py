@@ -1,7 +1,7 @@
 """A right answer need not look like the solution: each docstring says what differs."""
 
 import pytest
-from numba import cuda, float32
+from numba import cuda, float32, float64
 
 from smemnb.exercises.chapters.ex07_ahead import fetch
 from smemnb.exercises.chapters.ex07_walk import load, put
@@ -237,7 +237,68 @@ def walk_barrier_between(out, inp):
         now = 1 - now
 
 
+@cuda.jit
+def eights_around(out, inp):
+    """The place of the next element is kept in a variable; loops go by the threads of the block."""
+    tile = cuda.shared.array(512, float32)
+    tx, n = cuda.threadIdx.x, cuda.blockDim.x
+    start = 8 * cuda.blockIdx.x * n
+    for j in range(tx, 8 * n, n):
+        if start + j < inp.size:
+            tile[j] = inp[start + j]
+    cuda.syncthreads()
+    i = cuda.grid(1)
+    if i < out.size:
+        acc = float32(0)
+        k = tx // 4 % 8
+        for _ in range(8):
+            acc += tile[8 * tx + k]
+            k = (k + 1) % 8
+        out[i] = acc
+
+
+@cuda.jit
+def running_in_place(out, inp):
+    """A sum is kept in the tile alone, not in a variable."""
+    tile = cuda.shared.array((32, 33), float32)
+    tx, ty, high = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockDim.y
+    first = 32 * cuda.blockIdx.x
+    last = min(first + 32, inp.shape[0])
+    for row in range(first + ty, last, high):
+        if tx < inp.shape[1]:
+            tile[row - first, tx] = inp[row, tx]
+    cuda.syncthreads()
+    if ty == 0 and first + tx < last:
+        for k in range(1, inp.shape[1]):
+            tile[tx, k] += tile[tx, k - 1]
+    cuda.syncthreads()
+    for row in range(first + ty, last, high):
+        if tx < inp.shape[1]:
+            out[row, tx] = tile[row - first, tx]
+
+
+@cuda.jit
+def lengths_by_halves(out, inp):
+    """Without loops: a lane reads one number, then the other one."""
+    tile = cuda.shared.array(128, float64)
+    tx, n = cuda.threadIdx.x, cuda.blockDim.x
+    first = 2 * cuda.blockIdx.x * n
+    if first + tx < inp.size:
+        tile[tx] = inp[first + tx]
+    if first + n + tx < inp.size:
+        tile[n + tx] = inp[first + n + tx]
+    cuda.syncthreads()
+    i, turn = cuda.grid(1), tx // 8 % 2
+    if i < out.size:
+        one = tile[2 * tx + turn]
+        other = tile[2 * tx + 1 - turn]
+        out[i] = one * one + other * other
+
+
 OTHER_ANSWERS = {
+    "ex14_eights": (eights_around,),
+    "ex15_running": (running_in_place,),
+    "ex16_lengths": (lengths_by_halves,),
     "ex07_ahead": (ahead_barrier_between, ahead_last_left_out),
     "ex07_walk": (walk_barrier_between,),
     "ex08b_gram": (gram_rows_together,),

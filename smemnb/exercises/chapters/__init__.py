@@ -6,7 +6,7 @@ CHAPTERS = {
     "12_shared_memory": ("ex01_place", "ex01_window", "ex01_rank"),
     "14_banks": ("ex02_pitch", "ex02_quarter", "ex02_groups"),
     "17_warp": ("ex17_largest", "ex17_dots"),
-    "18_checkpoint": ("ex18_running", "ex18_woven", "ex18_above"),
+    "18_checkpoint": ("ex18_woven", "ex18_running", "ex18_above"),
     "20_transpose": ("ex03_flip", "ex03_batch", "ex03_planes"),
     "22_swizzle": ("ex04_xor", "ex04_fields", "ex04_records"),
     "24_checkpoint": ("ex04b_turn", "ex04b_channels", "ex04b_difference"),

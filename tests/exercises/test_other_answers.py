@@ -1,5 +1,7 @@
 """A right answer need not look like the solution: each docstring says what differs."""
 
+import math
+
 import pytest
 from numba import cuda, float32, float64
 
@@ -295,10 +297,96 @@ def lengths_by_halves(out, inp):
         out[i] = one * one + other * other
 
 
+@cuda.jit
+def dots_in_two_trees(out, a, b):
+    """The sums of the warps are added by shuffles as well, in the first warp."""
+    sums = cuda.shared.array(32, float32)
+    tx, row = cuda.threadIdx.x, cuda.blockIdx.x
+    if row < out.shape[0]:
+        acc = float32(0)
+        for col in range(tx, a.shape[1], cuda.blockDim.x):
+            acc += a[row, col] * b[row, col]
+        acc = sum_of_a_warp(acc)
+        if tx % 32 == 0:
+            sums[tx // 32] = acc
+        cuda.syncthreads()
+        if tx < 32:
+            acc = float32(0)
+            if tx < cuda.blockDim.x // 32:
+                acc = sums[tx]
+            acc = sum_of_a_warp(acc)
+            if tx == 0:
+                out[row] = acc
+
+
+@cuda.jit(device=True)
+def sum_of_a_warp(value):
+    for k in range(5):
+        value += cuda.shfl_xor_sync(0xFFFFFFFF, value, 1 << k)
+    return value
+
+
+@cuda.jit
+def running_by_shuffles(out, inp):
+    """A warp takes rows in turn, and lanes add what lies below them: no tile."""
+    lane, warps = cuda.threadIdx.x % 32, cuda.blockDim.x // 32
+    for r in range(cuda.threadIdx.x // 32, cuda.blockDim.x, warps):
+        row = cuda.blockIdx.x * cuda.blockDim.x + r
+        inside = row < inp.shape[0] and lane < inp.shape[1]
+        value = inp[row, lane] if inside else float32(0)
+        step = 1
+        while step < 32:
+            below = cuda.shfl_up_sync(0xFFFFFFFF, value, step)
+            if lane >= step:
+                value += below
+            step *= 2
+        if inside:
+            out[row, lane] = value
+
+
+@cuda.jit
+def woven_by_shuffles(out, a, b):
+    """Lanes get both elements of a pair from another lane: no tile."""
+    i, lane = cuda.grid(1), cuda.threadIdx.x % 32
+    of_a = a[i] if i < a.shape[0] else float32(0)
+    of_b = b[i] if i < a.shape[0] else float32(0)
+    for half in range(2):
+        even = cuda.shfl_sync(0xFFFFFFFF, of_a, 16 * half + lane // 2)
+        odd = cuda.shfl_sync(0xFFFFFFFF, of_b, 16 * half + lane // 2)
+        at = 2 * (i - lane) + 32 * half + lane
+        if at < out.shape[0]:
+            out[at] = odd if lane % 2 else even
+
+
+@cuda.jit
+def below_largest_of_all_warps(out, inp):
+    """Begins below every number; each warp finds the largest of all warps by shuffles."""
+    best = cuda.shared.array(32, float32)
+    tx, row = cuda.threadIdx.x, cuda.blockIdx.x
+    if row >= inp.shape[0]:
+        return
+    most = float32(-math.inf)
+    for col in range(tx, inp.shape[1], cuda.blockDim.x):
+        most = max(most, inp[row, col])
+    for k in range(5):
+        most = max(most, cuda.shfl_xor_sync(0xFFFFFFFF, most, 1 << k))
+    best[tx // 32] = most
+    cuda.syncthreads()
+    most = best[min(tx % 32, cuda.blockDim.x // 32 - 1)]
+    for k in range(5):
+        most = max(most, cuda.shfl_xor_sync(0xFFFFFFFF, most, 1 << k))
+    for col in range(tx, inp.shape[1], cuda.blockDim.x):
+        out[row, col] = inp[row, col] - most
+
+
 OTHER_ANSWERS = {
     "ex14_eights": (eights_around,),
     "ex15_running": (running_in_place,),
     "ex16_lengths": (lengths_by_halves,),
+    "ex17_dots": (dots_in_two_trees,),
+    "ex18_above": (below_largest_of_all_warps,),
+    "ex18_running": (running_by_shuffles,),
+    "ex18_woven": (woven_by_shuffles,),
     "ex07_ahead": (ahead_barrier_between, ahead_last_left_out),
     "ex07_walk": (walk_barrier_between,),
     "ex08b_gram": (gram_rows_together,),
@@ -312,6 +400,7 @@ OTHER_ANSWERS = {
 EACH = [(name, kernel) for name, kernels in OTHER_ANSWERS.items() for kernel in kernels]
 
 
+@pytest.mark.first(9)
 @pytest.mark.parametrize(
     ("name", "kernel"), EACH, ids=[kernel.py_func.__name__ for _, kernel in EACH]
 )

@@ -38,6 +38,17 @@ BANKS: tuple[Row, ...] = (
     ("atomics", "16_widths", "atomics"),
     ("relative bandwidth: 1, 1/32, padded, swizzled", "22_swizzle", "relative-bandwidth"),
 )
+WARP: tuple[Row, ...] = (
+    ("a block per row, its parts added by one thread", "17_warp", "one-block-for-a-row"),
+    ("the first reduction: a tree, a barrier per round", "17_warp", "tree-of-sums"),
+    ("what each round leaves idle", "17_warp", "idle-rounds"),
+    ("which elements a round adds, and its conflicts", "17_warp", "pairs-of-neighbours"),
+    ("the first shuffle, down and xor", "17_warp", "shuffles"),
+    ("no shared memory and no syncwarp", "17_warp", "tree-without-memory"),
+    ("the mask of a shuffle: guard the load", "17_warp", "mask"),
+    ("an element of shared memory per warp", "17_warp", "warps-of-a-block"),
+    ("four ways to add, timed", "17_warp", "time-of-the-trees"),
+)
 TRANSPOSE: tuple[Row, ...] = (
     ("naive, coalesced loads", "20_transpose", "naive-coalesced-loads"),
     ("naive, coalesced stores", "20_transpose", "naive-coalesced-stores"),
@@ -148,6 +159,7 @@ PROFILING: tuple[Row, ...] = (
 ROWS = (
     *SHARED_MEMORY,
     *BANKS,
+    *WARP,
     *TRANSPOSE,
     *SWIZZLE,
     *TILED,

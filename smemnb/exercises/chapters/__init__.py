@@ -8,6 +8,8 @@ CHAPTERS = {
     "14_banks": ("ex14_eights",),
     "15_rows_and_columns": ("ex02_pitch", "ex02_quarter", "ex15_running"),
     "16_widths": ("ex02_groups", "ex16_lengths"),
+    "17_warp": ("ex17_largest", "ex17_dots"),
+    "18_checkpoint": ("ex18_woven", "ex18_running", "ex18_above"),
     "20_transpose": ("ex03_flip", "ex20_added"),
     "21_pad": ("ex03_batch", "ex03_planes", "ex21_scaled"),
     "22_swizzle": ("ex04_xor", "ex04_fields", "ex04_records"),

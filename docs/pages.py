@@ -84,8 +84,8 @@ def index() -> str:
 def title(path: Path) -> str:
     """The heading of a chapter.
 
-    >>> title(chapters()[2])
-    'Banks'
+    >>> title(chapters()[0])
+    'Threads'
     """
     first = "".join(json.loads(path.read_text("utf-8"))["cells"][0]["source"])
     return first.splitlines()[0].removeprefix("# ")

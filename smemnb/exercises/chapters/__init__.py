@@ -14,7 +14,7 @@ CHAPTERS = {
     "21_pad": ("ex03_batch", "ex03_planes", "ex21_scaled"),
     "22_swizzle": ("ex04_xor",),
     "23_layouts": ("ex04_fields", "ex04_records", "ex23_blocks"),
-    "24_checkpoint": ("ex04b_turn", "ex04b_channels", "ex04b_difference", "ex24_running"),
+    "24_checkpoint": ("ex04b_turn", "ex04b_channels", "ex04b_difference", "ex24_gather"),
     "30_tiles": ("ex05_product", "ex05_longest", "ex05_rows"),
     "32_register_tiles": ("ex06_column", "ex06_square", "ex06_turned"),
     "35_two_buffers": ("ex07_ahead", "ex07_walk"),

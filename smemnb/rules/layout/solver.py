@@ -6,7 +6,7 @@ clean one is the smallest: row-major; the swizzles, which take no byte more (`Xo
 more gives every cell the bank it had, so no pad beyond that can help where none up to it does.
 
 Each layout tried is kept with the reason against it: extra wavefronts, vectors torn apart or off
-their grid, rows off the alignment asked for, too many bytes. Taught in `22_swizzle`.
+their grid, rows off the alignment asked for, too many bytes. Taught in `23_layouts`.
 
 **Limits**: one pitch and one rule for the whole tile; counts, not time.
 """

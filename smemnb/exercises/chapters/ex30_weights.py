@@ -57,9 +57,7 @@ def _factors(rows, depth, cols, unit=1, seed=0):
 
 def _cases():
     """Eight full tiles with their budget; ragged, flat and deep ones; blocks of 8 x 8."""
-    staged = Budget(
-        sectors_per_request=4, requests={"a": 192, "weights": 192, "b": 192, "out": 64}
-    )
+    staged = Budget(sectors_per_request=4, requests={"a": 192, "weights": 192, "b": 192, "out": 64})
     yield Case(partial(_factors, 32, 48, 64), grid=(4, 2), block=(16, 16), budget=staged)
     for rows, depth, cols in ((50, 70, 35), (97, 3, 20), (1, 70, 33), (33, 40, 1), (40, 1, 35)):
         yield Case(partial(_factors, rows, depth, cols), cover((cols, rows), (16, 16)), (16, 16))

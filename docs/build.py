@@ -41,7 +41,7 @@ def build(out: Path) -> Path:
         raise SystemExit(f'{", ".join(missing())} is missing: pip install -e ".[site]"')
     if out.exists() and any(out.iterdir()) and not (out / MARK).exists():
         raise SystemExit(f"{out} holds something else than a site; name another folder")
-    # the traces of the explorer come from the engine, with a GPU too
+    # traces and replays of the live pages come from the engine, with a GPU too
     os.environ.setdefault("SMEMNB_DEVICE", "lockstep")
     with tempfile.TemporaryDirectory(prefix="smemnb-site-") as work:
         built = _built(Path(work))

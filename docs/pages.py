@@ -4,10 +4,12 @@
     chapters/       the notebooks, their bold words linked to the glossary
     glossary.md     GLOSSARY.md, whose headings are the anchors of its words
     explorer.md     docs/explorer.md with the explorer in it
+    replay.md       docs/replay.md with replays in it
     changelog.md    CHANGELOG.md
     api/            the pages of `docs.reference`
 
-All but `explorer` and `reference` is text in and text out, and needs the standard library only.
+All but `explorer`, `replay` and `reference` is text in and text out, and needs the standard library
+only.
 """
 
 from __future__ import annotations
@@ -37,12 +39,13 @@ _OUTPUT_LINK = re.compile(r'href="(?:\.\./)?GLOSSARY\.md(?P<anchor>#[^"]*)?"')
 
 def write(folder: Path) -> None:
     """All sources of the site, in a folder that is empty or absent."""
-    from . import explorer, reference
+    from . import explorer, reference, replay
 
     folder.mkdir(parents=True, exist_ok=True)
     _put(folder / "index.md", index())
     shutil.copyfile(ROOT / "GLOSSARY.md", folder / "glossary.md")
     _put(folder / "explorer.md", explorer.filled((DOCS / "explorer.md").read_text("utf-8")))
+    _put(folder / "replay.md", replay.filled((DOCS / "replay.md").read_text("utf-8")))
     shutil.copyfile(ROOT / "CHANGELOG.md", folder / "changelog.md")
     shutil.copyfile(DOCS / "THIRD_PARTY.md", folder / "THIRD_PARTY.md")
     for path in chapters():
@@ -72,7 +75,7 @@ def index() -> str:
         place = f"chapters/{path.name}"
         rows.append(f"| {number} | [{title(path)}]({place}) | {measures.get(path.stem, '')} |")
         tree.append(f"{number} {title(path)} <chapters/{path.stem}>")
-    others = ["explorer", "glossary", "api/index", "changelog", "Licences <THIRD_PARTY>"]
+    others = ["explorer", "replay", "glossary", "api/index", "changelog", "Licences <THIRD_PARTY>"]
     trees = _toctree("Chapters", tree) + _toctree("Beside them", others)
     text = (DOCS / "index.md").read_text("utf-8")
     return text.replace("<!-- chapters -->", "\n".join(rows)) + trees
@@ -81,8 +84,8 @@ def index() -> str:
 def title(path: Path) -> str:
     """The heading of a chapter.
 
-    >>> title(chapters()[2])
-    'Banks'
+    >>> title(chapters()[0])
+    'Threads'
     """
     first = "".join(json.loads(path.read_text("utf-8"))["cells"][0]["source"])
     return first.splitlines()[0].removeprefix("# ")

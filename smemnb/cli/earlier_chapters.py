@@ -14,9 +14,9 @@ from .copied_pages import CopiedPages
 
 TOOK_ITS_PLACE = {
     "00_start_here.ipynb": ("10_threads.ipynb", "11_sectors.ipynb"),
-    "01_shared_memory.ipynb": ("12_shared_memory.ipynb",),
-    "02_banks.ipynb": ("14_banks.ipynb",),
-    "03_transpose.ipynb": ("20_transpose.ipynb",),
+    "01_shared_memory.ipynb": ("12_shared_memory.ipynb", "13_races.ipynb"),
+    "02_banks.ipynb": ("14_banks.ipynb", "15_rows_and_columns.ipynb", "16_widths.ipynb"),
+    "03_transpose.ipynb": ("20_transpose.ipynb", "21_pad.ipynb"),
     "04_swizzle.ipynb": ("22_swizzle.ipynb",),
     "04b_checkpoint.ipynb": ("24_checkpoint.ipynb",),
     "05_tiled_matmul.ipynb": ("30_tiles.ipynb",),

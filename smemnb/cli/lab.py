@@ -33,8 +33,9 @@ from .machine import jupyter_kernel
 GLOSSARY = "GLOSSARY.md"
 SETTINGS = Path(__file__).with_name("jupyter")
 """Jupyter settings of `smemnb lab`: code cells have line numbers, as reports name lines; Markdown
-opens rendered; and JupyterLab does not ask whether to fetch news, which it does even with
-`--LabApp.news_url=None`. A learner's own settings go before them."""
+opens rendered; JupyterLab does not ask whether to fetch news, which it does even with
+`--LabApp.news_url=None`; and outputs are saved without views that no kernel knows any more
+(`saved_outputs`). A learner's own settings go before them."""
 
 
 @dataclass(frozen=True)

@@ -59,7 +59,7 @@ def forecast(found: Forecast) -> str:
     rows = [_part("launch", found.launch, "", None)]
     for line in found.lines:
         sign, ok = {"right": (YES, True), "misjudged": (NO, False)}.get(line.state, ("", None))
-        said = [f"`{line.access}`: {line.said}"]
+        said = [line.said.replace(line.access, f"`{line.access}`", 1)]
         said += [f"{one.column}: {one.text}" for one in line.misjudged]
         rows.append(_part(line.state, "\n".join(said), sign, ok))
     rows += [_part(name, text, "", None) for name, text in found.rows]
@@ -191,6 +191,10 @@ def _edged(text: str, colour: str | None) -> str:
 
 
 def _code_block(rows: Iterable[str]) -> str:
-    style = "background:none;margin:0;padding:0;white-space:pre-wrap;overflow-wrap:anywhere"
+    # JupyterLab breaks the lines of a <pre> within words, unless it is told not to
+    style = (
+        "background:none;margin:0;padding:0;white-space:pre-wrap;overflow-wrap:anywhere;"
+        "word-break:normal"
+    )
     # the class is what JupyterLab's themes colour the classes of Pygments in
     return f'<div class="highlight"><pre style="{style}">{chr(10).join(rows)}</pre></div>'

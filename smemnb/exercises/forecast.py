@@ -12,7 +12,7 @@ drop accesses. What was tried is remembered as long as the session lasts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import SmemnbError, shortened
@@ -20,16 +20,15 @@ from ..lockstep.intrinsics.printing import unshown
 from ..session import failed_definition, watch_cells
 from ..simulator.devices import need_types
 from ..tracing import trace
-from ..tracing.patterns import patterns_of
 from ..tracing.trace import Trace
 from .check import PATIENCE_SECONDS, checked, of_earlier_run, plain, refused
 from .exercise import Exercise
 from .forecasts import tries
 from .forecasts.accesses import Access, accesses_of
-from .forecasts.answer import Forecast, Line, Misjudged, State
-from .forecasts.figures import Figures, Refused, check_form, matched
+from .forecasts.answer import Forecast, Line
+from .forecasts.figures import Refused, check_form, matched
+from .forecasts.judging import judged, right_at_first_try
 from .forecasts.table import launch_text, table_text
-from .forecasts.words import FOLLOWS, because, rule, slip
 from .grading.observe import initial_output, outputs_of
 from .progress import first_try_of, remember
 from .registry import find, unknown
@@ -46,18 +45,19 @@ def forecast(name: Any, kernel: Any, figures: Any = None) -> Forecast:
     that the table states: requests and wavefronts in shared memory, requests and sectors in global
     memory. None stands for a figure that is not forecast yet.
 
-    >>> forecast("ex00_scale", solution("ex00_scale").kernel)
-    # grid 7, block 128, out 800 float32, inp 800 float32
+    >>> from smemnb.exercises.chapters.ex00_scale import scale
+    >>> forecast("ex00_scale", scale)
+    # grid 8, block 128, out 1024 float32, inp 1024 float32
     forecast("ex00_scale", scale, {
         # global memory: (requests, sectors)
-        "load inp[i]": (None, None),
         "store out[i]": (None, None),
+        "load inp[i]": (None, None),
     })
-    >>> forecast("ex00_scale", solution("ex00_scale").kernel, {"load inp[i]": (25, 100)})
+    >>> forecast("ex00_scale", scale, {"load inp[i]": (32, 128)})
     ex00_scale: kernel done, forecast 1 of 2 right
-    launch      grid 7, block 128, out 800 float32, inp 800 float32
-    right       load inp[i]: 25 requests, 100 sectors
-    open        store out[i]: requests: none yet, sectors: none yet
+    launch      grid 8, block 128, out 1024 float32, inp 1024 float32
+    open        store out[i]: no requests yet, no sectors yet
+    right       load inp[i]: 32 requests, 128 sectors
 
     Args:
         name: of the exercise.
@@ -104,7 +104,7 @@ def forecast_of(exercise: Exercise, kernel: Any, figures: Any = None) -> Forecas
         given = matched(accesses, figures)
     except Refused as refusal:
         return Forecast(exercise.name, refusal=f"{refusal}\nNothing was judged: this was no try.")
-    lines = _judged(exercise.name, traced, accesses, given)
+    lines = judged(exercise.name, traced, accesses, given)
     first, note = _first_try(exercise.name, accesses, lines)
     return Forecast(
         exercise.name, verdict, launch, lines, first_try=first, note=verdict.note or note
@@ -152,56 +152,12 @@ def _traced(exercise: Exercise, kernel: Any) -> tuple[Trace, str]:
     return traced, launch_text(case, parameters(kernel), args)
 
 
-def _judged(
-    name: str, traced: Trace, accesses: tuple[Access, ...], given: Mapping[str, Figures]
-) -> tuple[Line, ...]:
-    """Each access with its figures, and for each figure that is wrong the rule behind it."""
-    wrong = {
-        one.name: [
-            column
-            for column, number in given[one.name].items()
-            if number is not None and number != one.counted(column)
-        ]
-        for one in accesses
-    }
-    rows = [one.row for one in accesses if wrong[one.name]]
-    patterns = iter(patterns_of(traced, [row for row in rows if row.requests]) if rows else ())
-    ruled = set[str]()
-    lines = []
-    for one in accesses:
-        figures = given[one.name]
-        missing = tuple(column for column, number in figures.items() if number is None)
-        found = next(patterns) if wrong[one.name] and one.row.requests else None
-        misjudged = []
-        for column in wrong[one.name]:
-            number = figures[column]
-            assert number is not None
-            times = tries.missed(name, one.name, column, one.counted(column), number)
-            said = [slip(one.row, column, number, figures["requests"], traced.launch.blocks)]
-            if times > 1 or said != [FOLLOWS]:
-                said += because(one.row, column, found, told=times > 1)
-                law = rule(one.row, column)
-                said = [*([] if law in ruled else [law]), *said]
-                ruled.add(law)
-            misjudged.append(Misjudged(column, number, " ".join(filter(None, said)), times))
-        state: State = "misjudged" if misjudged else "open" if missing else "right"
-        told = tuple((column, number) for column, number in figures.items() if number is not None)
-        lines.append(Line(one.name, state, told, missing, tuple(misjudged)))
-    return tuple(lines)
-
-
 def _first_try(
-    name: str, accesses: tuple[Access, ...], lines: tuple[Line, ...]
+    name: str, accesses: Sequence[Access], lines: Sequence[Line]
 ) -> tuple[tuple[int, int] | None, str]:
     """How many lines were right at first try, once all have had their figures; and a note."""
     if any(line.missing for line in lines):
         return None, ""
-    right = sum(
-        not any(
-            tries.ever_missed(name, one.name, column, one.counted(column)) for column in one.columns
-        )
-        for one in accesses
-    )
-    score = tries.first_score(name, (right, len(lines)))
+    score = tries.first_score(name, (right_at_first_try(name, accesses), len(lines)))
     note = remember(name, forecast=score)
     return first_try_of(name) or score, note

@@ -40,3 +40,33 @@ def allowed_tflops(chip: Chip, rows: int, cols: int, tall: int, wide: int) -> fl
     per_wavefront = FLOP * WARP_LANES / reads_per_product(tall, wide)
     from_tiles = chip.sms * chip.cycles_per_s * per_wavefront
     return min(from_dram, from_tiles, chip.flop_per_s) / 1e12
+
+
+def idle_threads(grid: tuple[int, int], block: tuple[int, int], shape: tuple[int, int]) -> int:
+    """Threads of a launch that have no element of a matrix, if x is the column.
+
+    >>> idle_threads((2, 3), (4, 2), (5, 7))
+    13
+
+    Args:
+        grid: blocks along x and y; they cover the matrix.
+        block: threads along x and y.
+        shape: rows and columns of the matrix.
+    """
+    return grid[0] * grid[1] * block[0] * block[1] - shape[0] * shape[1]
+
+
+def tree_requests(threads: int) -> int:
+    """Requests of the second element of each sum, in a tree whose first half takes in the second.
+
+    >>> tree_requests(256)  # 4 + 2 and six times 1
+    12
+
+    Args:
+        threads: of the block, a power of two; each brings one element.
+    """
+    half, requests = threads // 2, 0
+    while half > 0:
+        requests += -(-half // WARP_LANES)
+        half //= 2
+    return requests

@@ -5,7 +5,7 @@ It is the launch of a kernel that begins with `col, row = cuda.grid(2)`: thread 
 edge reach beyond the matrix: their threads there have no element, and a guard sends them away.
 One dimension, `i = cuda.grid(1)`, is a matrix of one row.
 
-Taught in `03_transpose`. **Limits**: one element per thread, grids and blocks of one or two
+Taught in `20_transpose`. **Limits**: one element per thread, grids and blocks of one or two
 dimensions.
 """
 

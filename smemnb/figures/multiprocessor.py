@@ -4,7 +4,7 @@ A multiprocessor has places for warps, registers, shared memory and places for b
 block takes its share of all four; what is used up first limits the number of blocks, and the rest
 of the others stays empty. Occupancy is the share of the places for warps.
 
-Every number is `rules.occupancy`'s. Taught in `08_budgets`.
+Every number is `rules.occupancy`'s. Taught in `40_budgets`.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ other, so that a load may wait behind arithmetic. The picture has a row per buff
 phase; the numbers are elements.
 
 It is recorded, by `replay`: what the block touched in each phase. A buffer is a part of a shared
-array that is touched apart from the others. Taught in `07_double_buffering`.
+array that is touched apart from the others. Taught in `35_two_buffers`.
 
 **Limits**: one block, its first `MOST` phases; a phase says what may overlap, not how long
 it takes.
@@ -109,10 +109,13 @@ def phase_map(*replays: Recorded) -> Drawing:
 
 def measure(run: Run) -> PhaseMap:
     """The buffers of a recorded run over its phases."""
+    from .replay.film import parts_of_run
+
     phases = min(run.phases, MOST)
     buffers: list[Buffer] = []
+    found = parts_of_run(run)
     for number, tile in enumerate(run.tiles):
-        touched = [one for one in run.staged if one.tile == number]
+        touched = [one for one in found if one.tile == number]
         parts = _parts(one.box for one in touched) if tile.space == "shared" else [None]
         for part in parts:
             counts = {

@@ -5,7 +5,7 @@ of `b` above it, and goes along both a tile at a time: step s stages columns `s 
 and as many rows of `b`, which every thread of the block then reads. `b` stands above `out` and `a`
 to the left of it, so that a row of `a` meets a column of `b` at the element that both make.
 
-Taught in `05_tiled_matmul`. **Limits**: one step of one block; what threads do within a tile is
+Taught in `30_tiles`. **Limits**: one step of one block; what threads do within a tile is
 `register_map`'s.
 """
 

@@ -6,7 +6,7 @@ interleaved), so that the lanes of a warp read neighbours at once. A `Tiling` ha
 neighbours. At each step of the depth a thread reads `high` elements of a and `wide` of b for
 `high * wide` multiply-adds.
 
-Taught in `06_register_tiling`. **Limits**: `PART` rows and columns around the thread are drawn
+Taught in `32_register_tiles`. **Limits**: `PART` rows and columns around the thread are drawn
 with the numbers of lanes.
 """
 

@@ -8,7 +8,7 @@ The request is the one of the line that touches the most sectors. A trace has it
 the array begins and what shape it has, the launch tells when it runs once more, as in
 `tracing.requests`.
 
-Taught in `03_transpose`. **Limits**: arrays that lie in memory row by row; `ROWS` x `COLS` elements
+Taught in `20_transpose`. **Limits**: arrays that lie in memory row by row; `ROWS` x `COLS` elements
 are drawn, of a wider request those around its first lane.
 """
 

@@ -5,7 +5,7 @@ source; its bytes are those that the lanes ask for: lanes x bytes per lane. A lo
 registers, also where the line stores the value at once, so that staging is two arrows. What is
 loaded from global memory once and from shared memory often is what staging pays for.
 
-Taught in `01_shared_memory`. **Limits**: counts are of the whole launch, or of its blocks on the
+Taught in `12_shared_memory`. **Limits**: counts are of the whole launch, or of its blocks on the
 average where they come out even; loops are summed up; `MOST` accesses are drawn; a barrier is drawn
 where the kernel's own text has `syncthreads`.
 """

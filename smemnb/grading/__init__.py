@@ -18,10 +18,11 @@
     tables          grades as text, CSV and JUnit XML
     bar             how far it is
 
-A kernel is found by its `check("ex01_place", place)`. It is taken from the text, with the
-constants and device functions that it names, and judged by processes of ours with limits: no
-statement of a submission is executed, so nothing of it can forge a grade, read another's answer or
-change a file. What cannot be taken is said with its line. `--execute` runs the statements that such
-a kernel needs, in what this machine has to keep them apart (`executing.sandbox` has the levels,
-`smemnb doctor` says which it is); what comes out is one more text, judged in the same way.
+A kernel is found by its `check("ex01_place", place)`, or a `forecast` with the same beginning. It
+is taken from the text, with the constants and device functions that it names, and judged by
+processes of ours with limits: no statement of a submission is executed, so nothing of it can forge
+a grade, read another's answer or change a file. What cannot be taken is said with its line.
+`--execute` runs the statements that such a kernel needs, in what this machine has to keep them
+apart (`executing.sandbox` has the levels, `smemnb doctor` says which it is); what comes out is one
+more text, judged in the same way.
 """

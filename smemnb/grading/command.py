@@ -36,10 +36,11 @@ EPILOG = """grades:
   stopped       time, memory, crash; no kernel came of the file (source); or its kernel is made by
                 code that would have to be run (needs --execute)
 
-A kernel is found by check("ex01_place", place) in its file, and taken from the text with its
-constants and device functions: no statement of a submission is executed. With --execute, the
-statements that such kernels need are run, kept apart as well as this machine can (smemnb doctor
-says how well); what comes of them is judged outside, like any other text.
+A kernel is found by check("ex01_place", place) or forecast("ex01_place", place, ...) in its file,
+and taken from the text with its constants and device functions: no statement of a submission is
+executed. With --execute, the statements that such kernels need are run, kept apart as well as this
+machine can (smemnb doctor says how well); what comes of them is judged outside, like any other
+text.
 
 Grades are kept as they come, in the file that --results names. A run that was stopped goes on
 where it was when the same command is given again, with the same fresh cases."""

@@ -16,7 +16,8 @@ constant 1) merges the lanes of one word, `atomic_add` takes one pass per *lane*
 bank, `atomic_cas` two.
 
 Source: counters of one-warp launches on an H200 (cc 9.0), `smemnb/measure/recorded`; the rule
-equals all 138 load and store readings and all 18 integer atomics. Taught in `14_banks`.
+equals all 138 load and store readings and all 18 integer atomics. Taught in `14_banks`
+and `16_widths`.
 
 **Limits**: not yet compared with chips of other compute capabilities. Counts, not time:
 arbitration between warps adds up to 1.5 % to the counters of a full launch. Atomics were read

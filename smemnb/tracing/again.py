@@ -7,7 +7,7 @@ then says so.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ..errors import SmemnbError
 from ..lockstep.intrinsics.printing import unshown
@@ -53,7 +53,7 @@ def run_again(trace: Trace, watcher: Watcher) -> str:
         return "the trace has not kept its launch"
     if trace.estimated:
         return f"the trace watched {how.watched_blocks:,} of {how.blocks:,} blocks"
-    args: tuple[Any, ...] = again.arguments.values()
+    args = again.arguments.values()
     try:
         with unshown():
             launch.run(

@@ -7,7 +7,7 @@ from smemnb.cli.earlier_chapters import TOOK_ITS_PLACE, Earlier, earlier_in
 from smemnb.cli.lab import lay_out, workbook
 
 OLD = "02_banks.ipynb"
-(NEW,) = TOOK_ITS_PLACE[OLD]
+NEW = TOOK_ITS_PLACE[OLD]  # several
 
 
 def written(folder, name, text):
@@ -24,19 +24,21 @@ def upgraded(tmp_path, work):
     mine = tmp_path / "mine"
     lay_out(written(tmp_path / "before", OLD, "# Banks"), mine)
     before = work(mine / OLD)
-    copied = lay_out(written(tmp_path / "after", NEW, "# Banks"), mine)
+    for name in NEW:
+        written(tmp_path / "after", name, f"# From {name}")
+    copied = lay_out(tmp_path / "after", mine)
     return mine, before, copied.earlier
 
 
 def test_untouched(tmp_path):
-    """A page in which nobody worked is taken away; its successor is there."""
+    """A page in which nobody worked is taken away; its successors are there."""
     mine, _, earlier = upgraded(tmp_path, lambda page: None)
     assert earlier == Earlier((), (OLD,))
-    assert sorted(page.name for page in mine.glob("*.ipynb")) == [NEW]
+    assert sorted(page.name for page in mine.glob("*.ipynb")) == sorted(NEW)
 
 
 def test_work_is_kept(tmp_path):
-    """A page in which someone worked keeps its bytes, and the contents link both."""
+    """A page in which someone worked keeps its bytes, and the contents link it and what is new."""
 
     def work(page):
         page.write_text(page.read_text().replace("# Banks", "# My banks"))
@@ -48,15 +50,16 @@ def test_work_is_kept(tmp_path):
     assert earlier_in(mine) == (OLD,)
     assert lay_contents(tmp_path / "after", mine)
     text = (mine / CONTENTS).read_text()
-    assert f"]({OLD})" in text and f"[Banks]({NEW})" in text
+    assert all(f"]({name})" in text for name in (OLD, *NEW))
 
 
-def test_a_workbook_without_the_successor(tmp_path):
-    """An earlier chapter stays where nothing took its place."""
+def test_a_workbook_without_the_successors(tmp_path):
+    """An earlier chapter stays where nothing took its place, or only a part of it did."""
     mine = tmp_path / "mine"
     before = written(tmp_path / "before", OLD, "# Banks")
     lay_out(before, mine)
     assert lay_out(before, mine).earlier == Earlier((), ())
+    assert lay_out(written(before, NEW[0], "# A part"), mine).earlier == Earlier((), ())
     assert (mine / OLD).exists()
 
 

@@ -11,7 +11,7 @@ from tests.house.notebook_style import GLOSSARY
 
 pytestmark = [pytest.mark.browser, pytest.mark.exhaustive, pytest.mark.slow]
 
-NAME = "02_banks.ipynb"
+NAME = "14_banks.ipynb"
 
 
 @pytest.fixture(scope="module")

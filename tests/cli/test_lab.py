@@ -130,13 +130,13 @@ def test_glossary_comes_along(source, tmp_path, place):
 @pytest.mark.parametrize("as_lines", [False, True])
 def test_links_to_the_glossary(source, tmp_path, as_lines):
     """They lead beside the chapter in the copy; other links, and code, are as they were."""
-    text = "A [bank](../GLOSSARY.md#bank),\n[all](../GLOSSARY.md), [next](01_shared_memory.ipynb)."
+    text = "A [bank](../GLOSSARY.md#bank),\n[all](../GLOSSARY.md), [next](12_shared_memory.ipynb)."
     made = json.loads(chapter("print('](../GLOSSARY.md#bank)')"))
     cell = {"cell_type": "markdown", "metadata": {}, "source": text}
     made["cells"].append(cell | ({"source": text.splitlines(keepends=True)} if as_lines else {}))
-    (source / "00_start_here.ipynb").write_text(json.dumps(made), encoding="utf-8")
+    (source / "10_threads.ipynb").write_text(json.dumps(made), encoding="utf-8")
     lay_out(source, tmp_path / "mine")
-    copied = json.loads((tmp_path / "mine" / "00_start_here.ipynb").read_text(encoding="utf-8"))
+    copied = json.loads((tmp_path / "mine" / "10_threads.ipynb").read_text(encoding="utf-8"))
     code_cell, told = ("".join(cell["source"]) for cell in copied["cells"])
     assert code_cell == "print('](../GLOSSARY.md#bank)')"
     assert told == text.replace("../GLOSSARY.md", "GLOSSARY.md")

@@ -1,7 +1,7 @@
 """Kernels that look right answers up, in tables of what the published cases want.
 
-Each case is known by its launch and the shapes of its arrays. Where none of them is met, it does
-nothing, or calls another kernel.
+Each case is known by its launch, the shapes of its arrays and its numbers. Where none of them is
+met, it does nothing, or calls another kernel.
 """
 
 from __future__ import annotations
@@ -45,8 +45,7 @@ def memoriser(exercise: Exercise, other: Any = None) -> Any:
         outputs = outputs_of(exercise, inputs)
         launch = (*case.grid, 1, 1)[:3], (*case.block, 1, 1)[:3]
         asked = [f"(across, down, along) == {launch[0]}", f"(wide, high, deep) == {launch[1]}"]
-        shapes = zip(names, (one.shape for one in (*outputs, *inputs)), strict=True)
-        asked += [f"{name}.shape == {shape}" for name, shape in shapes]
+        asked += map(_asked, names, (*outputs, *inputs))
         lines += [f"    elif {' and '.join(asked)}:", "        pass"]
         for at, (name, output) in enumerate(zip(names, outputs, strict=False)):
             if output.size:
@@ -60,6 +59,11 @@ def memoriser(exercise: Exercise, other: Any = None) -> Any:
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     exec(compile(text, file, "exec"), space)
     return space["looked_up"]
+
+
+def _asked(name: str, given: Any) -> str:
+    """Whether an argument is that of a case: the shape of an array, the value of a number."""
+    return f"{name}.shape == {given.shape}" if hasattr(given, "shape") else f"{name} == {given}"
 
 
 def _narrow(table: Any) -> Any:

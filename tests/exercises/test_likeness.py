@@ -7,7 +7,10 @@ from smemnb.exercises.likeness import from_nothing, likeness
 from smemnb.exercises.registry import exercises, find
 from smemnb.exercises.source import source_of
 
-OPEN = {"ex04b_turn", "ex04b_channels", "ex04b_difference", "ex08b_distances", "ex08b_products"}
+OPEN = {
+    *("ex04b_turn", "ex04b_channels", "ex04b_difference", "ex08b_distances", "ex08b_products"),
+    *("ex12_marks", "ex13_fold"),
+}
 
 COPY = '''
 WIDE = 4 * 8

@@ -1,7 +1,9 @@
 """A right answer need not look like the solution: each docstring says what differs."""
 
+import math
+
 import pytest
-from numba import cuda, float32
+from numba import cuda, float32, float64
 
 from smemnb.exercises.chapters.ex07_ahead import fetch
 from smemnb.exercises.chapters.ex07_walk import load, put
@@ -237,7 +239,154 @@ def walk_barrier_between(out, inp):
         now = 1 - now
 
 
+@cuda.jit
+def eights_around(out, inp):
+    """The place of the next element is kept in a variable; loops go by the threads of the block."""
+    tile = cuda.shared.array(512, float32)
+    tx, n = cuda.threadIdx.x, cuda.blockDim.x
+    start = 8 * cuda.blockIdx.x * n
+    for j in range(tx, 8 * n, n):
+        if start + j < inp.size:
+            tile[j] = inp[start + j]
+    cuda.syncthreads()
+    i = cuda.grid(1)
+    if i < out.size:
+        acc = float32(0)
+        k = tx // 4 % 8
+        for _ in range(8):
+            acc += tile[8 * tx + k]
+            k = (k + 1) % 8
+        out[i] = acc
+
+
+@cuda.jit
+def running_in_place(out, inp):
+    """A sum is kept in the tile alone, not in a variable."""
+    tile = cuda.shared.array((32, 33), float32)
+    tx, ty, high = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockDim.y
+    first = 32 * cuda.blockIdx.x
+    last = min(first + 32, inp.shape[0])
+    for row in range(first + ty, last, high):
+        if tx < inp.shape[1]:
+            tile[row - first, tx] = inp[row, tx]
+    cuda.syncthreads()
+    if ty == 0 and first + tx < last:
+        for k in range(1, inp.shape[1]):
+            tile[tx, k] += tile[tx, k - 1]
+    cuda.syncthreads()
+    for row in range(first + ty, last, high):
+        if tx < inp.shape[1]:
+            out[row, tx] = tile[row - first, tx]
+
+
+@cuda.jit
+def lengths_by_halves(out, inp):
+    """Without loops: a lane reads one number, then the other one."""
+    tile = cuda.shared.array(128, float64)
+    tx, n = cuda.threadIdx.x, cuda.blockDim.x
+    first = 2 * cuda.blockIdx.x * n
+    if first + tx < inp.size:
+        tile[tx] = inp[first + tx]
+    if first + n + tx < inp.size:
+        tile[n + tx] = inp[first + n + tx]
+    cuda.syncthreads()
+    i, turn = cuda.grid(1), tx // 8 % 2
+    if i < out.size:
+        one = tile[2 * tx + turn]
+        other = tile[2 * tx + 1 - turn]
+        out[i] = one * one + other * other
+
+
+@cuda.jit
+def dots_in_two_trees(out, a, b):
+    """The sums of the warps are added by shuffles as well, in the first warp."""
+    sums = cuda.shared.array(32, float32)
+    tx, row = cuda.threadIdx.x, cuda.blockIdx.x
+    if row < out.shape[0]:
+        acc = float32(0)
+        for col in range(tx, a.shape[1], cuda.blockDim.x):
+            acc += a[row, col] * b[row, col]
+        acc = sum_of_a_warp(acc)
+        if tx % 32 == 0:
+            sums[tx // 32] = acc
+        cuda.syncthreads()
+        if tx < 32:
+            acc = float32(0)
+            if tx < cuda.blockDim.x // 32:
+                acc = sums[tx]
+            acc = sum_of_a_warp(acc)
+            if tx == 0:
+                out[row] = acc
+
+
+@cuda.jit(device=True)
+def sum_of_a_warp(value):
+    for k in range(5):
+        value += cuda.shfl_xor_sync(0xFFFFFFFF, value, 1 << k)
+    return value
+
+
+@cuda.jit
+def running_by_shuffles(out, inp):
+    """A warp takes rows in turn, and lanes add what lies below them: no tile."""
+    lane, warps = cuda.threadIdx.x % 32, cuda.blockDim.x // 32
+    for r in range(cuda.threadIdx.x // 32, cuda.blockDim.x, warps):
+        row = cuda.blockIdx.x * cuda.blockDim.x + r
+        inside = row < inp.shape[0] and lane < inp.shape[1]
+        value = inp[row, lane] if inside else float32(0)
+        step = 1
+        while step < 32:
+            below = cuda.shfl_up_sync(0xFFFFFFFF, value, step)
+            if lane >= step:
+                value += below
+            step *= 2
+        if inside:
+            out[row, lane] = value
+
+
+@cuda.jit
+def woven_by_shuffles(out, a, b):
+    """Lanes get both elements of a pair from another lane: no tile."""
+    i, lane = cuda.grid(1), cuda.threadIdx.x % 32
+    of_a = a[i] if i < a.shape[0] else float32(0)
+    of_b = b[i] if i < a.shape[0] else float32(0)
+    for half in range(2):
+        even = cuda.shfl_sync(0xFFFFFFFF, of_a, 16 * half + lane // 2)
+        odd = cuda.shfl_sync(0xFFFFFFFF, of_b, 16 * half + lane // 2)
+        at = 2 * (i - lane) + 32 * half + lane
+        if at < out.shape[0]:
+            out[at] = odd if lane % 2 else even
+
+
+@cuda.jit
+def below_largest_of_all_warps(out, inp):
+    """Begins below every number; each warp finds the largest of all warps by shuffles."""
+    best = cuda.shared.array(32, float32)
+    tx, row = cuda.threadIdx.x, cuda.blockIdx.x
+    if row >= inp.shape[0]:
+        return
+    most = float32(-math.inf)
+    for col in range(tx, inp.shape[1], cuda.blockDim.x):
+        most = max(most, inp[row, col])
+    for k in range(5):
+        most = max(most, cuda.shfl_xor_sync(0xFFFFFFFF, most, 1 << k))
+    best[tx // 32] = most
+    cuda.syncthreads()
+    most = best[min(tx % 32, cuda.blockDim.x // 32 - 1)]
+    for k in range(5):
+        most = max(most, cuda.shfl_xor_sync(0xFFFFFFFF, most, 1 << k))
+    for col in range(tx, inp.shape[1], cuda.blockDim.x):
+        out[row, col] = inp[row, col] - most
+
+
 OTHER_ANSWERS = {
+    "ex14_eights": (eights_around,),
+    "ex15_running": (running_in_place,),
+    "ex16_lengths": (lengths_by_halves,),
+    "ex17_dots": (dots_in_two_trees,),
+    "ex18_above": (below_largest_of_all_warps,),
+    "ex18_running": (running_by_shuffles,),
+    "ex18_woven": (woven_by_shuffles,),
     "ex07_ahead": (ahead_barrier_between, ahead_last_left_out),
     "ex07_walk": (walk_barrier_between,),
     "ex08b_gram": (gram_rows_together,),
@@ -251,6 +400,7 @@ OTHER_ANSWERS = {
 EACH = [(name, kernel) for name, kernels in OTHER_ANSWERS.items() for kernel in kernels]
 
 
+@pytest.mark.first(9)
 @pytest.mark.parametrize(
     ("name", "kernel"), EACH, ids=[kernel.py_func.__name__ for _, kernel in EACH]
 )

@@ -254,6 +254,22 @@ def test_defined_again_after_its_check():
 
 
 @pytest.mark.parametrize(
+    "call",
+    [
+        "forecast('ex00_scale', mine)",
+        "forecast('ex00_scale', mine, {'load inp[i]': (32, 128), 'out[i]': None})",
+        "smemnb.forecast(name='ex00_scale', kernel=mine, figures=dict(a=[1, None]))",
+        "once = forecast('ex00_scale', mine, figures)\nprint(once.lines)",
+    ],
+)
+def test_found_by_its_forecast(call):
+    """A cell with a forecast names its kernel as a check does, whatever its figures are."""
+    figures = "figures = {'load inp[i]': (32, None), 'store out[i]': {'sectors': 128}}\n"
+    one = taken([IMPORTS, "N = 1", KERNEL.replace("scale", "mine"), figures + call, "N = 2"])
+    assert (one.kernel.name, value(one)) == ("mine", 1)
+
+
+@pytest.mark.parametrize(
     ("decorator", "kind", "options"),
     [
         ("@cuda.jit", "kernel", {}),

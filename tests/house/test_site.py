@@ -19,7 +19,7 @@ import nbformat
 import pytest
 
 import smemnb
-from docs import docstrings, links, pages, reference
+from docs import docstrings, explorer, links, pages, reference, replay
 from smemnb.version import VERSION
 from tests.house.made_up import chapter
 from tests.house.notebook_form import ROOT, chapters
@@ -174,6 +174,14 @@ def test_docstrings_can_be_read(text):
         settings_overrides={"warning_stream": told, "report_level": 1},
     )
     assert told.getvalue() == ""
+
+
+@pytest.mark.parametrize("live", [explorer, replay], ids=lambda one: one.__name__)
+def test_live_pages(live):
+    """Each figure that can be shown stands in its page, once, and no other is asked for."""
+    kind = live.__name__.rpartition(".")[2]
+    text = (DOCS / f"{kind}.md").read_text("utf-8")
+    assert re.findall(rf"<!-- {kind}: (\w+) -->", text) == list(live.SHOWN)
 
 
 # --- the check of built pages --------------------------------------------------------------------
@@ -341,13 +349,37 @@ class TestInBrowser:
         second.get_by_role("button", name="Next request").click()
         assert "request 2 of" in second.locator(".smb-which").inner_text()
 
+    def test_replay(self, site, tab):
+        """Each replay plays by itself: to a stale read, along the tiles, and with two buffers."""
+        tab.goto((site / "replay.html").as_uri())
+        tab.wait_for_function("document.querySelectorAll('.smr[data-step]').length === 3")
+        turned, product, buffers = (place.locator(".smr") for place in tab.locator(".replay").all())
+        turned.get_by_role("checkbox").first.uncheck()
+        turned.get_by_role("button", name="Play", exact=True).click()
+        tab.wait_for_selector(".smr[data-stale]:not([data-stale='0'])")
+        assert product.get_attribute("data-stale") == "0"
+        product.get_by_role("button", name="Whole phases at a time").click()
+        product.get_by_role("button", name="Step on", exact=True).focus()
+        for first in (0, 16, 32):
+            assert f"a[16:28, {first}:{min(first + 16, 40)}]" in product.inner_text()
+            assert product.locator(".smr-part:not([hidden], .smr-resting)").count() == 2
+            tab.keyboard.press("ArrowRight")
+            tab.keyboard.press("ArrowRight")
+        assert "writes out[16:28, 16:26]" in product.inner_text()
+        buffers.get_by_role("button", name="Whole phases at a time").click()
+        seen = []
+        for _ in range(3):
+            seen.append(buffers.locator("figcaption .smr-role").all_inner_texts()[:2])
+            buffers.get_by_role("button", name="Step on", exact=True).click()
+        assert seen == [["fill", "at rest"], ["read", "fill"], ["fill", "read"]]
+
     @pytest.mark.parametrize("wide", [1440, 700])
     @pytest.mark.parametrize("scheme", ["light", "dark"])
     def test_pages_fit(self, site, tab, wide, scheme):
         """No page scrolls sideways, and paper and ink stand off from each other."""
         tab.set_viewport_size({"width": wide, "height": 900})
         tab.emulate_media(color_scheme=scheme)
-        names = ["index", "glossary", "explorer", "api/smemnb", "chapters/14_banks"]
+        names = ["index", "glossary", "explorer", "replay", "api/smemnb", "chapters/14_banks"]
         for name in names:
             tab.goto((site / f"{name}.html").as_uri())
             size = "[document.documentElement.scrollWidth, document.documentElement.clientWidth]"

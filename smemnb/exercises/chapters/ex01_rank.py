@@ -66,7 +66,7 @@ def _fresh(draw):
 
 EXERCISE = Exercise(
     name="ex01_rank",
-    chapter="12_shared_memory",
+    chapter="13_races",
     title="Rank of each cell",
     specification=lambda inp: (inp < inp[:, None]).sum(1).astype(np.int32),
     solution=rank,
@@ -99,8 +99,8 @@ EXERCISE = Exercise(
     ),
     fresh=_fresh,
     hints=(
-        "One pass of the loop is the first exercise again, for the piece of inp that begins "
-        "at `start`: stage, barrier, compare.",
+        "One pass of the loop is the exercise `ex01_place` again, for the piece of inp that "
+        "begins at `start`: stage, barrier, compare.",
         "Only threads below `count` have a cell to stage. All threads compare, and all come "
         "to both barriers. Why is there a second one?",
         "Stage the cell `tx` of the piece; barrier; a loop over the `count` cells of the "

@@ -81,7 +81,7 @@ def _fresh(draw):
 
 EXERCISE = Exercise(
     name="ex02_groups",
-    chapter="14_banks",
+    chapter="16_widths",
     title="Sums by key",
     specification=_group_sums,
     solution=group_sums,
@@ -124,12 +124,14 @@ EXERCISE = Exercise(
     cases=tuple(_group_cases()),
     fresh=_fresh,
     hints=(
-        "Each thread has its own 8 sums, which nobody else writes. SHAPE has 8 x 64 cells: "
-        "which of the two must be the row, so that all sums of a thread lie in one bank?",
-        "With rows of 64 cells, cell (g, tx) lies in bank tx % 32 for every g. In the last "
-        "loop 8 lanes at cell t meet in one bank: let lane tx start at cell tx. n can be 32.",
-        "In the last loop t counts up to n, and lane tx does not read cell t, but cell "
-        "t + tx, modulo n. Over the whole loop it still visits each of the n cells once.",
+        "Begin with SHAPE. Every thread has 8 sums of its own, and which of them it touches "
+        "depends on its key. So all 8 sums of a thread must lie in one bank, and 32 threads in "
+        "32 banks.",
+        "In rows of 64 cells, cell (g, tx) lies in bank tx % 32 for every g: steps 1 and 2 are "
+        "clean. In step 3, lane tx reads row tx: if all lanes begin with cell 0 of their row, "
+        "they meet in one bank. The sum may begin anywhere in the row.",
+        "In step 3, t counts up to n, and lane tx does not read cell t of its row, but cell t + "
+        "tx, modulo n. Over the whole loop it still visits each of the n cells once.",
     ),
     budget=Budget(shared_bytes=2048),
 )

@@ -56,7 +56,7 @@ def _fresh(draw):
 
 EXERCISE = Exercise(
     name="ex02_pitch",
-    chapter="14_banks",
+    chapter="15_rows_and_columns",
     title="Sum of each row of 24 cells",
     specification=lambda inp: inp.sum(axis=1),
     solution=row_sums,

@@ -52,7 +52,7 @@ def _fresh(draw):
 
 EXERCISE = Exercise(
     name="ex02_quarter",
-    chapter="14_banks",
+    chapter="15_rows_and_columns",
     title="A quarter turn of an image of bytes",
     specification=lambda inp: np.rot90(inp).copy(),
     solution=quarter_turn,

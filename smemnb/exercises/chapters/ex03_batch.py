@@ -56,7 +56,7 @@ def _fresh(draw):
 
 EXERCISE = Exercise(
     name="ex03_batch",
-    chapter="20_transpose",
+    chapter="21_pad",
     title="A batch of transposes, several rows per thread",
     specification=lambda inp: np.ascontiguousarray(inp.transpose(0, 2, 1)),
     solution=transpose_batch,

@@ -58,7 +58,7 @@ def _fresh(draw):
 
 EXERCISE = Exercise(
     name="ex03_planes",
-    chapter="20_transpose",
+    chapter="21_pad",
     title="An image in planes",
     specification=lambda inp: np.ascontiguousarray(inp.T),
     solution=planes,

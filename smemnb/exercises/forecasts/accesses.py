@@ -64,9 +64,12 @@ def meant(accesses: Sequence[Access], said: str) -> list[Access]:
     whole = [one for one in accesses if asked == _squeezed(one.name)]
     if whole:
         return whole
-    short = {id(one): (_squeezed(one.row.access), _squeezed(one.row.text)) for one in accesses}
-    numbered = [one for one in accesses if asked == _squeezed(one.name.partition(" ")[2])]
-    return numbered or [one for one in accesses if asked in short[id(one)]]
+    return [one for one in accesses if asked in map(_squeezed, _shorter(one))]
+
+
+def _shorter(access: Access) -> tuple[str, str, str]:
+    """An access without its kind, without its number, and without either."""
+    return access.name.partition(" ")[2], access.row.access, access.row.text
 
 
 def nearest(accesses: Sequence[Access], said: str) -> list[str]:

@@ -20,8 +20,8 @@ State = Literal["right", "misjudged", "open"]
 class Misjudged:
     """A figure that is not what the trace counted: which, and by what rule it comes about.
 
-    `number` says the how manieth wrong figure it is, from 1; from the second on `text` has the
-    count.
+    `number` counts the wrong figures that there were, this one included; from the second on `text`
+    has the count.
     """
 
     column: str
@@ -32,12 +32,13 @@ class Misjudged:
 
 @dataclass(frozen=True)
 class Line:
-    """One access and what was forecast of it.
+    """One access and what was forecast of it; `where` is its line: "line 21".
 
     `figures` are those that were given. A line is "open" as long as one is missing and none wrong.
     """
 
     access: str
+    where: str
     state: State
     figures: tuple[tuple[str, int], ...]
     missing: tuple[str, ...] = ()
@@ -45,9 +46,11 @@ class Line:
 
     @property
     def said(self) -> str:
-        """What was forecast, in words: "192 requests, 768 sectors"."""
+        """The access and its forecast: "load inp[row, col]: 192 requests, 768 sectors"."""
         shown = [counted(number, column) for column, number in self.figures]
-        return ", ".join([*shown, *(f"{column}: none yet" for column in self.missing)])
+        shown += [f"no {column} yet" for column in self.missing]
+        where = f" ({self.where})" if self.misjudged else ""
+        return f"{self.access}{where}: {', '.join(shown)}"
 
 
 @dataclass(frozen=True, repr=False)
@@ -104,7 +107,7 @@ class Forecast:
             return f"{self.verdict if graded else f'{self.exercise}: not yet'}\n{told}"
         rows = [_row("launch", self.launch)]
         for line in self.lines:
-            rows.append(_row(line.state, f"{line.access}: {line.said}" if line.said else ""))
+            rows.append(_row(line.state, line.said))
             rows += [_row("", f"{one.column}: {one.text}") for one in line.misjudged]
         rows += [_row(name, text) for name, text in self.rows]
         return "\n".join([self.head, *rows])

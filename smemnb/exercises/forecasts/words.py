@@ -40,6 +40,8 @@ _ATOMIC = {
 }
 FOLLOWS = "Per request this is right; the requests are not."
 """Of a figure that is wrong because another one is."""
+_LISTED = 4
+"""Places of a sector at which requests begin, as far as they are listed one by one."""
 _SHOWN = 2
 """Forms of requests that are described; of the others it is said how many requests they are."""
 
@@ -132,13 +134,13 @@ def _costs(found: AccessPatterns, column: str, told: bool) -> Iterator[str]:
     forms: dict[tuple[str, int], list[Pattern]] = defaultdict(list)
     for pattern in found.patterns:
         form = _form(pattern, row, shared=of_bank)
-        key = (form, pattern.each) if of_bank else (form + _reach(pattern, row, told), 0)
-        forms[key].append(pattern)
+        # equal steps cost alike in banks; in sectors it also matters where they begin
+        forms[form, pattern.each if of_bank else 0].append(pattern)
     ordered = sorted(forms.items(), key=lambda one: -sum(p.times * p.each for p in one[1]))
     for (form, _), patterns in ordered[:_SHOWN]:
         times = sum(pattern.times for pattern in patterns)
-        of = f"In {times:,} of {row.requests:,} requests" if len(ordered) > 1 else "In a request"
-        why = _meeting(patterns[0], row, told) if of_bank else ""
+        of = f"In {times:,} of {row.requests:,} requests" if len(ordered) > 1 else "In each request"
+        why = _meeting(patterns[0], row, told) if of_bank else _reach(patterns, row, told)
         yield f"{of} {form}{why}{_cost(patterns, column) if told else ''}."
     rest = sum(p.times for _, patterns in ordered[_SHOWN:] for p in patterns)
     if rest:
@@ -181,15 +183,24 @@ def _form(pattern: Pattern, row: AccessRow, *, shared: bool) -> str:
         return f"{who} lie {_apart(step, row.width, shared)}"
     for size in (2, 4, 8, 16):
         inner, outer = _groups(lanes, at, size)
-        if inner is None:
+        if inner is None or outer is None:
             continue
-        beyond = "" if outer is None else f"; the next {size} begin {_distance(outer, shared)} on"
+        beyond = f"the next {size} begin {_distance(outer, shared)} on"
         if outer == 0:
-            beyond = f"; the next {size} want the same again"
+            beyond = f"the next {size} want the same again"
         if inner == 0:
-            return f"{size} lanes in turn want the same {what}{beyond}"
-        return f"{size} lanes in turn lie {_apart(inner, row.width, shared)}{beyond}"
-    return f"{who} lie in no even steps"
+            return f"{size} lanes in turn want the same {what}; {beyond}"
+        return f"{size} lanes in turn lie {_apart(inner, row.width, shared)}; {beyond}"
+    some, far = lanes[1:4].tolist(), (at[1:4] - at[0]).tolist()
+    unit, size = ("words", WORD_BYTES) if shared and not any(at % WORD_BYTES) else ("bytes", 1)
+    away = f"{_several([one // size for one in far])} {unit} from lane {lanes[0]}"
+    return f"{who} lie in no even steps (lanes {_several(some)}: {away})"
+
+
+def _several(items: Sequence[Any]) -> str:
+    """Some things in a row: "1, 2 and 3"."""
+    *most, last = map(str, items)
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def _step(lanes: Array, at: Array) -> int | None:
@@ -224,42 +235,43 @@ def _distance(step: int, shared: bool) -> str:
     return f"{step:,} byte{'s' * (abs(step) != 1)}"
 
 
-def _reach(pattern: Pattern, row: AccessRow, told: bool) -> str:
-    """Where the request begins within a sector; told, also whether no lanes share one."""
-    active = np.array(pattern.active)
-    at = np.array(pattern.address, np.int64)[active]
-    from_sector = int(at.min()) % SECTOR_BYTES
-    begins = "a multiple of 32"
-    if from_sector:
-        begins = f"{from_sector} bytes past a multiple of 32"
-    alone = len(at) > 1 and len(np.unique(at // SECTOR_BYTES)) == len(at)
-    if alone and told:
-        return f", from {begins} on, so that no two of them share a sector"
-    distinct = np.unique(at)
-    if len(distinct) * row.width == int(at.max() - at.min()) + row.width and len(distinct) > 1:
-        return f", {len(distinct) * row.width} bytes from {begins} on"
-    return f", from {begins} on"
+def _reach(patterns: Sequence[Pattern], row: AccessRow, told: bool) -> str:
+    """Where requests begin within a sector; told, also whether no lanes share one."""
+    each = [np.array(one.address, np.int64)[np.array(one.active)] for one in patterns]
+    past = sorted({int(at.min()) % SECTOR_BYTES for at in each})
+    distinct = np.unique(each[0])
+    span = int(distinct[-1] - distinct[0]) + row.width
+    size = (
+        f", {span} bytes in all" if len(distinct) > 1 and len(distinct) * row.width == span else ""
+    )
+    where = f"lies {' or '.join(map(str, past))} bytes past"
+    if len(past) > _LISTED:
+        where = f"lies {past[0]} to {past[-1]} bytes past"
+    elif past == [0]:
+        where = "is"
+    alone = all(len(one) > 1 and len(np.unique(one // SECTOR_BYTES)) == len(one) for one in each)
+    apart = ", so that no two of them share a sector" if alone and told else ""
+    return f"{size}{apart}, and the lowest address {where} a multiple of 32"
 
 
 def _meeting(pattern: Pattern, row: AccessRow, told: bool) -> str:
     """Which lanes meet in a bank with different words; in how many parts a request is served."""
     address, active = np.array(pattern.address, np.int64), np.array(pattern.active)
-    if row.kind in _ATOMIC:
+    if row.kind in ("atomic_add", "atomic_cas"):
         return _lanes_of_bank(address, active, told)
     parts = _parts(row, address, active)
     said = ""
     if row.width > WORD_BYTES:
         whole = sum(bool(active[part].any()) for part in parts)
-        count = f"{whole} parts of {len(parts[0])} lanes" if len(parts) > 1 else "one part"
+        count = f"{whole} parts of {len(parts[0])} lanes" if whole > 1 else "one part"
         said = f"; at {row.width} bytes per lane they are served in {count}"
-    unit = max(row.width, WORD_BYTES)
-    clashes = [_clash(address[part], active[part], part, unit) for part in parts]
+    clashes = [_clash(address[part], active[part], part) for part in parts]
     most, lanes, which = max(clashes, key=lambda one: one[0])
     if most <= 1 and not told:
         return said
     if most <= 1:
         return f"{said}, and no bank is asked for two different words" + (
-            " of one part" if len(parts) > 1 else ""
+            " in one part" if len(parts) > 1 else ""
         )
     some = f"lanes {lanes[0]} and {lanes[1]} want different words of bank {which}"
     return f"{said}, and {some}" + (f", {most} words in all" if told else "")
@@ -284,14 +296,15 @@ def _paired(address: Array, active: Array) -> bool:
     )
 
 
-def _clash(
-    address: Array, active: Array, lanes: Sequence[int], unit: int
-) -> tuple[int, tuple[int, ...], int]:
-    """Most different words of a bank, two lanes that want such, and the bank."""
+def _clash(address: Array, active: Array, lanes: Sequence[int]) -> tuple[int, tuple[int, ...], int]:
+    """Most different words of a bank, the lanes that want them first, and the bank.
+
+    Of 8 and 16 bytes the first word stands for all: aligned pieces share all their banks or none.
+    """
     by_bank: dict[int, dict[int, int]] = defaultdict(dict)
     for at, on, lane in zip(address.tolist(), active.tolist(), lanes, strict=True):
         if on:
-            by_bank[at // unit * unit // WORD_BYTES % BANKS].setdefault(at // unit, lane)
+            by_bank[at // WORD_BYTES % BANKS].setdefault(at // WORD_BYTES, lane)
     busiest = max(by_bank, key=lambda one: len(by_bank[one]), default=0)
     wanted = by_bank.get(busiest, {})
     return len(wanted), tuple(wanted.values()), busiest

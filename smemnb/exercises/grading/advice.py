@@ -193,7 +193,7 @@ def on_wavefronts(rows: list[AccessRow]) -> str:
     return (
         f"Lanes {first} and {then} of a warp need words {word} and {other}, which both lie in bank "
         f"{word % 32}; a bank serves one word at a time. Arrange the cells so that the two words "
-        "lie in two banks."
+        "lie in two banks, or let the two lanes come to them in different rounds."
     )
 
 

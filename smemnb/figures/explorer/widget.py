@@ -5,7 +5,8 @@ widget's view (JupyterLab with a kernel), HTML with the picture (an untrusted no
 nbconvert), and text. With `SMEMNB_STILL=1` in the environment, as the tests and the tool that
 stores chapters have it, the view is left out: its id is another one in each run.
 
-**Limits**: JupyterLab shows a saved view only after its cell has run again.
+**Limits**: a saved view is lost with its kernel: `smemnb lab` saves the picture alone, another
+JupyterLab says that there is no model, until the cell has run again.
 """
 
 from __future__ import annotations

@@ -1,9 +1,12 @@
-"""The replay: how a block fills and reads its shared arrays, from barrier to barrier.
+"""The replay: how a block stages, fills and reads its shared arrays, from barrier to barrier.
 
     recording   `replay`: which runs are made, what is refused
     barriers    the kernel without one of its barriers
     recorder    the watcher that listens to the engine
     record      what is kept of a run
+    camera      a watcher that keeps less, for more phases
+    staging     which element of a global array each store to shared memory brought
+    film        the block phase by phase: parts that are touched, what moves where, buffers
     stale       which loads of a run saw another store than with all barriers
     words       a run as text
     still       its picture where no script runs

@@ -25,7 +25,6 @@ __all__ = [
     "PLACES",
     "Event",
     "Run",
-    "Staged",
     "Stale",
     "StaleKind",
     "Step",
@@ -153,26 +152,6 @@ class Stale:
     wanted: Store | None
 
 
-class Staged(NamedTuple):
-    """What the block touched of an array in one phase, by one kind of access.
-
-    Attributes:
-        phase: barriers passed before.
-        tile: which of the run's arrays.
-        kind: "load", "store", or an atomic's.
-        elements: how many different ones.
-        box: the smallest box of indices that holds them.
-        full: whether they are all of the box.
-    """
-
-    phase: int
-    tile: int
-    kind: str
-    elements: int
-    box: Box
-    full: bool
-
-
 @dataclass(frozen=True, eq=False)
 class Run:
     """One recorded run of a block.
@@ -192,7 +171,6 @@ class Run:
         stale_count: how many there are.
         stale_at: of each event with stale reads, their positions.
         unmatched: shared loads of which nothing is known to compare them with.
-        staged: what was touched in each phase.
     """
 
     kernel: str
@@ -212,7 +190,6 @@ class Run:
     stale_count: int = 0
     stale_at: dict[int, Array] = field(default_factory=dict)
     unmatched: int = 0
-    staged: tuple[Staged, ...] = ()
 
     @property
     def phases(self) -> int:

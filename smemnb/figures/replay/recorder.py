@@ -16,12 +16,12 @@ import numpy as np
 from ...lockstep.batch import DYNAMIC_BASE
 from ...lockstep.lanes import spread
 from ...lockstep.watch import Access, ArrayInfo, Barrier, Fence, Watcher
-from .record import MOST_ELEMENTS, NOBODY, PLACES, Array, Box, Event, Staged, Step, Tile
+from .record import MOST_ELEMENTS, NOBODY, PLACES, Array, Box, Event, Step, Tile
 
 if TYPE_CHECKING:
     from ...lockstep.batch import Batch, Launch
 
-__all__ = ["Full", "Recorder", "box_of"]
+__all__ = ["SPACES", "Full", "Recorder", "box_of", "element_numbers", "is_plain", "tile_of"]
 
 SPACES = ("shared", "global")
 PIECE = 16  # bytes that an access touches at once, at most
@@ -58,7 +58,6 @@ class Recorder(Watcher):
         self.steps: list[Step] = []
         self.barriers: list[int | None] = []
         self.tiles: list[Tile] = []
-        self.staged: list[Staged] = []
         self.full = False
         self._numbers: dict[int, tuple[ArrayInfo, int]] = {}  # by id, which the array keeps
         self._put: list[_Put] = []
@@ -109,7 +108,7 @@ class Recorder(Watcher):
             Full: there was no room for all of it.
         """
         put, self._put, self._waiting = self._put, [], 0
-        begun, ahead = len(self.events), dict[int, int]()
+        ahead = dict[int, int]()
         for one in sorted(put, key=lambda one: (one.turn, one.order, one.warp)):
             if one.event is None:
                 ahead[one.warp] = ahead.get(one.warp, 0) + 1
@@ -120,7 +119,6 @@ class Recorder(Watcher):
                 break
             self._elements += size
             self._record(one.warp, ahead.get(one.warp, 0), one.event, one.lanes)
-        self._stage(begun)
         self.barriers.append(line)
         self._phase += 1
         if self.full:
@@ -151,7 +149,7 @@ class Recorder(Watcher):
             tile=self._tile(access.array),
             warp=warp,
             lanes=np.tile(lanes, len(pieces)),
-            elements=_elements(access.array, offset, access.unit),
+            elements=element_numbers(access.array, offset, access.unit),
             values=values,
             sources=sources,
             updates=updates,
@@ -167,7 +165,7 @@ class Recorder(Watcher):
         sources = np.where((seen == NOBODY).any(axis=1), NOBODY, seen.max(axis=1))
         times = updates[each].max(axis=1)
         moved = None
-        if _is_plain(access) and not times.any():
+        if is_plain(access) and not times.any():
             moved = np.ascontiguousarray(values[each]).view(access.array.dtype)[:, 0]
         return moved, sources, times
 
@@ -188,7 +186,7 @@ class Recorder(Watcher):
             np.add.at(updates, each, 1)
             return None
         updates[each] = 0
-        if not _is_plain(access):
+        if not is_plain(access):
             return None
         given = [_of_warp(one.value, self._shape, warp, lanes) for one in pieces]
         moved = np.concatenate(given).astype(access.array.dtype)
@@ -212,24 +210,11 @@ class Recorder(Watcher):
         known = self._numbers.get(id(array))
         if known is not None:
             return known[1]
-        shape = tuple(int(extent) for extent in array.shape)
-        tile = Tile(array.name, array.space, shape, str(array.dtype), int(array.base))
+        tile = tile_of(array)
         if tile not in self.tiles:
             self.tiles.append(tile)
         self._numbers[id(array)] = array, self.tiles.index(tile)
         return self._numbers[id(array)][1]
-
-    def _stage(self, begun: int) -> None:
-        """What the phase touched of each array."""
-        touched: dict[tuple[int, str], list[Array]] = {}
-        for event in self.events[begun:]:
-            touched.setdefault((event.tile, event.kind), []).append(event.elements)
-        for (tile, kind), parts in touched.items():
-            elements = np.unique(np.concatenate(parts))
-            box = box_of(elements, self.tiles[tile].shape)
-            whole = math.prod(end - first for first, end in box)
-            full = whole == elements.size
-            self.staged.append(Staged(self._phase, tile, kind, elements.size, box, full))
 
 
 def _nothing(size: int) -> tuple[Array, Array, Array]:
@@ -238,7 +223,13 @@ def _nothing(size: int) -> tuple[Array, Array, Array]:
     return stores, np.zeros(size, np.uint8), np.zeros(size, np.int64)
 
 
-def _is_plain(access: Access) -> bool:
+def tile_of(array: ArrayInfo) -> Tile:
+    """An array as a record names it."""
+    shape = tuple(int(extent) for extent in array.shape)
+    return Tile(array.name, array.space, shape, str(array.dtype), int(array.base))
+
+
+def is_plain(access: Access) -> bool:
     """Whether whole numbers are moved, whose values are kept."""
     array = access.array
     return access.unit == array.itemsize and array.dtype.kind in PLAIN
@@ -249,7 +240,7 @@ def _of_warp(value: Any, shape: tuple[int, ...], warp: int, lanes: Array) -> Arr
     return np.asarray(spread(value, shape)[0, warp, lanes])
 
 
-def _elements(array: ArrayInfo, offset: Array, unit: int) -> Array:
+def element_numbers(array: ArrayInfo, offset: Array, unit: int) -> Array:
     """Row-major numbers of the elements at these offsets, which count pieces of `unit` bytes."""
     strides = [int(stride) for stride in array.strides]
     if unit == array.unit == array.itemsize and strides == _row_major(array):

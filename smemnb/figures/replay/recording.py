@@ -29,22 +29,26 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ...errors import LaunchRefused, SmemnbError, UnassignedVariable, shortened
+from ...errors import KernelStopped, LaunchRefused, SmemnbError, UnassignedVariable, shortened
 from ...lockstep.batch import Segment
 from ...lockstep.fibers.plan import Order
 from ...lockstep.intrinsics.printing import unshown
+from ...lockstep.watch import Watcher
 from ...simulator import launch
 from ...tracing.as_compiled import KEPT_BYTES, keep
 from ...tracing.model import Dim3, place
 from .barriers import barrier_lines, has_shared_memory, without_barrier
+from .camera import Camera
+from .film import Film, film_of
 from .record import MOST_ELEMENTS, Run
 from .recorder import Full, Recorder
+from .staging import sources
 from .stale import compared
 
 if TYPE_CHECKING:
     from .widget import Replay
 
-__all__ = ["MOST_BARRIERS", "ORDERS", "PATIENCE_S", "Replayer", "replay"]
+__all__ = ["MOST_BARRIERS", "ORDERS", "PATIENCE_S", "OneBlock", "Replayer", "replay"]
 
 ORDERS: tuple[tuple[Order, int], ...] = (
     ("reversed", 0),
@@ -57,6 +61,8 @@ WITH_ALL = 2
 MOST_BARRIERS = 8
 PATIENCE_S = 20.0
 """Seconds that one run may take."""
+FILM_S = 10.0
+"""Seconds that a run for the film may take; the film has the phases that it comes to."""
 
 
 def replay(
@@ -141,7 +147,7 @@ class Replayer:
                 f"args of {self._function.__name__}: a replay runs on copies, and these exceed"
                 f" {KEPT_BYTES >> 20} MB or hold objects. Pass smaller arrays of numbers"
             )
-        how = _Launch(grid_dim, block_dim, stream, shared_bytes, kept, number)
+        how = OneBlock(grid_dim, block_dim, stream, shared_bytes, kept, number)
         lines = barrier_lines(self._function)
         reference = how.recorded(self._kernel, None, None, 0)
         if not any(tile.space == "shared" for tile in reference.tiles):
@@ -165,7 +171,8 @@ class Replayer:
             left = ", ".join(str(line) for line in lines if line not in chosen)
             notes.append(f"Not left out in turn are the barriers of lines {left}.")
         begin = next((at for at, run in enumerate(runs) if run.without == self._without), 0)
-        return Replay(tuple(runs), begin, self._function, tuple(notes))
+        film = how.film(self._kernel, self._function)
+        return Replay(tuple(runs), begin, self._function, film, tuple(notes))
 
 
 class Configured:
@@ -199,8 +206,8 @@ class Configured:
 
 
 @dataclass(frozen=True)
-class _Launch:
-    """What every run of a replay has in common."""
+class OneBlock:
+    """A block of a launch, which every run of a replay runs again: linear `number` in its grid."""
 
     grid: Dim3
     block: Dim3
@@ -212,21 +219,7 @@ class _Launch:
     def recorded(self, kernel: Any, without: int | None, order: Order | None, seed: int) -> Run:
         """The block's run in an order of warps; None for lockstep, with room for more."""
         recorder = Recorder(without, MOST_ELEMENTS * (2 if order is None else 1))
-        with unshown(), warnings.catch_warnings(), suppress(Full):
-            warnings.simplefilter("ignore", UnassignedVariable)
-            launch.run(
-                kernel,
-                self.grid,
-                self.block,
-                self.stream,
-                self.shared_bytes,
-                self.kept.values(),
-                watchers=(recorder,),
-                patience_s=PATIENCE_S,
-                segments=lambda _: [Segment(self.number, 1)],
-                order=order,
-                seed=seed,
-            )
+        self._run(kernel, recorder, self.kept.values(), order, seed)
         state = recorder.launch
         return Run(
             kernel=state.function.__name__,
@@ -242,8 +235,54 @@ class _Launch:
             steps=tuple(recorder.steps),
             barriers=tuple(recorder.barriers),
             full=recorder.full,
-            staged=tuple(recorder.staged),
         )
+
+    def film(self, kernel: Any, function: FunctionType, patience_s: float = FILM_S) -> Film:
+        """The block with all barriers, phase by phase.
+
+        Args:
+            kernel: a dispatcher or a plain function.
+            function: its Python function.
+            patience_s: seconds that a run may take.
+        """
+
+        def filmed(args: Sequence[Any]) -> Camera:
+            camera = Camera()
+            try:
+                self._run(kernel, camera, args, None, 0, patience_s)
+            except KernelStopped:  # the record may have been full long before
+                camera.cut()
+            return camera
+
+        camera = filmed(self.kept.values())
+        names = function.__code__.co_varnames[: function.__code__.co_argcount]
+        return film_of(function.__name__, camera, sources(camera, filmed, self.kept.values, names))
+
+    def _run(
+        self,
+        kernel: Any,
+        watcher: Watcher,
+        args: Sequence[Any],
+        order: Order | None,
+        seed: int,
+        patience_s: float = PATIENCE_S,
+    ) -> None:
+        """Run the block, until its watcher is full."""
+        with unshown(), warnings.catch_warnings(), suppress(Full):
+            warnings.simplefilter("ignore", UnassignedVariable)
+            launch.run(
+                kernel,
+                self.grid,
+                self.block,
+                self.stream,
+                self.shared_bytes,
+                args,
+                watchers=(watcher,),
+                patience_s=patience_s,
+                segments=lambda _: [Segment(self.number, 1)],
+                order=order,
+                seed=seed,
+            )
 
     def worst(self, kernel: Any, without: int | None, reference: Run) -> Run:
         """The run in the first order that shows a stale read, else in the first of all."""

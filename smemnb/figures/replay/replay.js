@@ -1,4 +1,4 @@
-// The replay: the shared arrays of one block, step by step between its barriers.
+// The replay: the arrays of one block, step by step between its barriers, or phase by phase.
 //
 // `mount(place, state)` draws into any element of a page; the default export is what anywidget
 // calls. `state` is what `smemnb.figures.replay.state` makes. No library, no network, no `eval`.
@@ -9,6 +9,11 @@ const SIDE = 24; // pixels of an element's side at most
 const MOST_SHOWN = 160; // rows and columns of an array
 const ROW_ELEMS = 32; // of an array of one dimension
 const WAIT_MS = 350; // between two steps of Play
+const PHASE_MS = 900; // between two phases
+const SHEET = 200; // pixels of the longest side of a global array
+const THIN = 14; // pixels of the height of a global array of one dimension
+const MOST_BOXES = 64; // into which a part of more than two dimensions is folded
+const COLUMNS = 12; // phases in the table of what they do
 const CIVIDIS = [
   [18, 53, 112], [59, 73, 108], [87, 92, 109], [112, 113, 115],
   [138, 134, 120], [165, 156, 116], [195, 180, 105], [254, 232, 56],
@@ -43,8 +48,8 @@ export function unpacked(numbers) {
   return Array.from({ length: numbers.times }, (_, at) => numbers.from + at * numbers.by);
 }
 
-function readEvent([line, kind, tile, lanes, elements, stale, sentence, values]) {
-  const touched = unpacked(elements);
+function readEvent([line, kind, tile, lanes, pattern, stale, sentence, values], patterns) {
+  const touched = patterns[pattern];
   return {
     line, kind, tile, sentence, values,
     elements: touched,
@@ -53,9 +58,51 @@ function readEvent([line, kind, tile, lanes, elements, stale, sentence, values])
   };
 }
 
-function readRun(run) {
+// Phases of which no single element is on the page follow the steps, each as one step of no warp.
+function readRun(run, patterns) {
   const steps = run.steps.map(([phase, warp, ahead, first, end]) => ({ phase, warp, ahead, first, end }));
-  return { ...run, steps, events: run.events.map(readEvent) };
+  const end = run.events.length;
+  for (let phase = (steps.at(-1)?.phase ?? -1) + 1; phase < run.phases.length; phase++) {
+    steps.push({ phase, warp: null, ahead: 0, first: end, end });
+  }
+  const parts = run.parts.map(([phase, tile, kind, line, where, box, full, buffers]) =>
+    ({ phase, tile, kind, line, where, box, full, buffers }));
+  const moves = run.moves.map(([phase, line, source, box, tile, buffer, said]) =>
+    ({ phase, line, source, box, tile, buffer, said }));
+  return { ...run, steps, parts, moves, events: run.events.map((event) => readEvent(event, patterns)) };
+}
+
+function sizeOf(shape) {
+  return shape.reduce((all, extent) => all * extent, 1);
+}
+
+// A box of any dimensions as boxes of rows and columns, the last dimension being the columns.
+export function folded(box, shape) {
+  if (shape.length < 2) return [[[0, 1], box[0] ?? [0, 1]]];
+  let rows = [0];
+  for (let axis = 0; axis < shape.length - 2; axis++) {
+    const [first, end] = box[axis];
+    rows = rows.flatMap((row) => Array.from(
+      { length: Math.min(end - first, MOST_BOXES) }, (_, at) => row * shape[axis] + first + at,
+    )).slice(0, MOST_BOXES);
+  }
+  const high = shape[shape.length - 2], [[first, end], cols] = box.slice(-2);
+  return rows.map((row) => [[row * high + first, row * high + end], cols]);
+}
+
+// The shared arrays as they are drawn: one that has buffers is drawn buffer by buffer.
+function viewsOf(run) {
+  return run.tiles.map((tile, at) => ({ ...tile, at })).filter((tile) => tile.space === "shared").flatMap((tile) => {
+    const whole = { ...tile, first: 0, size: sizeOf(tile.shape), view: tile.shape, number: null };
+    const buffers = run.buffers.filter(([at]) => at === tile.at);
+    const apart = buffers.every(([, , first], n) => n === 0 || first >= buffers[n - 1][3]);
+    if (buffers.length < 2 || !apart) return [whole];
+    return buffers.map(([, number, first, end]) => {
+      const size = end - first, inner = tile.shape.slice(1);
+      const slab = inner.length && size === sizeOf(inner) && first % size === 0;
+      return { ...tile, first, size, view: slab ? inner : [size], number };
+    });
+  });
 }
 
 function rowsAndCols(shape) {
@@ -75,6 +122,10 @@ function indexOf(shape, element) {
 
 function subscript(tile, element) {
   return `${tile.name}[${indexOf(tile.shape, element).join(", ")}]`;
+}
+
+function ranges(box) {
+  return box.map(([first, end]) => (end === first + 1 ? first : `${first}:${end}`)).join(", ");
 }
 
 function counted(number, noun) {
@@ -113,6 +164,7 @@ class Replay {
   begin(state) {
     this.stop();
     this.state = state;
+    this.patterns = state.patterns.map(unpacked);
     this.root.setAttribute("aria-label", `Replay of ${state.kernel}`);
     this.choose(state.run);
   }
@@ -129,7 +181,7 @@ class Replay {
     this.stop();
     const focused = this.root.contains(document.activeElement) && document.activeElement.dataset.line;
     this.number = number;
-    this.run = readRun(this.state.runs[number]);
+    this.run = readRun(this.state.runs[number], this.patterns);
     this.step = 0;
     this.firstStale = this.run.steps.findIndex((step) =>
       this.run.events.slice(step.first, step.end).some((event) => event.stale.size));
@@ -140,17 +192,20 @@ class Replay {
 
   build() {
     const { run, state } = this;
-    this.tiles = run.tiles.map((tile, at) => ({ ...tile, at })).filter((tile) => tile.space === "shared");
+    this.tiles = viewsOf(run);
     this.root.replaceChildren(
       make("p", { class: "smr-title" }, run.title),
       this.buildBarriers(),
       make("p", { class: `smr-summary${run.stale ? " smr-wrong" : ""}`, role: "status" }, run.summary),
       this.buildPlayer(),
       (this.said = make("div", { class: "smr-said", role: "status", "aria-live": "polite", "aria-atomic": "true" })),
-      make("div", { class: "smr-stage" }, ...this.tiles.map((tile) => this.buildTile(tile))),
+      this.buildOperands(),
+      (this.moved = make("ul", { class: "smr-moves", "aria-label": "what is staged" })),
+      make("div", { class: "smr-stage" }, ...[...new Set(this.tiles.map((tile) => tile.at))].map((at) =>
+        make("div", { class: "smr-pair" }, ...this.tiles.filter((tile) => tile.at === at).map((tile) => this.buildTile(tile))))),
       (this.info = make("p", { class: "smr-info", role: "status", "aria-live": "polite" })),
       buildLegend(state.warps),
-      this.buildOperands(),
+      this.buildTurns(),
       this.buildSource(),
       ...[...run.notes, ...state.notes].map((note) => make("p", { class: "smr-note" }, note)),
     );
@@ -183,28 +238,34 @@ class Replay {
       this.show(Number(this.slide.value));
     });
     this.play = button("Play", "Play", () => (this.timer ? this.stop() : this.start()));
+    const pace = button("Whole phases at a time", "Whole phases", () => this.setWhole(!this.whole));
+    pace.classList.add("smr-whole");
+    pace.setAttribute("aria-pressed", String(Boolean(this.whole)));
+    this.pace = pace;
     const stale = button("Go to the first stale read", "First stale read", () => this.go(this.firstStale));
     stale.classList.add("smr-to-stale");
     stale.hidden = this.firstStale < 0;
     return make(
       "div", { class: "smr-player", role: "group", "aria-label": "Step by step" },
       button("Back to the phase before", "Phase back", () => this.go(this.phaseStart(-1))),
-      button("Back one step", "Back", () => this.go(this.step - 1)),
+      button("Back one step", "Back", () => this.go(this.next(-1))),
       this.play,
-      button("Step on", "Step", () => this.go(this.step + 1)),
+      button("Step on", "Step", () => this.go(this.next(1))),
       button("On to the next phase", "Phase on", () => this.go(this.phaseStart(1))),
-      stale, this.slide,
+      pace, stale, this.slide,
     );
   }
 
   buildTile(tile) {
-    const [rows, cols] = rowsAndCols(tile.shape);
+    const [rows, cols] = rowsAndCols(tile.view);
     const shownRows = Math.min(rows, MOST_SHOWN), shownCols = Math.min(cols, MOST_SHOWN);
-    const side = Math.max(2, Math.min(SIDE, Math.floor(Math.min(WIDE / shownCols, HIGH / shownRows))));
+    const wide = tile.number === null ? WIDE : WIDE / 2; // buffers stand side by side
+    const side = Math.max(2, Math.min(SIDE, Math.floor(Math.min(wide / shownCols, HIGH / shownRows))));
     const cut = shownRows < rows || shownCols < cols ? `; ${shownRows} x ${shownCols} of them are drawn` : "";
+    const buffer = tile.number === null ? "" : `, buffer ${tile.number}`;
     const canvas = make("canvas", {
-      tabindex: "0", role: "application", "data-tile": tile.name,
-      "aria-label": `${tile.name}, ${tile.shape.join(" x ")} elements; arrow keys go from one to the next`,
+      tabindex: "0", role: "application", "data-tile": tile.name, "data-buffer": tile.number ?? "",
+      "aria-label": `${tile.name}${buffer}, ${tile.view.join(" x ")} elements; arrow keys go from one to the next`,
     });
     canvas.style.width = `${shownCols * side}px`;
     canvas.style.height = `${shownRows * side}px`;
@@ -218,24 +279,71 @@ class Replay {
     canvas.addEventListener("focus", () => this.point(tile, tile.cursor ?? [0, 0]));
     canvas.addEventListener("blur", () => this.point(tile, null));
     canvas.addEventListener("keydown", (event) => this.walk(tile, event));
-    const caption = `${tile.name}: ${tile.dtype} ${tile.shape.join(" x ")}${cut}`;
+    const caption = `${tile.name}${buffer}: ${tile.dtype} ${tile.view.join(" x ")}${cut} `;
     tile.words = make("span", {});
-    return make("figure", { class: "smr-tile" }, make("figcaption", {}, caption), canvas, tile.words);
+    tile.role = make("span", { class: "smr-role" });
+    tile.figure = make(
+      "figure", { class: "smr-tile" }, make("figcaption", {}, caption, tile.role), canvas, tile.words,
+    );
+    tile.words.style.maxWidth = `${Math.max(180, shownCols * side)}px`;
+    return tile.figure;
   }
 
-  // The part of each global array of two dimensions that the block touches, phase by phase.
+  // The global arrays, whole and in one scale, on which the parts that a phase touches slide.
   buildOperands() {
+    const place = new Map(this.run.order.map((at, number) => [at, number]));
+    const after = (tile) => place.get(tile.at) ?? place.size + tile.at;
     this.operands = this.run.tiles.map((tile, at) => ({ ...tile, at }))
-      .filter((tile) => tile.space === "global" && tile.shape.length === 2);
+      .filter((tile) => tile.space === "global" && sizeOf(tile.shape))
+      .sort((one, other) => after(one) - after(other));
+    for (const tile of this.operands) {
+      tile.cols = tile.shape.at(-1) ?? 1;
+      tile.rows = sizeOf(tile.shape) / tile.cols;
+    }
+    const flat = (tile) => tile.rows === 1;
+    const scaleOf = (tiles) => SHEET / Math.max(1, ...tiles.flatMap((tile) => [tile.rows, tile.cols]));
+    const scale = scaleOf(this.operands.filter((tile) => !flat(tile)));
+    const thin = scaleOf(this.operands.filter(flat));
     return make("div", { class: "smr-operands" }, ...this.operands.map((tile) => {
-      const [rows, cols] = tile.shape, scale = 150 / Math.max(rows, cols, 1);
-      tile.part = make("div", { class: "smr-part" });
+      tile.wide = Math.max(8, tile.cols * (flat(tile) ? thin : scale));
+      tile.high = flat(tile) ? THIN : Math.max(Math.min(4 * tile.rows, 40), tile.rows * scale);
+      tile.parts = [];
+      tile.canvas = make("canvas", { class: "smr-trail" });
       tile.words = make("span", {});
-      const sheet = make("div", { class: "smr-sheet", "aria-hidden": "true" }, tile.part);
-      sheet.style.width = `${Math.max(8, cols * scale)}px`;
-      sheet.style.height = `${Math.max(8, rows * scale)}px`;
-      return make("figure", {}, make("figcaption", {}, `${tile.name}: ${rows} x ${cols}`), sheet, tile.words);
+      tile.sheet = make("div", { class: "smr-sheet", "data-array": tile.name, "aria-hidden": "true" }, tile.canvas);
+      for (const [at, box] of this.run.owned) {
+        if (at === tile.at) this.addBoxes(tile, folded(box, tile.shape), "smr-own");
+      }
+      tile.sheet.style.width = `${tile.wide}px`;
+      tile.sheet.style.height = `${tile.high}px`;
+      const figure = make(
+        "figure", {}, make("figcaption", {}, `${tile.name}: ${tile.shape.join(" x ")}`), tile.sheet, tile.words,
+      );
+      tile.words.style.maxWidth = `${Math.max(150, tile.wide)}px`;
+      return figure;
     }));
+  }
+
+  addBoxes(tile, boxes, name) {
+    return boxes.map((box) => {
+      const made = make("div", { class: name });
+      this.putBox(tile, made, box);
+      tile.sheet.append(made);
+      return made;
+    });
+  }
+
+  putBox(tile, made, [[top, bottom], [left, right]]) {
+    Object.assign(made.style, {
+      top: `${(100 * top) / tile.rows}%`, height: `${(100 * (bottom - top)) / tile.rows}%`,
+      left: `${(100 * left) / tile.cols}%`, width: `${(100 * (right - left)) / tile.cols}%`,
+    });
+  }
+
+  // What each phase does with each shared array, or with each of its buffers.
+  buildTurns() {
+    this.turns = make("table", { class: "smr-turns" });
+    return make("div", { class: "smr-scroll" }, this.turns);
   }
 
   buildSource() {
@@ -250,6 +358,7 @@ class Replay {
 
   phaseStart(by) {
     const { steps } = this.run;
+    if (this.whole) return this.next(by);
     const here = steps[this.step]?.phase ?? 0;
     if (by > 0) {
       const next = steps.findIndex((step) => step.phase > here);
@@ -259,9 +368,27 @@ class Replay {
     return start < this.step ? start : Math.max(0, steps.findIndex((step) => step.phase === here - 1));
   }
 
+  // The last step of a phase, which shows all of it.
+  phaseEnd(phase) {
+    const { steps } = this.run;
+    return steps.findLastIndex((step) => step.phase <= Math.max(phase, steps[0]?.phase ?? 0));
+  }
+
+  next(by) {
+    const here = this.run.steps[this.step]?.phase ?? 0;
+    return this.whole ? this.phaseEnd(here + by) : this.step + by;
+  }
+
   go(step) {
     this.stop();
     this.show(step);
+  }
+
+  setWhole(whole) {
+    this.stop();
+    this.whole = whole;
+    this.pace.setAttribute("aria-pressed", String(whole));
+    this.show(this.step);
   }
 
   start() {
@@ -269,11 +396,11 @@ class Replay {
     this.play.textContent = "Pause";
     this.play.setAttribute("aria-label", "Pause");
     this.timer = window.setInterval(() => {
-      this.show(this.step + 1);
-      const here = this.run.steps[this.step];
-      const red = this.run.events.slice(here.first, here.end).some((event) => event.stale.size);
+      this.show(this.next(1));
+      const [first, end] = this.span();
+      const red = this.run.events.slice(first, end).some((event) => event.stale.size);
       if (red || this.step >= this.run.steps.length - 1) this.stop();
-    }, WAIT_MS);
+    }, this.whole ? PHASE_MS : WAIT_MS);
   }
 
   stop() {
@@ -286,9 +413,9 @@ class Replay {
   }
 
   press(event) {
-    if (event.target.tagName === "INPUT" || event.target.tagName === "CANVAS") return;
+    if (event.target.tagName === "CANVAS" || (event.target.tagName === "INPUT" && !this.whole)) return;
     const steps = {
-      ArrowLeft: this.step - 1, ArrowRight: this.step + 1, Home: 0, End: this.run.steps.length - 1,
+      ArrowLeft: this.next(-1), ArrowRight: this.next(1), Home: 0, End: this.run.steps.length - 1,
       PageUp: this.phaseStart(-1), PageDown: this.phaseStart(1),
     };
     if (!(event.key in steps) || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -296,10 +423,18 @@ class Replay {
     this.go(steps[event.key]);
   }
 
+  // The events that are shown as what happens now: of a step, or of its whole phase.
+  span() {
+    const { steps } = this.run, here = steps[this.step];
+    if (!here) return [0, 0];
+    return [this.whole ? steps.find((step) => step.phase === here.phase).first : here.first, here.end];
+  }
+
   // Add up all steps to this one, and show it.
   show(step) {
     const { run } = this;
     this.step = Math.max(0, Math.min(step, run.steps.length - 1));
+    if (this.whole && run.steps.length) this.step = this.phaseEnd(run.steps[this.step].phase);
     this.last = new Map(); // tile -> element -> [event, position] of the last store
     this.now = new Map(); // tile -> element -> "read" or "written" or "stale" in this step
     this.past = new Map(); // tile -> elements that were read stale before
@@ -310,11 +445,14 @@ class Replay {
     }
     const here = run.steps[this.step];
     if (here) {
-      for (let number = 0; number < here.end; number++) this.add(number, number >= here.first);
+      const [first] = this.span();
+      for (let number = 0; number < here.end; number++) this.add(number, number >= first);
     }
     this.slide.value = String(this.step);
     this.showWords(here);
+    this.showMoves(here);
     this.showParts(here);
+    this.showTurns(here);
     this.showOperands(here);
     this.draw();
   }
@@ -344,58 +482,132 @@ class Replay {
       return;
     }
     const ahead = here.ahead ? `, past the barrier of line ${run.without} that is left out` : "";
-    const head = `Step ${this.step + 1} of ${run.steps.length}: ${run.phases[here.phase]}; warp ${here.warp}${ahead}`;
+    const all = this.whole || here.warp === null;
+    const title = run.phases[here.phase], until = title.slice(title.indexOf(","));
+    const head = all
+      ? `Phase ${here.phase + 1} of ${run.phases.length}${until}; all warps`
+      : `Step ${this.step + 1} of ${run.steps.length}: ${title}; warp ${here.warp}${ahead}`;
     const done = new Map();
     let stale = 0, first = "";
-    for (const event of run.events.slice(here.first, here.end)) {
+    const [begin, end] = this.span();
+    for (const event of run.events.slice(begin, end)) {
       const key = `line ${event.line} ${DONE[event.kind] ?? "updates"} ${run.tiles[event.tile].name}`;
       done.set(key, (done.get(key) ?? 0) + event.elements.length);
       stale += event.stale.size;
       if (event.stale.size && !first) first = event.sentence;
     }
-    const words = [...done].map(([key, count]) => `${key}, ${counted(count, "element")}`);
+    if (here.warp === null) {
+      for (const part of run.parts.filter((one) => one.phase === here.phase)) {
+        done.set(`line ${part.line} ${this.sayPart(part)}`, null);
+      }
+    }
+    const words = [...done].map(([key, count]) => (count === null ? key : `${key}, ${counted(count, "element")}`));
     const red = stale
       ? [make("p", { class: "smr-wrong smr-first" }, `${counted(stale, "stale read")}${first ? `; first: ${first}` : ""}`)]
       : [];
     this.said.replaceChildren(make("p", { class: "smr-head" }, head), make("p", {}, words.join("; ")), ...red);
     this.slide.setAttribute("aria-valuetext", `${head}${stale ? `; ${counted(stale, "stale read")}` : ""}`);
     Object.assign(this.root.dataset, {
-      step: String(this.step), phase: String(here.phase + 1), warp: String(here.warp), stale: String(stale),
+      step: String(this.step), phase: String(here.phase + 1), warp: all ? "all" : String(here.warp), stale: String(stale),
       without: run.without === null ? "" : String(run.without),
     });
-    const lines = new Set(run.events.slice(here.first, here.end).map((event) => event.line));
+    const parts = here.warp === null ? run.parts.filter((one) => one.phase === here.phase) : [];
+    const lines = new Set([...run.events.slice(begin, end), ...parts].map((one) => one.line));
     for (const [line, node] of this.source) {
       node.classList.toggle("smr-now", lines.has(line));
       node.classList.toggle("smr-out", line === run.without);
     }
   }
 
+  sayPart({ tile, kind, full, box }) {
+    return `${DONE[kind] ?? "updates"} ${full ? "" : "parts of "}${this.run.tiles[tile].name}[${ranges(box)}]`;
+  }
+
+  showMoves(here) {
+    const moves = this.run.moves.filter((one) => one.phase === here?.phase);
+    this.moved.replaceChildren(...moves.map((one) => make("li", {}, one.said)));
+  }
+
+  // What a phase does with a shared array: "fill", "read", "fill and read" or "at rest".
+  roleOf(tile, phase) {
+    const parts = this.partsOf(tile, phase);
+    const fills = parts.some((one) => one.kind !== "load"), reads = parts.some((one) => one.kind === "load");
+    return [fills && "fill", reads && "read"].filter(Boolean).join(" and ") || "at rest";
+  }
+
+  partsOf(tile, phase) {
+    return this.run.parts.filter((one) => one.tile === tile.at && one.phase === phase
+      && (tile.number === null || one.buffers.includes(tile.number)));
+  }
+
   // Which part of an array is read in a phase and which is filled: of two buffers one each.
   showParts(here) {
     for (const tile of this.tiles) {
-      const parts = this.run.staged.filter((one) => one.tile === tile.at && one.phase === here?.phase);
-      tile.words.textContent = parts.map((one) => {
-        const ranges = one.box.map(([first, end]) => (end === first + 1 ? first : `${first}:${end}`));
-        return `${DONE[one.kind] ?? "updates"} ${one.full ? "" : "parts of "}${tile.name}[${ranges.join(", ")}]`;
-      }).join("; ") || "not touched in this phase";
+      const role = this.roleOf(tile, here?.phase), parts = this.partsOf(tile, here?.phase);
+      tile.role.textContent = role;
+      tile.role.dataset.role = tile.figure.dataset.role = role;
+      tile.words.textContent = parts.map((one) => `line ${one.line} ${this.sayPart(one)}`).join("; ")
+        || "not touched in this phase";
     }
   }
 
-  showOperands(here) {
-    for (const tile of this.operands) {
-      const staged = this.run.staged.filter((one) => one.tile === tile.at && one.phase === here?.phase);
-      const one = staged.find((part) => part.kind === "load") ?? staged[0];
-      tile.part.hidden = !one;
-      tile.words.textContent = "not touched in this phase";
-      if (!one) continue;
-      const [[top, bottom], [left, right]] = one.box;
-      const [rows, cols] = tile.shape;
-      Object.assign(tile.part.style, {
-        top: `${(100 * top) / rows}%`, height: `${(100 * (bottom - top)) / rows}%`,
-        left: `${(100 * left) / cols}%`, width: `${(100 * (right - left)) / cols}%`,
+  showTurns(here) {
+    const { length } = this.run.phases, now = here?.phase ?? 0;
+    const begin = Math.max(0, Math.min(now - COLUMNS / 2, length - COLUMNS));
+    const phases = Array.from({ length: Math.min(COLUMNS, length) }, (_, at) => begin + at);
+    const current = (phase, cell) => {
+      if (phase === now) cell.setAttribute("aria-current", "step");
+      return cell;
+    };
+    const head = phases.map((phase) => current(phase, make("th", { scope: "col" }, String(phase + 1))));
+    const rows = this.tiles.map((tile) => {
+      const name = tile.number === null ? tile.name : `${tile.name}, buffer ${tile.number}`;
+      const cells = phases.map((phase) => {
+        const role = this.roleOf(tile, phase);
+        return current(phase, make("td", { "data-role": role }, role === "at rest" ? "" : role));
       });
-      const part = one.full ? "" : "parts of ";
-      tile.words.textContent = `${DONE[one.kind] ?? "updates"} ${part}${listed("row", top, bottom)}, ${listed("column", left, right)}`;
+      return make("tr", {}, make("th", { scope: "row" }, name), ...cells);
+    });
+    this.turns.replaceChildren(
+      make("caption", {}, "What each phase does with the shared arrays"),
+      make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "phase"), ...head)),
+      make("tbody", {}, ...rows),
+    );
+  }
+
+  // Each part slides to where the phase has it, and rests there until another phase moves it.
+  showOperands(here) {
+    const now = here?.phase ?? -1;
+    for (const tile of this.operands) {
+      const mine = this.run.parts.filter((one) => one.tile === tile.at && one.phase <= now);
+      const boxes = [], said = [];
+      for (const loads of [true, false]) {
+        const same = mine.filter((one) => (one.kind === "load") === loads);
+        const last = Math.max(-1, ...same.map((one) => one.phase));
+        const parts = same.filter((one) => one.phase === last).sort((one, other) => one.line - other.line);
+        parts.forEach((one) => folded(one.box, tile.shape).forEach((box) => boxes.push([loads, last === now, box])));
+        if (last === now) said.push(...parts.map((one) => `line ${one.line} ${this.sayPart(one)}`));
+      }
+      this.showBoxes(tile, boxes);
+      const owned = this.run.owned.filter(([at]) => at === tile.at);
+      const own = owned.map(([, box]) => `the block writes ${tile.name}[${ranges(box)}] in all`);
+      tile.words.textContent = [said.join("; ") || "not touched in this phase", ...own].join("; ");
+    }
+  }
+
+  showBoxes(tile, boxes) {
+    for (const loads of [true, false]) {
+      const kind = loads ? "smr-load" : "smr-store";
+      const old = tile.parts.filter((one) => one.classList.contains(kind));
+      boxes.filter(([one]) => one === loads).forEach(([, active, box], at) => {
+        const made = old[at] ?? this.addBoxes(tile, [box], `smr-part ${kind}`)[0];
+        if (!old[at]) tile.parts.push(made);
+        made.hidden = false;
+        made.classList.toggle("smr-resting", !active);
+        this.putBox(tile, made, box);
+      });
+      const count = boxes.filter(([one]) => one === loads).length;
+      old.slice(count).forEach((one) => { one.hidden = true; });
     }
   }
 
@@ -418,8 +630,9 @@ class Replay {
   }
 
   sayElement(tile, [row, col]) {
-    const element = row * tile.stride + col, { run } = this;
-    if (element >= tile.shape.reduce((all, extent) => all * extent, 1)) return "";
+    const { run } = this, element = tile.first + row * tile.stride + col;
+    if (element >= tile.first + tile.size) return "";
+    if (run.steps[this.step]?.warp === null) return `${subscript(tile, element)}: of this phase no single elements are on the page`;
     const last = this.last.get(tile.at).get(element);
     let said = subscript(tile, element);
     if (last === undefined) {
@@ -430,8 +643,8 @@ class Replay {
       if (value !== undefined) said += ` = ${value}`;
       said += `: written by ${this.thread(last[0], last[1])} in line ${event.line}`;
     }
-    const here = run.steps[this.step];
-    for (let number = here?.first ?? 0; number < (here?.end ?? 0); number++) {
+    const [first, end] = this.span();
+    for (let number = first; number < end; number++) {
       const event = run.events[number];
       if (event.tile !== tile.at || event.kind !== "load") continue;
       const readers = event.elements.flatMap((one, at) => (one === element ? [at] : []));
@@ -454,6 +667,51 @@ class Replay {
 
   draw() {
     for (const tile of this.tiles) this.drawTile(tile);
+    for (const tile of this.operands) this.drawTrail(tile);
+  }
+
+  // On a global array: what earlier phases loaded, and what is touched in this step.
+  drawTrail(tile) {
+    const { canvas, wide, high, rows, cols } = tile, dots = window.devicePixelRatio || 1;
+    canvas.width = Math.round(wide * dots);
+    canvas.height = Math.round(high * dots);
+    const pen = canvas.getContext("2d"), style = getComputedStyle(this.root);
+    const colour = (name) => style.getPropertyValue(name).trim();
+    const across = wide / cols, down = high / rows, here = this.run.steps[this.step];
+    pen.scale(dots, dots);
+    pen.fillStyle = colour("--past");
+    for (const part of this.run.parts) {
+      if (part.tile !== tile.at || part.phase >= (here?.phase ?? 0)) continue;
+      for (const [[top, bottom], [left, right]] of folded(part.box, tile.shape)) {
+        pen.fillRect(left * across, top * down, (right - left) * across, (bottom - top) * down);
+      }
+    }
+    // whole dots, so that neighbours touch; an element has one at least
+    const ends = (at, each) => {
+      const from = Math.round(at * each * dots);
+      return [from / dots, Math.max(from + 1, Math.round((at + 1) * each * dots)) / dots];
+    };
+    const [first, end] = this.span(), begin = this.phaseFirst(), touched = new Set();
+    const fill = (from, to, name) => {
+      for (const event of this.run.events.slice(from, to)) {
+        if (event.tile !== tile.at) continue;
+        pen.fillStyle = colour(name === "--staged" && event.kind !== "load" ? "--faint" : name);
+        for (const element of event.elements) {
+          if (name === "--ink") touched.add(element);
+          const row = Math.floor(element / cols), col = element % cols;
+          const [x, right] = ends(col, across), [y, bottom] = ends(row, down);
+          pen.fillRect(x, y, right - x, bottom - y);
+        }
+      }
+    };
+    if (!this.whole) fill(begin, first, "--staged");
+    fill(first, end, this.whole ? "--staged" : "--ink");
+    tile.sheet.dataset.now = String(touched.size);
+  }
+
+  phaseFirst() {
+    const { steps } = this.run, here = steps[this.step];
+    return here ? steps.find((step) => step.phase === here.phase).first : 0;
   }
 
   drawTile(tile) {
@@ -468,14 +726,15 @@ class Replay {
     pen.scale(dots, dots);
     pen.fillStyle = paper;
     pen.fillRect(0, 0, cols * side, rows * side);
-    const size = tile.shape.reduce((all, extent) => all * extent, 1);
     const last = this.last.get(tile.at), now = this.now.get(tile.at), past = this.past.get(tile.at);
-    const warpOf = this.warpsOfEvents();
-    for (let row = 0; row < rows; row++) {
+    const warpOf = this.warpsOfEvents(), known = this.run.steps[this.step]?.warp !== null;
+    if (!known) texture(pen, tile.figure.dataset.role, cols * side, rows * side, colour);
+    for (let row = 0; known && row < rows; row++) {
       for (let col = 0; col < cols; col++) {
-        const element = row * tile.stride + col;
-        if (element >= size) continue;
-        const x = col * side, y = row * side, store = last.get(element), what = now.get(element);
+        const element = tile.first + row * tile.stride + col;
+        if (element >= tile.first + tile.size) continue;
+        const x = col * side, y = row * side;
+        const store = last.get(element), what = now.get(element);
         if (store === undefined) {
           stroke(pen, line, 1, [[x, y + side, x + side, y]]);
         } else {
@@ -496,13 +755,13 @@ class Replay {
         }
       }
     }
-    const slice = tile.shape.length > 2 ? tile.shape[tile.shape.length - 2] : rows;
+    const slice = tile.view.length > 2 ? tile.view[tile.view.length - 2] : rows;
     for (let row = slice; row < rows; row += slice) {
       stroke(pen, ink, 2, [[0, row * side, cols * side, row * side]]);
     }
     frame(pen, faint, 0, 0, cols * side, 1, rows * side);
     if (tile.cursor) frame(pen, ink, tile.cursor[1] * side, tile.cursor[0] * side, side, 3);
-    const marks = [...now.values()];
+    const marks = [...now].filter(([one]) => one >= tile.first && one < tile.first + tile.size).map(([, what]) => what);
     for (const what of ["read", "written", "stale"]) {
       canvas.dataset[what] = String(marks.filter((one) => one === what).length);
     }
@@ -531,7 +790,9 @@ function buildLegend(warps) {
   const key = (name, words) => make("span", {}, make("span", { class: `smr-key smr-key-${name}` }), words);
   return make(
     "p", { class: "smr-legend" }, ...colours, key("none", "not yet written"),
-    key("written", "written in this step"), key("read", "read in this step"), key("stale", "read stale"),
+    key("written", "written now"), key("read", "read now"), key("stale", "read stale"),
+    key("load", "part of a global array that the phase reads"), key("store", "part that it writes"),
+    key("own", "what the block writes in all"),
   );
 }
 
@@ -550,6 +811,23 @@ function frame(pen, colour, x, y, wide, thick, high = wide) {
   pen.strokeStyle = colour;
   pen.lineWidth = thick;
   pen.strokeRect(x + thick / 2, y + thick / 2, wide - thick, high - thick);
+}
+
+// What a phase does with an array as a whole: oblique lines where it is filled, circles where read.
+function texture(pen, role, wide, high, colour) {
+  pen.save();
+  pen.beginPath();
+  pen.rect(0, 0, wide, high);
+  pen.clip();
+  if (role.includes("fill")) {
+    for (let x = -high; x < wide; x += 10) stroke(pen, colour("--staged"), 2, [[x, high, x + high, 0]]);
+  }
+  if (role.includes("read")) {
+    for (let x = 8; x < wide; x += 16) {
+      for (let y = 8; y < high; y += 16) dot(pen, colour("--ink"), colour("--paper"), x, y, 3);
+    }
+  }
+  pen.restore();
 }
 
 function dot(pen, ink, paper, x, y, radius) {

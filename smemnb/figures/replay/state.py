@@ -3,14 +3,21 @@
     runs     one per run: without, title, summary, order, tiles, phases, steps, events
     run      which of them is shown first
     lines    the kernel's source, by line number
+    patterns lists of elements, which accesses share
     notes    what was left out, in words
 
-An event is [line, kind, tile, lanes, elements, stale, sentence, values]. Numbers that grow by one
-step are written as {"from": 0, "by": 1, "times": 32}; lanes of a whole warp as null. `stale` are
-positions in the event, the sentence speaks of the first of them; `values` are those of a store.
+An event is [line, kind, tile, lanes, number of a pattern, stale, sentence, values]. Numbers that
+grow by one step are written as {"from": 0, "by": 1, "times": 32}; lanes of a whole warp as null.
+`stale` are positions in the event, the sentence speaks of the first of them; `values` are those of
+a store.
+
+A part is [phase, tile, kind, line, function, box, full, buffers], a move [phase, line, source, box,
+tile, buffer, sentence], a buffer [tile, number, first element, one after its last], as in `film`;
+`order` is that in which the block comes to the arrays.
 
 **Limits**: of a run the steps with the first `ELEMENTS` elements are on the page, of the others is
-said how many there are. A step with more stale reads than are listed has no sentence.
+said how many there are; with all barriers whole phases follow them, as far as the film goes. A step
+with more stale reads than are listed has no sentence.
 """
 
 from __future__ import annotations
@@ -22,33 +29,47 @@ from typing import Any, Final
 import numpy as np
 
 from ...lockstep.source import source
-from .record import Array, Event, Run
-from .words import left_out, phase_title, said_stale, summary, title
+from .film import Film, Part, parts_of_run
+from .record import Array, Box, Event, Run, Step
+from .words import left_out, phase_title, said_move, said_stale, summary, title
 
 __all__ = ["ELEMENTS", "SCHEMA", "packed", "state"]
 
 State = dict[str, Any]
 
-SCHEMA: Final = "smemnb.replay/1"
+SCHEMA: Final = "smemnb.replay/2"
 ELEMENTS: Final = 1 << 16
 
 
-def state(runs: Sequence[Run], begin: int, function: Any, notes: Sequence[str] = ()) -> State:
+def state(
+    runs: Sequence[Run],
+    begin: int,
+    function: Any,
+    film: Film,
+    notes: Sequence[str] = (),
+    *,
+    elements: int = ELEMENTS,
+) -> State:
     """What the page shows.
 
     Args:
         runs: with all barriers, and without each of them.
         begin: which of them is shown first.
         function: the kernel's Python function, for its source.
+        film: what the block does phase by phase with all barriers.
         notes: what was left out, in words.
+        elements: how many of a run are on the page, counted by lanes.
     """
+    patterns = _Patterns()
+    shown = [_run(run, film, elements, patterns) for run in runs]
     return {
         "schema": SCHEMA,
         "kernel": runs[0].kernel,
         "block": list(runs[0].block),
         "warps": runs[0].warps,
         "lines": _lines(runs, function),
-        "runs": [_run(run) for run in runs],
+        "runs": shown,
+        "patterns": patterns.packed,
         "run": begin,
         "notes": list(notes),
     }
@@ -67,14 +88,41 @@ def packed(numbers: Array) -> Any:
     return [int(one) for one in numbers]
 
 
-def _run(run: Run) -> State:
+class _Patterns:
+    """Lists of elements, each of them once: most accesses come again, tile by tile."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, int] = {}
+        self.packed: list[Any] = []
+
+    def number(self, elements: Array) -> int:
+        """The place of a list in `packed`."""
+        number = self._known.setdefault(elements.tobytes(), len(self.packed))
+        if number == len(self.packed):
+            self.packed.append(packed(elements))
+        return number
+
+
+def _run(run: Run, film: Film, most: int, patterns: _Patterns) -> State:
     notes = left_out(run)
     touched = np.cumsum([event.elements.size for event in run.events])
-    steps = [step for step in run.steps if touched[step.end - 1] <= ELEMENTS]
+    steps = [step for step in run.steps if touched[step.end - 1] <= most]
+    if run.without is None and not run.stale_count:
+        steps = _whole_phases(run, steps, film)
     kept = steps[-1].end if steps else 0
     if len(steps) < len(run.steps):
         notes.append(f"Of {len(run.steps):,} recorded steps the first {len(steps):,} are shown.")
     phases = steps[-1].phase + 1 if steps else 0
+    titles = [phase_title(run.barriers[phase], phase) for phase in range(phases)]
+    parts = [_part(one) for one in parts_of_run(run, film) if one.phase < phases]
+    tiles = [*run.tiles, *(one for one in film.tiles if one not in run.tiles)]
+    at = [tiles.index(one) for one in film.tiles]
+    if run.without is None and phases < film.phases and not run.stale_count:
+        later = range(phases, film.phases)
+        notes.append(f"From phase {phases + 1} on whole phases are shown, no single elements.")
+        titles += [phase_title(film.barriers[phase], phase) for phase in later]
+        rest = (one for one in film.parts if one.phase in later)
+        parts += [_part(one._replace(tile=at[one.tile])) for one in rest]
     first = {one.event: one for one in reversed(run.stale)}
     said = {number: said_stale(run, one) for number, one in first.items() if number < kept}
     return {
@@ -84,27 +132,59 @@ def _run(run: Run) -> State:
         "stale": run.stale_count,
         "tiles": [
             {"name": tile.name, "space": tile.space, "shape": list(tile.shape), "dtype": tile.dtype}
-            for tile in run.tiles
+            for tile in tiles
         ],
-        "phases": [phase_title(run, phase) for phase in range(phases)],
+        "phases": titles,
         "steps": [list(step) for step in steps],
-        "events": [_event(run, at, said) for at in range(kept)],
-        "staged": [
-            {
-                "phase": one.phase,
-                "tile": one.tile,
-                "kind": one.kind,
-                "box": [list(ends) for ends in one.box],
-                "full": one.full,
-            }
-            for one in run.staged
-            if one.phase < phases
-        ],
+        "events": [_event(run, number, said, patterns) for number in range(kept)],
+        "parts": parts,
+        **_of_film(film, at, moves=run.without is None),
         "notes": notes,
     }
 
 
-def _event(run: Run, number: int, said: dict[int, str]) -> list[Any]:
+def _whole_phases(run: Run, steps: list[Step], film: Film) -> list[Step]:
+    """The steps without those of a last phase that is cut, where the film shows it whole."""
+    if not steps or (len(steps) == len(run.steps) and not run.full):
+        return steps
+    last = steps[-1].phase
+    cut = len(steps) == len(run.steps) or run.steps[len(steps)].phase == last
+    return [step for step in steps if step.phase < last] if cut and last < film.phases else steps
+
+
+def _of_film(film: Film, at: Sequence[int], *, moves: bool) -> State:
+    """The parts of arrays that stay the same whichever barrier stands, and moves if they do."""
+    moved = [
+        [
+            one.phase,
+            one.line,
+            at[one.source],
+            _ends(one.box),
+            at[one.tile],
+            one.buffer,
+            said_move(film, one),
+        ]
+        for one in film.moves
+    ]
+    return {
+        "moves": moved if moves else [],
+        "buffers": [[at[one.tile], one.number, one.first, one.end] for one in film.buffers],
+        "order": list(at),
+        "owned": [[at[tile], _ends(box)] for tile, box in film.owned.items()],
+    }
+
+
+def _part(one: Part) -> list[Any]:
+    function, box = one.function, _ends(one.box)
+    buffers = list(one.buffers)
+    return [one.phase, one.tile, one.kind, one.line, function, box, one.full, buffers]
+
+
+def _ends(box: Box) -> list[list[int]]:
+    return [list(ends) for ends in box]
+
+
+def _event(run: Run, number: int, said: dict[int, str], patterns: _Patterns) -> list[Any]:
     event = run.events[number]
     stale = packed(run.stale_at[number]) if number in run.stale_at else None
     lanes = None if np.array_equal(event.lanes, np.arange(32)) else packed(event.lanes)
@@ -114,7 +194,7 @@ def _event(run: Run, number: int, said: dict[int, str]) -> list[Any]:
         event.kind,
         event.tile,
         lanes,
-        packed(event.elements),
+        patterns.number(event.elements),
         stale,
         said.get(number, ""),
         values,

@@ -2,34 +2,41 @@
 
 An element has the colour of the warp that wrote it last, hatched is what nobody has written, and a
 cross marks an element of which a load was stale. A run with stale reads is shown at the first of
-them, too: there are the elements that are missing.
+them, too: there are the elements that are missing. Beside them stand the global arrays, whole and
+in one scale, with the parts that the phase reads (filled) and writes (hatched).
 
-**Limits**: `MOMENTS` moments, `TILES` arrays, `SIDE` rows and columns of each are drawn; of a run
-with stale reads those around the first one.
+**Limits**: `MOMENTS` moments, `TILES` shared arrays, `SIDE` rows and columns of each and `SHEETS`
+global arrays are drawn; of a run with stale reads those around the first one.
 """
 
 from __future__ import annotations
 
 import math
-from itertools import groupby
+from itertools import groupby, islice, product
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ..drawing import Drawing
 from ..words import counted
-from .record import NOBODY, PLACES, Array, Run
-from .words import phase_title, said_stale, summary, title
+from .film import Film, Part, parts_of_run
+from .record import NOBODY, PLACES, Array, Box, Run
+from .words import phase_title, said_move, said_stale, summary, swapped, title
 
 if TYPE_CHECKING:
     from ..sheet import Sheet
 
-__all__ = ["Panel", "panels", "still"]
+__all__ = ["Panel", "SheetPanel", "folded", "panels", "sheets", "still"]
 
-MOMENTS, TILES, SIDE = 3, 2, 64
+MOMENTS, TILES, SIDE, SHEETS = 3, 2, 64, 3
+LINES = 15  # of the text
+MOST_BOXES = 64  # into which a part of more than two axes is folded
+SHEET = 130  # pixels of the longest side of a global array
+THINNEST = 8  # pixels of a global array of one row
 ROW_ELEMS = 32  # of an array of one dimension
 EDGE = 256  # pixels of the longer side of an array, about
 LEFT, TOP, GAP, HEAD, BELOW = 24, 60, 40, 42, 46
+ROLES = 16  # pixels of a line that says what a phase does with the buffers
 NARROWEST = 720
 
 
@@ -41,11 +48,27 @@ class Panel(NamedTuple):
     """
 
     moment: str
+    phase: int
     name: str
     rows: int
     cols: int
     warps: Array
     stale: tuple[tuple[int, int], ...]
+
+
+class SheetPanel(NamedTuple):
+    """One global array in a phase, as rows and columns: the boxes that are read, and written.
+
+    `owned` is what the block writes of it in all phases.
+    """
+
+    phase: int
+    name: str
+    rows: int
+    cols: int
+    read: tuple[Box, ...]
+    written: tuple[Box, ...]
+    owned: tuple[Box, ...]
 
 
 class _Moment(NamedTuple):
@@ -64,6 +87,61 @@ def panels(run: Run) -> list[Panel]:
     return [_panel(run, moment, tile) for moment in _moments(run) for tile in sorted(chosen)]
 
 
+def sheets(run: Run, film: Film | None = None) -> list[SheetPanel]:
+    """The global arrays that are drawn beside the panels, moment by moment."""
+    parts = parts_of_run(run)
+    known = () if film is None else film.tiles
+    order = {tile: at for at, tile in enumerate([*known, *run.tiles][::-1])}
+    chosen = [at for at, tile in enumerate(run.tiles) if tile.space != "shared"]
+    chosen = sorted(chosen, key=lambda at: -len(run.tiles[at].shape))[:SHEETS]
+    chosen = sorted(chosen, key=lambda at: -order[run.tiles[at]])
+    phases = dict.fromkeys(run.steps[moment.step].phase for moment in _moments(run))
+    owned = {} if film is None else {film.tiles[at]: box for at, box in film.owned.items()}
+    return [
+        _sheet(run, phase, tile, parts, owned.get(run.tiles[tile]))
+        for phase in phases
+        for tile in chosen
+    ]
+
+
+def _sheet(
+    run: Run, phase: int, tile: int, parts: tuple[Part, ...], owned: Box | None
+) -> SheetPanel:
+    shape = run.tiles[tile].shape
+    here = [one for one in parts if (one.phase, one.tile) == (phase, tile)]
+    read, written = (
+        tuple(
+            box for one in here if (one.kind == "load") == loads for box in folded(one.box, shape)
+        )
+        for loads in (True, False)
+    )
+    cols = shape[-1] if shape else 1
+    mine = () if owned is None else tuple(folded(owned, shape))
+    rows = math.prod(shape[:-1])
+    return SheetPanel(phase, run.tiles[tile].name, rows, cols, read, written, mine)
+
+
+def folded(box: Box, shape: tuple[int, ...]) -> list[Box]:
+    """A box of any axes as boxes of rows and columns, the last axis being the columns.
+
+    >>> folded(((1, 2), (0, 2), (3, 5)), (4, 8, 16))
+    [((8, 10), (3, 5))]
+    >>> folded(((4, 9),), (64,))
+    [((0, 1), (4, 9))]
+    """
+    if len(shape) < 2:
+        return [((0, 1), box[0] if box else (0, 1))]
+    outer = [range(*ends) for ends in box[:-2]]
+    first, end = box[-2]
+    found: list[Box] = []
+    for index in islice(product(*outer), MOST_BOXES):
+        row = 0
+        for at, extent in zip(index, shape[:-2], strict=True):
+            row = row * extent + at
+        found.append(((row * shape[-2] + first, row * shape[-2] + end), box[-1]))
+    return found
+
+
 def _moments(run: Run) -> list[_Moment]:
     """The first stale read, and the ends of the phases around it or of the first ones."""
     ends = {step.phase: at for at, step in enumerate(run.steps)}
@@ -79,7 +157,11 @@ def _moments(run: Run) -> list[_Moment]:
     for phase in phases:
         marked = range(starts[phase], ends[phase] + 1)
         found.append(
-            _Moment(phase_title(run, phase).replace(", to ", ", at "), ends[phase], marked)
+            _Moment(
+                phase_title(run.barriers[phase], phase).replace(", to ", ", at "),
+                ends[phase],
+                marked,
+            )
         )
     return found
 
@@ -110,43 +192,76 @@ def _panel(run: Run, moment: _Moment, tile: int) -> Panel:
     if part.shape != (rows, cols):
         bottom, right = top + part.shape[0], left + part.shape[1]
         name += f" (rows {top} to {bottom - 1}, columns {left} to {right - 1})"
-    return Panel(moment.said, name, part.shape[0], part.shape[1], part, inside)
+    phase = run.steps[moment.step].phase
+    return Panel(moment.said, phase, name, part.shape[0], part.shape[1], part, inside)
 
 
-def still(run: Run) -> Drawing:
-    """The shared arrays at the end of the first phases, drawn."""
-    drawn = panels(run)
+def still(run: Run, film: Film | None = None) -> Drawing:
+    """The shared arrays at the end of the first phases, drawn.
+
+    Args:
+        run: what is drawn.
+        film: what moves where, for a run with all barriers.
+    """
+    drawn, beside = panels(run), sheets(run, film)
     across = max(1, len({panel.name for panel in drawn}))
-    width = max(NARROWEST, LEFT + across * (EDGE + GAP))
-    return Drawing(_text(run, drawn), _alt(run), width, lambda: _png(run, drawn, width))
+    count = len({one.name for one in beside})
+    width = max(NARROWEST, LEFT + across * (EDGE + GAP) + count * (SHEET + 20))
+    film = film if run.without is None else None
+    return Drawing(
+        _text(run, drawn, film),
+        _alt(run, film),
+        width,
+        lambda: _png(run, drawn, beside, film, width),
+    )
 
 
-def _text(run: Run, drawn: list[Panel]) -> str:
-    said = [title(run)]
+def _text(run: Run, drawn: list[Panel], film: Film | None) -> str:
+    said, staged = [title(run)], []
+    if film is not None:
+        phases = {panel.phase for panel in drawn}
+        staged = [
+            f"phase {move.phase + 1}: {said_move(film, move)}"
+            for move in film.moves
+            if move.phase in phases
+        ]
+        staged = staged[: max(0, LINES - 2 - len(drawn))]
     for panel in drawn:
         written = int((panel.warps >= 0).sum())
         crossed = f", {len(panel.stale)} read stale" if panel.stale else ""
         said.append(
             f"{panel.moment}: {counted(written, 'element')} of {panel.name} written{crossed}"
         )
-    return "\n".join([*said, summary(run)])
+    return "\n".join([*said, *staged, summary(run)])
 
 
-def _alt(run: Run) -> str:
+def _alt(run: Run, film: Film | None) -> str:
     """One sentence for those who do not see the picture."""
     found = f"; first, {said_stale(run, run.stale[0])}" if run.stale else ""
     return (
         f"The shared arrays of {title(run)}, at the end of {counted(run.phases, 'phase')},"
-        f" coloured by the warp that wrote each element: {summary(run)}{found}."
+        f" coloured by the warp that wrote each element: {summary(run)}{found}{_alt_of(film)}."
     )
 
 
-def _png(run: Run, drawn: list[Panel], width: int) -> bytes:
+def _alt_of(film: Film | None) -> str:
+    """The first move, and how many follow."""
+    if film is None or not film.moves:
+        return ""
+    more = f", the first of {len(film.moves)} such parts" if len(film.moves) > 1 else ""
+    return f"; {said_move(film, film.moves[0])}{more}"
+
+
+def _png(
+    run: Run, drawn: list[Panel], beside: list[SheetPanel], film: Film | None, width: int
+) -> bytes:
     from ..sheet import painted
 
     rows = [list(group) for _, group in groupby(drawn, key=lambda panel: panel.moment)]
     tall = [max(panel.rows * _side(panel) for panel in row) for row in rows]
-    height = TOP + sum(tall) + HEAD * len(rows) + BELOW
+    roles = [_roles(film, panel) for panel in drawn]
+    head = HEAD + (ROLES if any(roles) else 0)
+    height = TOP + sum(tall) + head * len(rows) + BELOW
 
     def paint(sheet: Sheet) -> None:
         sheet.write(LEFT, 20, title(run), size=13, bold=True, align="left")
@@ -157,11 +272,47 @@ def _png(run: Run, drawn: list[Panel], width: int) -> bytes:
             for number, panel in enumerate(row):
                 x = LEFT + number * (EDGE + GAP)
                 sheet.write(x, y + 30, panel.name, align="left")
-                _paint(sheet, panel, x, y + HEAD, run.warps)
-            y += HEAD + high
-        _legend(sheet, y + 24, run.warps)
+                sheet.write(x, y + 30 + ROLES, _roles(film, panel), align="left")
+                _paint(sheet, panel, x, y + head, run.warps)
+            x = LEFT + len(row) * (EDGE + GAP)
+            _paint_sheets(sheet, [one for one in beside if one.phase == row[0].phase], x, y + 30)
+            y += head + high
+        _legend(sheet, y + 24, run.warps, beside=bool(beside))
 
     return painted(width, height, paint)
+
+
+def _roles(film: Film | None, panel: Panel) -> str:
+    """Which buffer of an array is filled and which is read, "" where it has one."""
+    known = () if film is None else film.tiles
+    for at, tile in enumerate(known):
+        if film is not None and tile.name == panel.name.split(" (")[0]:
+            for said in swapped(film, panel.phase, at):
+                return said.partition(": ")[2]
+    return ""
+
+
+def _paint_sheets(sheet: Sheet, beside: list[SheetPanel], x: float, y: float) -> None:
+    """Global arrays in one scale, with the parts that a phase reads and writes."""
+    from ..sheet import FAINT, INK
+
+    scale = SHEET / max([1, *(max(one.rows, one.cols) for one in beside)])
+    for one in beside:
+        size = f"{one.rows} x {one.cols}" if one.rows > 1 else str(one.cols)
+        sheet.write(x, y, f"{one.name}: {size}", align="left")
+        tall = max(THINNEST, one.rows * scale)
+        across, down = scale, tall / max(1, one.rows)
+        for boxes, fill, hatch in (
+            (one.owned, "none", None),
+            (one.read, FAINT, None),
+            (one.written, "none", "////"),
+        ):
+            for (top, bottom), (left, right) in boxes:
+                place = (x + left * across, y + 12 + top * down)
+                size_of = (max(2.0, (right - left) * across), max(2.0, (bottom - top) * down))
+                sheet.box(*place, *size_of, fill=fill, edge=INK, thick=0.8, hatch=hatch)
+        sheet.box(x, y + 12, max(THINNEST, one.cols * scale), tall, edge=INK)
+        x += SHEET + 20
 
 
 def _side(panel: Panel) -> int:
@@ -199,8 +350,8 @@ def _colour(warp: int, warps: int) -> str:
     return shade(warp, max(2, warps))
 
 
-def _legend(sheet: Sheet, y: float, warps: int) -> None:
-    from ..sheet import ACCENT, FAINT, GROUND
+def _legend(sheet: Sheet, y: float, warps: int, *, beside: bool) -> None:
+    from ..sheet import ACCENT, FAINT, GROUND, INK
 
     x = float(LEFT)
     shown = sorted({0, warps // 3, 2 * warps // 3, warps - 1})
@@ -213,3 +364,10 @@ def _legend(sheet: Sheet, y: float, warps: int) -> None:
     x += 128
     sheet.lines([(x, y - 6, x + 12, y + 6), (x, y + 6, x + 12, y - 6)], colour=ACCENT, thick=1.4)
     sheet.write(x + 17, y, "read stale", align="left")
+    if beside:
+        x += 108
+        sheet.box(x, y - 6, 12, 12, fill=FAINT, edge=INK, thick=0.8)
+        sheet.write(x + 17, y, "read of a global array", align="left")
+        x += 168
+        sheet.box(x, y - 6, 12, 12, edge=INK, thick=0.8, hatch="////")
+        sheet.write(x + 17, y, "written", align="left")

@@ -5,7 +5,8 @@ widget's view (JupyterLab with a kernel), HTML with the picture (an untrusted no
 nbconvert), and text. With `SMEMNB_STILL=1` in the environment the view is left out, as in
 `figures.explorer`.
 
-**Limits**: JupyterLab shows a saved view only after its cell has run again.
+**Limits**: a saved view is lost with its kernel: `smemnb lab` saves the picture alone, another
+JupyterLab says that there is no model, until the cell has run again.
 """
 
 from __future__ import annotations
@@ -20,11 +21,12 @@ from typing import TYPE_CHECKING, Any
 from ...errors import SmemnbError
 from ..drawing import Drawing
 from ..explorer.widget import INSTALL, VARIABLE, VIEW
+from .film import Film
 from .page import module_text, page, style_text
 from .record import Run
 from .state import state
 from .still import still
-from .words import text
+from .words import left_out_of_film, text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,14 +40,21 @@ class Replay:
     Attributes:
         runs: the recorded runs, first with all barriers, then without each of them.
         run: the one that is shown first.
+        film: what the block does phase by phase with all barriers: parts, moves, buffers.
         notes: what was left out, in words.
     """
 
     def __init__(
-        self, runs: Sequence[Run], begin: int, function: Any, notes: Sequence[str] = ()
+        self,
+        runs: Sequence[Run],
+        begin: int,
+        function: Any,
+        film: Film,
+        notes: Sequence[str] = (),
     ) -> None:
-        self.runs, self._begin = tuple(runs), begin
-        self._function, self.notes = function, tuple(notes)
+        self.runs, self._begin, self.film = tuple(runs), begin, film
+        self._function = function
+        self.notes = (*notes, *left_out_of_film(film))
 
     @property
     def run(self) -> Run:
@@ -67,12 +76,12 @@ class Replay:
     @cached_property
     def still(self) -> Drawing:
         """The picture of the run that is shown first: its arrays at the end of each phase."""
-        return still(self.run)
+        return still(self.run, self.film)
 
     @cached_property
     def state(self) -> dict[str, Any]:
         """All runs as plain data, as the page gets them."""
-        return state(self.runs, self._begin, self._function, self.notes)
+        return state(self.runs, self._begin, self._function, self.film, self.notes)
 
     @cached_property
     def widget(self) -> Any:
@@ -91,7 +100,7 @@ class Replay:
 
     def __repr__(self) -> str:
         others = [run for run in self.runs if run is not self.run]
-        return "\n".join([text(self.run, others, self.notes), *self._advice()])
+        return "\n".join([text(self.run, others, self.notes, self.film), *self._advice()])
 
     def _repr_html_(self) -> str:
         more = "".join(f"<p>{escape(line)}</p>" for line in self._advice())

@@ -10,10 +10,23 @@ import numpy as np
 
 from ...tracing.model import place
 from ..words import counted, listed
-from .record import Event, Run, Stale, Store
+from .film import Film, Move
+from .record import Box, Event, Run, Stale, Store
 from .recorder import box_of
 
-__all__ = ["Line", "lines_of", "phase_title", "said_stale", "summary", "text", "title"]
+__all__ = [
+    "Line",
+    "left_out",
+    "left_out_of_film",
+    "lines_of",
+    "phase_title",
+    "said_move",
+    "said_stale",
+    "summary",
+    "swapped",
+    "text",
+    "title",
+]
 
 PHASES_SAID, WIDTH = 6, 88
 
@@ -34,14 +47,27 @@ class Line(NamedTuple):
     each: int
 
 
-def text(run: Run, others: Sequence[Run] = (), notes: Sequence[str] = ()) -> str:
-    """The run phase by phase, then one line for each of the other runs."""
+def text(
+    run: Run, others: Sequence[Run] = (), notes: Sequence[str] = (), film: Film | None = None
+) -> str:
+    """The run phase by phase, then one line for each of the other runs.
+
+    Args:
+        run: the run.
+        others: other runs of the same launch.
+        notes: what was left out, in words.
+        film: what moves where, for a run with all barriers.
+    """
     said = [title(run)]
     shown = range(run.phases)
     if run.phases > PHASES_SAID:
         shown = range(PHASES_SAID - 1)
     for phase in shown:
         said += _phase(run, phase)
+        whole = not run.full or phase < run.phases - 1
+        if film is not None and run.without is None and whole:
+            for one in _staged(film, phase):
+                said += wrap(one, WIDTH, initial_indent="  ", subsequent_indent="    ")
     if len(shown) < run.phases:
         said.append(f"phases {len(shown) + 1} to {run.phases}: on the page")
     said.append(summary(run))
@@ -75,9 +101,8 @@ def order_said(run: Run) -> str:
     return f"in {run.order} order"
 
 
-def phase_title(run: Run, phase: int) -> str:
-    """A phase and where it ends: "phase 1, to the barrier of line 23"."""
-    line = run.barriers[phase]
+def phase_title(line: int | None, phase: int) -> str:
+    """A phase and where it ends: "phase 1, to the barrier of line 23"; None for the end."""
     return f"phase {phase + 1}, to the {'end' if line is None else f'barrier of line {line}'}"
 
 
@@ -103,6 +128,68 @@ def left_out(run: Run) -> list[str]:
     return said
 
 
+def left_out_of_film(film: Film) -> list[str]:
+    """What is not in a film."""
+    said = []
+    if film.full:
+        said.append(
+            f"The film ends with phase {film.phases}; what is staged later is left out."
+            if film.phases
+            else "There is no film: its first phase has too many accesses."
+        )
+    if not film.known:
+        said.append(
+            "Numbers of the arguments decide what is accessed: which of them a store to shared"
+            " memory brings is not known."
+        )
+    return said
+
+
+def _staged(film: Film, phase: int) -> list[str]:
+    """What a phase stages, and which buffers it fills and reads."""
+    said = [said_move(film, move) for move in film.moves if move.phase == phase]
+    for tile in range(len(film.tiles)):
+        said += swapped(film, phase, tile)
+    return said
+
+
+def said_move(film: Film, move: Move) -> str:
+    """A move in words: "line 27 stages a[0:16, 16:32] in a_tile[0:16, 0:16]: 256 elements"."""
+    tile, own = film.tiles[move.tile].name, film.tiles[move.source].name
+    parts = "" if move.full else "parts of "
+    said = f"{_by(move.line, move.function, film)} stages {parts}{_subscript(own, move.box)} in"
+    if len(film.buffers_of(move.tile)) > 1:
+        said += f" buffer {move.buffer},"
+    said += f" {_subscript(tile, move.to)}: {counted(move.elements, 'element')}"
+    phase, function, line = move.loaded
+    if (phase, function, line) == (move.phase, move.function, move.line):
+        return said
+    when = "" if phase == move.phase else f" in phase {phase + 1}"
+    return f"{said}, loaded by {_by(line, function, film)}{when}"
+
+
+def swapped(film: Film, phase: int, tile: int) -> list[str]:
+    """What a phase does with each buffer of an array that has several, in one sentence."""
+    buffers = film.buffers_of(tile)
+    if len(buffers) < 2:
+        return []
+    roles = {"fill": "filled", "read": "read", "": "at rest"}
+    said = [
+        f"buffer {one.number} {roles.get(film.role(phase, one), 'filled and read')}"
+        for one in buffers
+    ]
+    return [f"{film.tiles[tile].name}: {', '.join(said)}"]
+
+
+def _by(line: int, function: str, film: Film) -> str:
+    """A line, with its function where that is not the kernel."""
+    return f"line {line}" if function == film.kernel else f"line {line} of {function}()"
+
+
+def _subscript(name: str, box: Box) -> str:
+    return f"{name}[{', '.join(_range(*ends) for ends in box)}]"
+
+
 def said_stale(run: Run, one: Stale) -> str:
     """A stale read in one sentence."""
     index = ", ".join(map(str, one.index))
@@ -126,7 +213,7 @@ def _written(run: Run, store: Store, *, passes: bool) -> str:
 
 
 def _phase(run: Run, phase: int) -> Iterator[str]:
-    yield phase_title(run, phase)
+    yield phase_title(run.barriers[phase], phase)
     for line in lines_of(run, phase):
         warps = listed("warp", line.warps)
         done = {"load": "reads", "store": "writes"}.get(line.kind, "updates")
@@ -163,7 +250,7 @@ def lines_of(run: Run, phase: int) -> list[Line]:
                 np.concatenate([one.elements for warp in same for one in warps[warp]])
             )
             box = box_of(elements, tile.shape)
-            said = f"{tile.name}[{', '.join(_range(*ends) for ends in box)}]"
+            said = _subscript(tile.name, box)
             lines.append(Line(line, kind, tile.name, elements.size, said, tuple(same), each))
     return lines
 

@@ -21,8 +21,8 @@ layout in which all accesses of a tile are clean, `prove` counts them in any lay
 
 A pad that is odd in bytes or halves is clean in some columns only: uint8 [32][33] reads columns
 0, 4, 8 ... in 1 wavefront and the others in 2; pad whole words. Padding also moves rows off
-16-byte boundaries, which a vector access does not forgive. Taught in `14_banks`
-(the pad) and `22_swizzle`.
+16-byte boundaries, which a vector access does not forgive. Taught in
+`15_rows_and_columns` (the pad) and `22_swizzle`.
 """
 
 from .patterns import Pattern, pattern

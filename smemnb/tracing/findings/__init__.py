@@ -6,7 +6,7 @@ second sentence what to change. `kinds` lists every kind of finding with its sev
 words; the words stand in one file per family: `races`, `signals`, `barriers`, `memory`, `indices`,
 `prices`, `waivers`.
 
-Taught in `12_shared_memory`. **Limits**: a finding is about the launch that was watched; another
+Taught in `13_races`. **Limits**: a finding is about the launch that was watched; another
 grid or other data may show more.
 """
 

@@ -50,6 +50,122 @@ def two_buffers(out, a):
 
 
 @cuda.jit
+def ahead(out, a, b):
+    """A product of whole 8 x 8 tiles in two buffers of each; past the end come zeros."""
+    a_tile = cuda.shared.array((2, TILE, TILE), float32)
+    b_tile = cuda.shared.array((2, TILE, TILE), float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    col, row = cuda.grid(2)
+    now, acc = 0, float32(0)
+    a_tile[0, ty, tx] = a[row, tx]
+    b_tile[0, ty, tx] = b[ty, col]
+    cuda.syncthreads()  # the first tiles are full
+    for k0 in range(TILE, a.shape[1] + TILE, TILE):
+        a_next, b_next = float32(0), float32(0)
+        if k0 < a.shape[1]:
+            a_next, b_next = a[row, k0 + tx], b[k0 + ty, col]
+        for k in range(TILE):
+            acc += a_tile[now, ty, k] * b_tile[now, k, tx]
+        now = 1 - now
+        a_tile[now, ty, tx] = a_next
+        b_tile[now, ty, tx] = b_next
+        cuda.syncthreads()  # the next tiles are full
+    out[row, col] = acc
+
+
+@cuda.jit
+def blurred(out, inp):
+    """Sums of three neighbours; a tile with a halo of one element on either side."""
+    tile = cuda.shared.array(34, float32)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    if i < inp.size:
+        tile[t + 1] = inp[i]  # own
+    if t == 0:
+        tile[0] = inp[i - 1] if i > 0 else float32(0)  # left
+    if t == 31 or i == inp.size - 1:
+        tile[t + 2] = inp[i + 1] if i + 1 < inp.size else float32(0)  # right
+    cuda.syncthreads()
+    if i < inp.size:
+        out[i] = tile[t] + tile[t + 1] + tile[t + 2]
+
+
+@cuda.jit
+def chunks(out, inp):
+    """The sum of an array, chunk by chunk; the last one is not whole."""
+    tile = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    acc = float32(0)
+    for first in range(0, inp.size, 64):
+        if first + t < inp.size:
+            tile[t] = inp[first + t]
+        else:
+            tile[t] = 0
+        cuda.syncthreads()
+        acc += tile[63 - t]
+        cuda.syncthreads()
+    out[t] = acc
+
+
+@cuda.jit
+def combined(out, a, b):
+    """Numbers that are no copies of one element: a multiple, a sum, the larger one, a constant."""
+    tile = cuda.shared.array((4, 32), float32)
+    t = cuda.threadIdx.x
+    tile[0, t] = a[t] * 2
+    tile[1, t] = a[t] + b[t]
+    tile[2, t] = max(a[t], b[t])
+    tile[3, t] = 1
+    cuda.syncthreads()
+    out[t] = tile[0, t] + tile[1, t] + tile[2, t] + tile[3, t]
+
+
+@cuda.jit
+def gathered(out, inp, places):
+    """What a table of indices names."""
+    tile = cuda.shared.array(32, float32)
+    t = cuda.threadIdx.x
+    tile[t] = inp[places[t]]
+    cuda.syncthreads()
+    out[t] = tile[31 - t]
+
+
+@cuda.jit
+def positive(out, inp):
+    """Which elements are stored depends on the numbers."""
+    tile = cuda.shared.array(32, float32)
+    t = cuda.threadIdx.x
+    tile[t] = 0
+    if inp[t] > 0:
+        tile[t] = inp[t]
+    cuda.syncthreads()
+    out[t] = tile[31 - t]
+
+
+@cuda.jit
+def thirds(out, inp):
+    """A tile that is filled in three phases, and of which two thirds are read at once."""
+    tile = cuda.shared.array(96, float32)
+    t = cuda.threadIdx.x
+    tile[t] = inp[t]
+    cuda.syncthreads()
+    tile[t + 32] = inp[t + 32]
+    cuda.syncthreads()
+    tile[t + 64] = tile[63 - t] + tile[31 - t]
+    cuda.syncthreads()
+    out[t] = tile[95 - t]
+
+
+@cuda.jit
+def volume(out, inp):
+    """A slice of an array of three dimensions."""
+    tile = cuda.shared.array((4, 8), float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    tile[ty, tx] = inp[cuda.blockIdx.x, ty, tx]
+    cuda.syncthreads()
+    out[cuda.blockIdx.x, ty, tx] = tile[3 - ty, 7 - tx]
+
+
+@cuda.jit
 def histogram(out, inp):
     """Counts by atomics, between two barriers."""
     bins = cuda.shared.array(8, int32)
@@ -131,6 +247,19 @@ def long_walk(out, rounds):
     for _ in range(rounds):
         cuda.syncthreads()
         acc += tile[63 - t]
+    out[t] = acc
+
+
+@cuda.jit
+def idle(out, rounds):
+    """Long rounds in which nothing is accessed."""
+    tile = cuda.shared.array(32, int32)
+    t = cuda.threadIdx.x
+    tile[t] = t
+    cuda.syncthreads()
+    acc = tile[31 - t]
+    for _ in range(rounds):
+        acc += 1
     out[t] = acc
 
 

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 import smemnb
+from smemnb.figures.replay import page, state
+from smemnb.figures.replay.words import said_move
 from smemnb.kernels.transpose import transpose_tiled
-from tests.figures.replay.kernels import line_of, product, two_buffers
+from tests.figures.replay.kernels import ahead, line_of, product
 
 pytestmark = pytest.mark.browser
 FULL, READ = line_of(product, "# both tiles are full"), line_of(product, "# everyone has read")
@@ -22,13 +24,13 @@ def show(chromium):
     """Show the page of a replay; each test ends with no error on the console."""
     contexts, errors = [], []
 
-    def shown(found, wide=1100, **how):
+    def shown(found, wide=1100, text=None, **how):
         context = chromium.new_context(viewport={"width": wide, "height": 900}, **how)
         contexts.append(context)
         tab = context.new_page()
         tab.on("pageerror", lambda error: errors.append(str(error)))
         tab.on("console", lambda said: said.type == "error" and errors.append(said.text))
-        tab.set_content(found.page())
+        tab.set_content(text or found.page())
         tab.wait_for_selector(".smr[data-step]")
         return tab
 
@@ -174,28 +176,109 @@ def test_hover(show, products):
 # --- parts ---------------------------------------------------------------------------------------
 
 
+SLID = """all => all.map((e) => [
+  e.parentElement.dataset.array, e.style.left, e.style.top, e.style.width, e.style.height])"""
+
+
 def test_operands(show, products):
-    """The tile slides over a and b, phase by phase."""
+    """The part that a phase stages slides over a and b, and rests there while tiles are read."""
     tab = show(products)
-    script = "all => all.map((e) => [e.style.left, e.style.top, e.style.width, e.style.height])"
-    parts = tab.locator(".smr-part:not([hidden])")
-    assert parts.evaluate_all(script) == [["0%", "0%", "50%", "100%"], ["0%", "0%", "100%", "50%"]]
+    active = tab.locator(".smr-part:not([hidden], .smr-resting)")
+    resting = tab.locator(".smr-part.smr-resting:not([hidden])")
+    first = [["a", "0%", "0%", "50%", "100%"], ["b", "0%", "0%", "100%", "50%"]]
+    assert active.evaluate_all(SLID) == first
     press(tab, "On to the next phase")
-    assert parts.count() == 0
+    assert active.count() == 0 and resting.evaluate_all(SLID) == first
     press(tab, "On to the next phase")
-    assert parts.evaluate_all(script) == [
-        ["50%", "0%", "50%", "100%"],
-        ["0%", "50%", "100%", "50%"],
+    assert active.evaluate_all(SLID) == [
+        ["a", "50%", "0%", "50%", "100%"],
+        ["b", "0%", "50%", "100%", "50%"],
     ]
+    assert tab.locator(".smr-own").evaluate_all(SLID) == [["out", "0%", "0%", "100%", "100%"]]
+    assert tab.locator(".smr-moves li").all_inner_texts() == [
+        said_move(products.film, one) for one in products.film.moves if one.phase == 2
+    ]
+    assert "a[0:8, 8:16]" in tab.inner_text(".smr-operands")
+
+
+def test_elements_of_a_step(show, products):
+    """Of a global array the elements are marked that the step's warp touches."""
+    tab = show(products)
+    now = [tab.get_attribute(f"[data-array={name}]", "data-now") for name in ("a", "b", "out")]
+    assert now == ["32", "32", "0"]
+    assert tab.locator("[data-array=a] canvas").evaluate(INK, [0.25, 0.75]) == [27, 27, 27]
+    assert tab.locator("[data-array=a] canvas").evaluate(INK, [0.25, 0.25]) != [27, 27, 27]
+    press(tab, "Step on")
+    assert tab.locator("[data-array=a] canvas").evaluate(INK, [0.25, 0.25]) == [27, 27, 27]
+
+
+INK = """(e, [x, y]) => {
+  const at = [Math.floor(x * e.width), Math.floor(y * e.height), 1, 1];
+  return [...e.getContext('2d').getImageData(...at).data].slice(0, 3);
+}"""
+
+
+def roles(tab):
+    """What is written over each shared array, or over each buffer."""
+    return tab.locator("figcaption .smr-role").all_inner_texts()
 
 
 def test_two_buffers(show):
-    """One buffer is read, the other filled; the page says which."""
-    found = smemnb.replay(two_buffers)[1, 64](np.zeros(64), np.ones((3, 64), np.float32))
+    """Played phase by phase, one buffer is filled while the other is read, and they swap."""
+    args = (np.ones(shape, np.float32) for shape in ((8, 8), (8, 24), (24, 8)))
+    found = smemnb.replay(ahead)[1, (8, 8)](*args)
     tab = show(found)
-    press(tab, "On to the next phase")
-    words = tab.inner_text(".smr-tile")
-    assert "reads tile[0, 0:64]" in words and "writes tile[1, 0:64]" in words
+    views = tab.locator(".smr-tile canvas").evaluate_all(
+        "all => all.map((e) => [e.dataset.tile, e.dataset.buffer])"
+    )
+    assert views == [[name, one] for name in ("a_tile", "b_tile") for one in ("0", "1")]
+    press(tab, "Whole phases at a time")
+    assert tab.get_attribute(".smr-whole", "aria-pressed") == "true"
+    seen = []
+    for phase in range(1, 6):
+        assert (at(tab, "phase"), at(tab, "warp")) == (str(phase), "all")
+        seen.append(roles(tab))
+        buffers = tab.locator("canvas[data-tile=a_tile]").evaluate_all(
+            "all => all.map((e) => [Number(e.dataset.written), Number(e.dataset.read)])"
+        )
+        done = [
+            [sum(part.elements for part in found.film.parts if part[:2] == (phase - 1, tile)
+                 and (part.kind == "load") == loads and number in part.buffers)
+             for loads in (False, True)]
+            for number in range(2) for tile, one in enumerate(found.film.tiles)
+            if one.name == "a_tile"
+        ]  # fmt: skip
+        assert buffers == done
+        tab.locator(".smr-slide").focus()
+        tab.keyboard.press("ArrowRight")
+    rest = "at rest"
+    one = [["fill", rest], ["read", "fill"], ["fill", "read"], ["read", "fill"], [rest, rest]]
+    assert seen == [[*pair, *pair] for pair in one]
+    rows = tab.locator(".smr-turns tbody tr").all()
+    table = [[one.inner_text() for one in row.locator("td").all()] for row in rows]
+    assert table[:2] == [["fill", "read", "fill", "read", ""], ["", "fill", "read", "fill", ""]]
+    press(tab, "Play")
+    tab.wait_for_selector(".smr[data-phase='2']")
+    tab.wait_for_selector(".smr[data-phase='5']")
+    tab.wait_for_selector("button[aria-label=Play]")  # it has stopped at the end
+
+
+def test_whole_phases_follow(show):
+    """Where single elements have no room on the page, its last steps are whole phases."""
+    args = (np.ones(shape, np.float32) for shape in ((8, 8), (8, 24), (24, 8)))
+    found = smemnb.replay(ahead)[1, (8, 8)](*args)
+    short = state(found.runs, 0, ahead.py_func, found.film, elements=2500)
+    tab = show(found, text=page(short))
+    tab.locator(".smr-slide").focus()
+    tab.keyboard.press("End")
+    assert (at(tab, "phase"), at(tab, "warp")) == ("5", "all")
+    tab.keyboard.press("ArrowLeft")
+    assert (at(tab, "phase"), at(tab, "warp")) == ("4", "all")
+    assert roles(tab) == ["read", "fill"] * 2
+    assert "a_tile[0, 0:8, 0:8]" in tab.inner_text(".smr-said")
+    tab.keyboard.press("ArrowLeft")
+    tab.keyboard.press("ArrowLeft")
+    assert (at(tab, "phase"), at(tab, "warp")) == ("2", "0")
 
 
 # --- readers -------------------------------------------------------------------------------------

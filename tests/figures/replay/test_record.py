@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import smemnb
+from smemnb.figures.replay.film import parts_of_run
 from smemnb.figures.replay.recorder import Full, Recorder
 from smemnb.kernels.transpose import transpose_tiled
 from smemnb.lockstep.launch import launch
@@ -70,7 +71,7 @@ def test_transpose_in_global_memory(transpose):
     run = found.run
     parts = {
         (run.tiles[one.tile].name, one.kind): (one.phase, one.elements, one.box, one.full)
-        for one in run.staged
+        for one in parts_of_run(run)
         if run.tiles[one.tile].space == "global"
     }
     assert parts == {
@@ -110,7 +111,7 @@ def test_product_in_global_memory(products):
     """The tile slides along the rows of a and down the columns of b."""
     run = products[0].run
     boxes = {}
-    for one in run.staged:
+    for one in parts_of_run(run):
         tile = run.tiles[one.tile]
         if tile.space == "global" and one.kind == "load":
             boxes.setdefault(tile.name, []).append((one.phase, one.box))
@@ -139,7 +140,7 @@ def test_two_buffers():
     found = smemnb.replay(two_buffers)[1, 64](np.zeros(64), np.ones((3, 64), np.float32))
     parts = [
         (one.phase, one.kind, one.box)
-        for one in found.run.staged
+        for one in parts_of_run(found.run)
         if found.run.tiles[one.tile].space == "shared"
     ]
     assert sorted(parts) == [

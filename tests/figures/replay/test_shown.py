@@ -120,7 +120,8 @@ def test_state(found):
     for run, given in zip(found.runs, state["runs"], strict=True):
         assert [list(step) for step in run.steps] == given["steps"]
         for number, event in enumerate(run.events):
-            line, kind, tile, lanes, elements, stale, sentence, values = given["events"][number]
+            line, kind, tile, lanes, pattern, stale, sentence, values = given["events"][number]
+            elements = state["patterns"][pattern]
             assert (line, kind, tile) == (event.line, event.kind, event.tile)
             assert (list(range(32)) if lanes is None else unpacked(lanes)) == event.lanes.tolist()
             assert unpacked(elements) == event.elements.tolist()
@@ -144,7 +145,8 @@ def test_large_runs_on_the_page():
     """Whole steps up to the limit are on the page, and the notes say so."""
     found = smemnb.replay(long_walk)[1, 64](np.zeros(64, np.int32), 2000)
     (run,) = [run for run in found.state["runs"] if run["without"] is None]
-    assert sum(len(unpacked(event[4])) for event in run["events"]) <= ELEMENTS
+    patterns = [len(unpacked(one)) for one in found.state["patterns"]]
+    assert sum(patterns[event[4]] for event in run["events"]) <= ELEMENTS
     assert len(run["steps"]) == ELEMENTS // 32
     assert any(f"{len(run['steps']):,}" in note for note in run["notes"])
 

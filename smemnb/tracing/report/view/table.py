@@ -34,7 +34,11 @@ _BAR = (
     "text-align:left;white-space:nowrap;font-family:monospace"
 )
 _SUMMARY = "display:list-item;list-style-position:outside;cursor:pointer"
-_FOLDED = "white-space:pre-wrap;overflow-wrap:anywhere;margin:0;padding:0;background:none"
+# word-break: JupyterLab breaks the lines of a <pre> within words, unless it is told not to
+_FOLDED = (
+    "white-space:pre-wrap;overflow-wrap:anywhere;margin:0;padding:0;background:none;"
+    "word-break:normal"
+)
 _LONG = 36
 """Characters of a line from which on it may wrap and is given a hanging indent."""
 

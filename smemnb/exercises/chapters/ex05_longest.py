@@ -80,7 +80,7 @@ def _fresh(draw):
 
 EXERCISE = Exercise(
     name="ex05_longest",
-    chapter="30_tiles",
+    chapter="31_limits",
     title="The largest of all sums",
     specification=lambda a, b: (a[:, :, None] + b).max(axis=1),
     solution=longest,
@@ -139,10 +139,11 @@ EXERCISE = Exercise(
     cases=tuple(_cases()),
     fresh=_fresh,
     hints=(
-        "Stage as in the product. What has to stand beyond the edge, so that a sum with it is "
-        "never the largest one?",
-        "Every number here is below 0, so a 0 beyond the edge would win. NOTHING is the number "
-        "that loses against all others, and stays what it is when something is added.",
+        "Stage as in the product. NOTHING is needed twice: as the start value of best, before any "
+        "sum has been seen, and beyond the edge. Which number is never the largest one?",
+        "Every number here is below 0, so a 0 would win: best would keep a start value of 0, and a "
+        "0 beyond the edge would be taken. NOTHING is the number that loses against all others, "
+        "even far below 0, and stays what it is when something is added.",
         "Six lines stage: NOTHING into both cells, then, each in an if of its own, the cell of a "
         "and that of b. Two lines: k goes over the n columns of the tile; best becomes the larger "
         "one of itself and the sum of a row's cell k and a column's cell k.",

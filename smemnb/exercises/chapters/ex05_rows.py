@@ -68,7 +68,7 @@ def _fresh(draw):
 
 EXERCISE = Exercise(
     name="ex05_rows",
-    chapter="30_tiles",
+    chapter="31_limits",
     title="Rows times rows",
     specification=lambda a, b: a @ b.T,
     solution=by_rows,

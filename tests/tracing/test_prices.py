@@ -328,21 +328,21 @@ def by_name(out, inp):
 @pytest.mark.parametrize(
     ("kernel", "count", "text"),
     [
-        (by_literal, 1, "inp[...] * 0.1"),
+        (by_literal, 1, "inp[cuda.grid(1)] * 0.1"),
         (by_exact_literal, 0, ""),
-        (by_exact_literal_and_sum, 2, "inp[...] * 0.5"),
+        (by_exact_literal_and_sum, 2, "inp[cuda.grid(1)] * 0.5"),
         (by_comparison, 0, ""),
-        (by_maximum, 1, "max(inp[...], 0.0)"),
-        (by_index, 1, "inp[...] * cuda.threadIdx.x"),
+        (by_maximum, 1, "max(inp[cuda.grid(1)], 0.0)"),
+        (by_index, 1, "inp[cuda.grid(1)] * cuda.threadIdx.x"),
         (by_literal_int, 0, ""),
-        (by_literal_int_and_product, 1, "inp[...] / 4"),
-        (by_maximum_of_int, 1, "max(inp[...], 0)"),
-        (by_call, 1, "inp[...] * abs(...)"),
+        (by_literal_int_and_product, 1, "inp[cuda.grid(1)] / 4"),
+        (by_maximum_of_int, 1, "max(inp[cuda.grid(1)], 0)"),
+        (by_call, 1, "inp[cuda.grid(1)] * abs(cuda.threadIdx.x - 7)"),
         (by_square, 0, ""),
         (by_quotient, 1, "cuda.threadIdx.x / cuda.blockDim.x"),
-        (by_start, 1, "acc + inp[...]"),
-        (by_start_of_two, 1, "acc + inp[...]"),
-        (by_start_of_int, 1, "acc + inp[...]"),
+        (by_start, 1, "acc + inp[k]"),
+        (by_start_of_two, 1, "acc + inp[k]"),
+        (by_start_of_int, 1, "acc + inp[k]"),
         (by_name, 0, ""),
     ],
 )
@@ -360,6 +360,47 @@ def test_float64_names_the_cure():
     found = only(by_start, 1, 32, zeros(32), ramp(32))
     assert found.cause.endswith("as acc = 0.0 makes acc float64; the arrays are float32.")
     assert found.cure.startswith("Write acc = float32(0.0) for acc = 0.0:")
+
+
+SCALE = 0.1
+
+
+@cuda.jit
+def by_brackets(out, inp):
+    i = cuda.grid(1)
+    out[i] = inp[i] * (i + 1 - i % 3) / -((i & 3) ** 2)
+
+
+@cuda.jit
+def by_indices(out, inp):
+    i = cuda.grid(1)
+    pair = inp[i], i * 2
+    out[i] = pair[1] * math.sqrt(pair[0])
+
+
+@cuda.jit
+def by_constant(out, inp):
+    out[cuda.grid(1)] = SCALE * inp[cuda.grid(1)]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "site", "why"),
+    [
+        (
+            by_brackets,
+            "inp[i] * (i + 1 - i % 3)",
+            "i + 1 - i % 3 is int64 and -(i & 3) ** 2 is int64",
+        ),
+        (by_indices, "pair[1] * math.sqrt(pair[0])", "pair[1] is int64"),
+        (by_constant, "SCALE * inp[cuda.grid(1)]", "the constant SCALE is float64"),
+    ],
+)
+def test_float64_in_the_words_of_the_source(kernel, site, why):
+    """What has no name in the source is spelt out, with the brackets that it needs, once."""
+    cause = only(kernel, 1, 32, zeros(32), ramp(32)).cause
+    before, _, after = cause.partition(" in float64, as ")
+    assert before.partition(" computes ")[2] == site
+    assert after == f"{why}; the arrays are float32."
 
 
 @cuda.jit

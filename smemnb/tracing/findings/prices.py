@@ -98,9 +98,8 @@ def _rows(pad: int) -> str:
 
 def float64_arithmetic(words: Words, seen: Observation) -> tuple[str, str]:
     """A kernel of float32 arrays computes in float64."""
-    more = "" if seen.count == 1 else f", {seen.count} operations in all"
     return (
-        f"{words.line(seen.site)} computes {seen.site.text} in float64{more}, as "
+        f"{words.line(seen.site)} computes {seen.site.text} in float64, as "
         f"{seen.detail['why']}; the arrays are float32.",
         f"Write {seen.detail['instead']}: a GPU does float64 at a fraction of the speed.",
     )

@@ -26,24 +26,10 @@ import numpy as np
 from ...lockstep.watch import Site
 from ..callers import is_from_numba
 from ..model import Observation
+from .expression_text import ExpressionText
 
 _NARROWED = {operator.add, operator.sub, operator.mul, operator.truediv}
 _COMPARED = {operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne}
-_INPLACE: dict[Any, str] = {
-    operator.iadd: "+",
-    operator.isub: "-",
-    operator.imul: "*",
-    operator.itruediv: "/",
-}
-_SYMBOLS: dict[Any, str] = {
-    operator.add: "+",
-    operator.sub: "-",
-    operator.mul: "*",
-    operator.truediv: "/",
-}
-_SYMBOLS |= {operator.pow: "**", operator.ipow: "**", operator.mod: "%", operator.floordiv: "//"}
-_SYMBOLS |= {operator.lt: "<", operator.le: "<=", operator.gt: ">", operator.ge: ">="}
-_SYMBOLS |= {operator.eq: "==", operator.ne: "!=", operator.neg: "-"} | _INPLACE
 _MODULES = ("math", "numpy", "builtins")
 
 
@@ -163,6 +149,8 @@ class _Function:
             for variable in used:
                 self._uses[variable.name].append(statement)
 
+        self._text = ExpressionText(self._made, typemap)
+
     def names_double(self) -> bool:
         """Whether the function asks for float64 by name, or has an array of it."""
         for kind in self._typemap.values():
@@ -192,7 +180,7 @@ class _Function:
                 continue
             yield _Operation(
                 statement.loc.line,
-                self._said(expression, operands),
+                self._text.of_value(expression),
                 tuple(self._reasons(expression, operands, kinds)),
             )
 
@@ -259,41 +247,12 @@ class _Function:
             return _is(cast, "float32") or _is(cast, "float16")
         return False
 
-    def _said(self, expression: Any, operands: list[Any]) -> str:
-        words = [self._word(one) for one in operands]
-        if expression.op == "call":
-            key = self._typemap[expression.func.name].typing_key
-            module = "math." if key.__module__ == "math" else ""
-            return f"{module}{key.__name__}({', '.join(words)})"
-        symbol = _SYMBOLS.get(expression.fn, expression.fn.__name__)
-        return f"{symbol}{words[0]}" if len(words) == 1 else f"{words[0]} {symbol} {words[1]}"
-
-    def _word(self, operand: Any) -> str:
-        """How an operand is said: a literal, a variable, an element, or its type."""
-        value = self._constant(operand)
-        if value is not None and operand.name.startswith("$"):
-            return repr(value)
-        if not operand.name.startswith("$"):
-            return str(operand.unversioned_name)
-        made: Any = self._made.get(operand.name)
-        if type(made).__name__ == "Var":
-            return self._word(made)
-        if _op(made) in ("getitem", "static_getitem", "typed_getitem"):
-            return f"{self._word(made.value)}[...]"
-        if _op(made) == "getattr":
-            return f"{self._word(made.value)}.{made.attr}"
-        if _op(made) == "call":
-            return f"{self._word(made.func)}(...)"
-        if type(made).__name__ in ("Global", "FreeVar"):
-            return str(made.name)
-        return f"({_plain(self._typemap[operand.name])})"
-
     def _reasons(
         self, expression: Any, operands: list[Any], kinds: list[Any]
     ) -> Iterator[tuple[str, str]]:
         """What makes an operation float64, operand by operand."""
         for operand, kind in zip(operands, kinds, strict=True):
-            word = self._word(operand)
+            word = self._text.of(operand)
             if _is(kind, "float64"):
                 yield from self._origin(operand, word)
             elif str(_plain(kind)).startswith(("int", "uint")):
@@ -303,10 +262,11 @@ class _Function:
                     yield f"{word} is an integer beside a float32", f"float32({word}) for {word}"
 
     def _origin(self, operand: Any, word: str) -> Iterator[tuple[str, str]]:
-        if self._constant(operand) is not None and operand.name.startswith("$"):
-            yield f"the literal {word} is float64", f"float32({word}) for {word}"
-            return
         made: Any = self._made.get(operand.name)
+        if self._constant(operand) is not None and operand.name.startswith("$"):
+            what = "literal" if type(made).__name__ == "Const" else "constant"
+            yield f"the {what} {word} is float64", f"float32({word}) for {word}"
+            return
         if type(made).__name__ == "Var" and operand.name.startswith("$"):
             yield from self._origin(made, word)
             return

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from numba import cuda, float32, float64, int64
+from numba import complex64, cuda, float32, float64, int64
 from numba.cuda.random import xoroshiro128p_dtype, xoroshiro128p_uniform_float32
 
 from smemnb.tracing import trace
@@ -404,6 +404,76 @@ def test_float64_in_the_words_of_the_source(kernel, site, why):
 
 
 @cuda.jit
+def orbit(out, inp):
+    i = cuda.grid(1)
+    z = 0j
+    c = complex(0.1, 0.2)
+    n = 0
+    while n < 3:
+        z = z * z + c
+        square = z.real * z.real + z.imag * z.imag
+        if square > 16.0:
+            break
+        n += 1
+    out[i] = square
+
+
+@cuda.jit
+def orbit_in_complex64(out, inp):
+    i = cuda.grid(1)
+    z = complex64(0j)
+    c = complex64(complex(0.1, 0.2))
+    n = 0
+    while n < 3:
+        z = z * z + c
+        square = z.real * z.real + z.imag * z.imag
+        if square > 16.0:
+            break
+        n += 1
+    out[i] = square
+
+
+def test_float64_of_complex_numbers():
+    """The start and the constant are named; the literal 16.0 beside a float64 is no cause."""
+    first = orbit.py_func.__code__.co_firstlineno
+    start = "z = 0j makes z complex128"
+    found = trace(orbit)[1, 32](zeros(32), ramp(32)).findings
+    assert [(one.kind, one.line - first, one.count) for one in found] == [
+        ("float64_arithmetic", 7, 2),  # product and sum
+        ("float64_arithmetic", 8, 3),  # two products and their sum
+    ]
+    assert [one.cause.partition(", as ")[2] for one in found] == [
+        f"{start} and c = complex(0.1, 0.2) makes c complex128; the arrays are float32.",
+        f"{start}; the arrays are float32.",
+    ]
+    assert found[0].cure.startswith(
+        "Write z = complex64(0j) for z = 0j and "
+        "c = complex64(complex(0.1, 0.2)) for c = complex(0.1, 0.2):"
+    )
+
+
+def test_the_cure_of_complex_numbers_is_one():
+    """As the finding asks for it, nothing is left in float64."""
+    assert trace(orbit_in_complex64)[1, 32](zeros(32), ramp(32)).findings == ()
+
+
+@cuda.jit
+def by_function_of_double(out, inp, step):
+    i = cuda.grid(1)
+    place = step * i
+    out[i] = 0.5 * math.log(place)
+
+
+def test_a_literal_beside_a_float64_is_no_cause():
+    """The argument is, with the integer beside it, which would make a float32 float64 again."""
+    found = only(by_function_of_double, 1, 32, zeros(32), ramp(32), 0.25)
+    assert found.cause.partition(", as ")[2] == (
+        "the argument step is float64 and i is int64; the arrays are float32."
+    )
+    assert found.line == by_function_of_double.py_func.__code__.co_firstlineno + 3
+
+
+@cuda.jit
 def by_random(out, states):
     i = cuda.grid(1)
     out[i] = 0.1 * xoroshiro128p_uniform_float32(states, i)
@@ -419,7 +489,8 @@ def test_float64_in_numbas_own_functions():
 
 def width(a, b):
     w = max(a - b + 1, 0.0)
-    return w / 2.0
+    half = 0.1
+    return w * half
 
 
 @pytest.mark.parametrize("inline", [False, True, "always"])
@@ -437,9 +508,9 @@ def test_float64_in_an_inlined_function(inline):
     first = width.__code__.co_firstlineno
     assert [(one.function, one.line, one.count) for one in found] == [
         ("width", first + 1, 2),
-        ("width", first + 2, 1),
+        ("width", first + 3, 1),
     ]
-    assert "w / 2.0" in found[1].cause and "_v" not in found[0].cause + found[1].cause
+    assert "w * half" in found[1].cause and "_v" not in found[0].cause + found[1].cause
 
 
 def test_float64_kernel_is_left_alone():

@@ -33,7 +33,7 @@ def exchanged(q, p):
 
 
 def test_record():
-    """The load is of p[63 - i]: 8 bytes of each lane, reported byte by byte as 8 requests a warp."""
+    """The load is of p[63 - i]: 8 bytes of each lane, reported in 8 requests a warp."""
     p, q = np.zeros(64, POINT), np.zeros(64, POINT)
     p["x"] = np.arange(64)
     report = trace(copied)[1, 64](q, p)

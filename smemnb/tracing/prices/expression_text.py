@@ -2,8 +2,8 @@
 
 `$` variables have no name in the source: they are spelt out as the operators, calls, elements and
 literals that make them. Brackets stand where Python needs them. **Limits**: what is made in some
-other way, as by a comprehension, is named by its type ("an int64"), and a text longer than `LONGEST`
-characters ends in an ellipsis inside its calls and indices.
+other way, as by a comprehension, is named by its type ("an int64"), and a text of more than
+`LONGEST` characters inside a call or an index by an ellipsis.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class ExpressionText:
         return text if binds >= least else f"({text})"
 
     def _index(self, variable: Any) -> str:
-        made = self._made.get(variable.name)
+        made: Any = self._made.get(variable.name)
         if variable.name.startswith("$") and getattr(made, "op", "") == "build_tuple":
             return self._inside(made.items) if len(made.items) > 1 else self.of(variable)
         return _short(self.of(variable))

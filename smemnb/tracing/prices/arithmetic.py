@@ -238,9 +238,14 @@ class _Function:
         if _op(value) == "call" and self._is_complex(value):
             parts = [self._constant(one) for one in value.args]
             return None if None in parts or not parts else complex(*parts)
-        if type(value).__name__ not in _CONSTANT:
-            return None
-        return value.value if isinstance(value.value, int | float | complex) else None
+        found = None
+        if _op(value) == "getattr":  # of a module, as math.pi
+            found = getattr(
+                getattr(self._typemap[value.value.name], "pymod", None), value.attr, None
+            )
+        elif type(value).__name__ in _CONSTANT:
+            found = value.value
+        return found if isinstance(found, int | float | complex) else None
 
     def _is_complex(self, call: Any) -> bool:
         """Whether a call makes a complex number of its arguments."""

@@ -178,6 +178,69 @@ def test_uncoalesced_by_fields():
     assert found.cure.startswith("Let neighbouring lanes take neighbouring cells: one array per")
 
 
+@cuda.jit
+def taken(out, inp):
+    i = cuda.grid(1)
+    out[i] = inp[i]
+
+
+@pytest.mark.parametrize("step", [3, -3])
+def test_uncoalesced_by_strides(step):
+    """A view of every third cell has no axis to walk along: a contiguous copy is the cure."""
+    found = only(taken, 1, 128, zeros(128), cuda.to_device(ramp(384))[::step])
+    assert (found.kind, found.count) == ("uncoalesced", 4 * (12 - 4))
+    assert found.cause.endswith(
+        "it goes on by 12 bytes, along axis 0 of inp, where inp has its cells 12 bytes apart."
+    )
+    assert found.cure.startswith("Pass a contiguous copy of inp:")
+
+
+def test_uncoalesced_in_fortran_order():
+    """The cells of a column are neighbours there, so axis 0 is the one to walk along."""
+
+    @cuda.jit
+    def copy(out, inp):
+        col, row = cuda.grid(2)
+        out[row, col] = inp[row, col]
+
+    found = only(copy, (1, 32), (32, 1), zeros(32, 32), np.asfortranarray(ramp(32, 32)))
+    assert (found.kind, found.count) == ("uncoalesced", 32 * (32 - 4))
+    assert found.cure.startswith("Let threadIdx.x walk along axis 0: exchange the roles of x and y")
+
+
+def test_misaligned_by_narrow_blocks():
+    """A warp of a block 16 wide takes two rows of 16 bytes: a wider block is the cure."""
+
+    @cuda.jit
+    def fill(image):
+        x, y = cuda.grid(2)
+        image[y, x] = 0
+
+    found = only(fill, (4, 6), (16, 8), np.zeros((48, 64), np.uint8))
+    assert (found.kind, found.count) == ("misaligned", 96)
+    assert found.cause.endswith(": a warp takes 2 rows of 16 bytes, no multiple of 32.")
+    assert found.cure == "Let a warp take one row: a block 32 threads wide."
+    wide = trace(fill)[(2, 12), (32, 4)](np.zeros((48, 64), np.uint8))
+    assert (wide.findings, wide.global_.extra_sectors) == ((), 0)
+
+
+@pytest.mark.parametrize("columns", [32, 45])
+def test_complex_parts_with_idle_lanes(columns):
+    """Where the last warp of a row has idle lanes too, the parts are named as the cause."""
+
+    @cuda.jit
+    def copy(out, inp):
+        col, row = cuda.grid(2)
+        if col < inp.shape[1]:
+            out[row, col] = inp[row, col]
+
+    rows = np.zeros((64, columns), np.complex64)
+    found = trace(copy)[(2, 8), (32, 8)](rows, rows.copy()).findings
+    assert [one.kind for one in found] == ["interleaved"] * 2
+    for one in found:
+        assert ".real" in one.cure and "per field" not in one.cure
+
+
 @pytest.mark.parametrize(("step", "expected"), [(1, []), (2, ["uncoalesced"]), (0, []), (-1, [])])
 def test_step(step, expected):
     """Twice the sectors is reported; a broadcast and a walk backwards cost nothing."""
@@ -383,6 +446,13 @@ def by_constant(out, inp):
     out[cuda.grid(1)] = SCALE * inp[cuda.grid(1)]
 
 
+@cuda.jit
+def by_constant_of_a_module(out, inp):
+    i = cuda.grid(1)
+    if inp[i] < math.inf:
+        out[i] = math.pi * i
+
+
 @pytest.mark.parametrize(
     ("kernel", "site", "why"),
     [
@@ -392,6 +462,7 @@ def by_constant(out, inp):
             "i + 1 - i % 3 is int64 and -(i & 3) ** 2 is int64",
         ),
         (by_indices, "pair[1] * math.sqrt(pair[0])", "pair[1] is int64"),
+        (by_constant_of_a_module, "math.pi * i", "the constant math.pi is float64 and i is int64"),
         (by_constant, "SCALE * inp[cuda.grid(1)]", "the constant SCALE is float64"),
     ],
 )

@@ -163,5 +163,12 @@ class _Traced:
 
         return launch
 
+    def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> Any:
+        """The launch with enough threads for the tasks, none without a task."""
+        from ..simulator.launch import forall_grid
+
+        grid, block = forall_grid(self._kernel, ntasks, tpb)
+        return self[grid, block, stream, sharedmem] if grid else lambda *args: None
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self._kernel, name)

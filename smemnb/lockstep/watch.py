@@ -26,7 +26,8 @@ class Site:
 
     `line` is the line in `file` (in a notebook: in the cell); `text` the expression as written;
     `kind` is "load", "store", "atomic_add", "atomic_increment", "atomic_cas", "barrier",
-    "syncwarp", "variable" or "raise".
+    "syncwarp", "variable" or "raise". `loading` is of a store whose value may be a whole record or
+    array: the site of the loads that it brings with it.
     """
 
     function: str
@@ -35,6 +36,7 @@ class Site:
     column: int
     text: str
     kind: str
+    loading: Site | None = None
 
 
 class ArrayInfo(Protocol):

@@ -354,7 +354,8 @@ def _residents(block: Dim3, most: Limits) -> Callable[[int], int]:
 
 def check_tasks(kernel: Any, tasks: Any, tpb: Any) -> None:
     """Raise LaunchRefused unless `kernel.forall(tasks, tpb)` can be launched."""
-    name, most = kernel.py_func.__name__, limits(devices.cc()).threads_per_block
+    function = getattr(kernel, "py_func", kernel)
+    name, most = function.__name__, limits(devices.cc()).threads_per_block
     if isinstance(tasks, bool) or not isinstance(tasks, int | np.integer):
         raise LaunchRefused(
             f"{name}.forall: {tasks!r} is no number of tasks; write a whole number, 0 or more, as"
@@ -375,6 +376,17 @@ def forall_block(kernel: Any) -> int:
     bounds = (getattr(kernel, "targetoptions", None) or {}).get("launch_bounds")
     bound = bounds[0] if isinstance(bounds, tuple) else bounds
     return min(DEFAULT_BLOCK, bound or DEFAULT_BLOCK)
+
+
+def forall_grid(kernel: Any, tasks: Any, tpb: Any = 0) -> tuple[int, int]:
+    """Blocks and threads per block of `kernel.forall(tasks, tpb)`.
+
+    Raises:
+        LaunchRefused: `tasks` or `tpb` is no such number.
+    """
+    check_tasks(kernel, tasks, tpb)
+    block = int(tpb) or forall_block(kernel)
+    return -(-int(tasks) // block), block
 
 
 # --- arguments and types -----------------------------------------------------------------------

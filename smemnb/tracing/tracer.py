@@ -115,6 +115,24 @@ class Tracer:
         grid, block, *rest = configuration
         return Configured(self, grid, block, *rest)
 
+    def forall(self, ntasks: int, tpb: int = 0, stream: Any = 0, sharedmem: int = 0) -> Configured:
+        """The kernel with enough blocks of `tpb` threads for `ntasks`, as `kernel.forall` has it.
+
+        Where `tpb` is 0, a GPU's driver chooses the block; here it is that of a launch without one.
+
+        Raises:
+            LaunchRefused: `ntasks` is no number above 0, or `tpb` no size of a block.
+        """
+        from ..simulator.launch import forall_grid
+
+        try:
+            grid, block = forall_grid(self._kernel, ntasks, tpb)
+            if grid == 0:
+                raise LaunchRefused(f"{self._function.__name__}.forall(0) launches nothing")
+        except SmemnbError as error:
+            raise shortened(error) from error.__cause__
+        return Configured(self, grid, block, stream, sharedmem)
+
     def __call__(self, *args: Any) -> Trace:
         """Refused: a kernel needs a launch configuration.
 

@@ -46,6 +46,12 @@ def main():
     assert out.all()
     transpose_tiled[(1, 1), (32, 32)](out[:32], inp[:32])
 
+def for_all():
+    out = np.zeros(64, np.int32)
+    racing.forall(0)(out)
+    racing.forall(64, tpb=64)(out)
+    assert out.sum() == 64 * 63 // 2
+
 def idle():
     pass
 
@@ -111,6 +117,20 @@ def test_trace_through_a_function(sample, capsys):
     assert [json.loads(line)["shared"]["wavefronts"] for line in lines] == [4224, 1056]
 
 
+@pytest.mark.parametrize("command", ["trace", "verify"])
+def test_launches_of_forall(sample, command):
+    """A launch through forall is seen, by tools as by trace; forall(0) is none."""
+    from smemnb.cli import launches, traces
+    from smemnb.cli.kernel_file import load
+
+    source = load(f"{sample}:racing")
+    stand_in = (
+        traces._Traced(source.kernel, {}) if command == "trace" else launches._Seen(source.kernel)
+    )
+    launches.make(source, stand_in, grid=None, block=None, call="for_all")
+    assert [str(one.launch) for one in stand_in.found] == ["racing[1, 64]"]
+
+
 def test_trace_with_errors(sample, capsys):
     """A finding that is an error ends with exit code 1."""
     words = ["trace", f"{sample}:racing", "--grid", "1", "--block", "64", "--args", "float32[64]"]
@@ -141,12 +161,15 @@ def test_trace_with_waivers(sample, tmp_path, capsys):
     ("words", "said"),
     [
         ([":transpose_tiled"], "how is transpose_tiled launched? Add --grid"),
-        ([":transpose_tiled", "--grid", "1"], "it has: main, idle, failing"),
+        ([":transpose_tiled", "--grid", "1"], "it has: main, for_all, idle, failing"),
         ([":transpose_tiled", *LAUNCH[:5], "1"], "transpose_tiled(out, inp) takes 2 arguments"),
         ([":transpose_tiled", "--call", "main", "--grid", "1"], "--call launches by itself"),
-        ([":transpose_tiled", "--call", "run"], "has no function run; it has: main, idle, failing"),
+        (
+            [":transpose_tiled", "--call", "run"],
+            "has no function run; it has: main, for_all, idle, failing",
+        ),
         ([":transpose_tiled", "--call", "idle"], "idle() came back and had not launched"),
-        ([":transpose_tiled", "--call", "failing"], "failing() raised (line 38): ValueError: on"),
+        ([":transpose_tiled", "--call", "failing"], "failing() raised (line 44): ValueError: on"),
         ([":transpose", *LAUNCH], "has no transpose; it has: transpose_tiled, racing"),
         (["", *LAUNCH], "has several kernels; it has: transpose_tiled, racing"),
     ],

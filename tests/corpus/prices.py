@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from numba import cuda, float32
+from numba import complex64, cuda, float32
 
 from tests.corpus.pairs import buggy, clean, floats, matrices, vectors, zeros
 
@@ -94,6 +94,24 @@ def saxpy(y, x, a):  # product and sum
 def saxpy_in_float32(y, x, a):
     i = cuda.grid(1)
     y[i] = float32(a) * x[i] + y[i]
+
+
+@buggy("float64_arithmetic", 2, 2, N, args=vectors(128))  # product and sum of complex128
+def squared_and_moved(out, inp):
+    i = cuda.grid(1)
+    z = 0j
+    for _ in range(3):
+        z = z * z + inp[i]  # (1)
+    out[i] = z.real
+
+
+@clean
+def squared_and_moved_in_complex64(out, inp):
+    i = cuda.grid(1)
+    z = complex64(0j)
+    for _ in range(3):
+        z = z * z + inp[i]
+    out[i] = z.real
 
 
 @buggy("float64_arithmetic", 2, 2, N, args=vectors(128))  # product and sum

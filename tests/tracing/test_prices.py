@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from numba import cuda, float32, float64, int64
+from numba import complex64, cuda, float32, float64, int64
 from numba.cuda.random import xoroshiro128p_dtype, xoroshiro128p_uniform_float32
 
 from smemnb.tracing import trace
@@ -178,6 +178,69 @@ def test_uncoalesced_by_fields():
     assert found.cure.startswith("Let neighbouring lanes take neighbouring cells: one array per")
 
 
+@cuda.jit
+def taken(out, inp):
+    i = cuda.grid(1)
+    out[i] = inp[i]
+
+
+@pytest.mark.parametrize("step", [3, -3])
+def test_uncoalesced_by_strides(step):
+    """A view of every third cell has no axis to walk along: a contiguous copy is the cure."""
+    found = only(taken, 1, 128, zeros(128), cuda.to_device(ramp(384))[::step])
+    assert (found.kind, found.count) == ("uncoalesced", 4 * (12 - 4))
+    assert found.cause.endswith(
+        "it goes on by 12 bytes, along axis 0 of inp, where inp has its cells 12 bytes apart."
+    )
+    assert found.cure.startswith("Pass a contiguous copy of inp:")
+
+
+def test_uncoalesced_in_fortran_order():
+    """The cells of a column are neighbours there, so axis 0 is the one to walk along."""
+
+    @cuda.jit
+    def copy(out, inp):
+        col, row = cuda.grid(2)
+        out[row, col] = inp[row, col]
+
+    found = only(copy, (1, 32), (32, 1), zeros(32, 32), np.asfortranarray(ramp(32, 32)))
+    assert (found.kind, found.count) == ("uncoalesced", 32 * (32 - 4))
+    assert found.cure.startswith("Let threadIdx.x walk along axis 0: exchange the roles of x and y")
+
+
+def test_misaligned_by_narrow_blocks():
+    """A warp of a block 16 wide takes two rows of 16 bytes: a wider block is the cure."""
+
+    @cuda.jit
+    def fill(image):
+        x, y = cuda.grid(2)
+        image[y, x] = 0
+
+    found = only(fill, (4, 6), (16, 8), np.zeros((48, 64), np.uint8))
+    assert (found.kind, found.count) == ("misaligned", 96)
+    assert found.cause.endswith(": a warp takes 2 rows of 16 bytes, no multiple of 32.")
+    assert found.cure == "Let a warp take one row: a block 32 threads wide."
+    wide = trace(fill)[(2, 12), (32, 4)](np.zeros((48, 64), np.uint8))
+    assert (wide.findings, wide.global_.extra_sectors) == ((), 0)
+
+
+@pytest.mark.parametrize("columns", [32, 45])
+def test_complex_parts_with_idle_lanes(columns):
+    """Where the last warp of a row has idle lanes too, the parts are named as the cause."""
+
+    @cuda.jit
+    def copy(out, inp):
+        col, row = cuda.grid(2)
+        if col < inp.shape[1]:
+            out[row, col] = inp[row, col]
+
+    rows = np.zeros((64, columns), np.complex64)
+    found = trace(copy)[(2, 8), (32, 8)](rows, rows.copy()).findings
+    assert [one.kind for one in found] == ["interleaved"] * 2
+    for one in found:
+        assert ".real" in one.cure and "per field" not in one.cure
+
+
 @pytest.mark.parametrize(("step", "expected"), [(1, []), (2, ["uncoalesced"]), (0, []), (-1, [])])
 def test_step(step, expected):
     """Twice the sectors is reported; a broadcast and a walk backwards cost nothing."""
@@ -328,21 +391,21 @@ def by_name(out, inp):
 @pytest.mark.parametrize(
     ("kernel", "count", "text"),
     [
-        (by_literal, 1, "inp[...] * 0.1"),
+        (by_literal, 1, "inp[cuda.grid(1)] * 0.1"),
         (by_exact_literal, 0, ""),
-        (by_exact_literal_and_sum, 2, "inp[...] * 0.5"),
+        (by_exact_literal_and_sum, 2, "inp[cuda.grid(1)] * 0.5"),
         (by_comparison, 0, ""),
-        (by_maximum, 1, "max(inp[...], 0.0)"),
-        (by_index, 1, "inp[...] * cuda.threadIdx.x"),
+        (by_maximum, 1, "max(inp[cuda.grid(1)], 0.0)"),
+        (by_index, 1, "inp[cuda.grid(1)] * cuda.threadIdx.x"),
         (by_literal_int, 0, ""),
-        (by_literal_int_and_product, 1, "inp[...] / 4"),
-        (by_maximum_of_int, 1, "max(inp[...], 0)"),
-        (by_call, 1, "inp[...] * abs(...)"),
+        (by_literal_int_and_product, 1, "inp[cuda.grid(1)] / 4"),
+        (by_maximum_of_int, 1, "max(inp[cuda.grid(1)], 0)"),
+        (by_call, 1, "inp[cuda.grid(1)] * abs(cuda.threadIdx.x - 7)"),
         (by_square, 0, ""),
         (by_quotient, 1, "cuda.threadIdx.x / cuda.blockDim.x"),
-        (by_start, 1, "acc + inp[...]"),
-        (by_start_of_two, 1, "acc + inp[...]"),
-        (by_start_of_int, 1, "acc + inp[...]"),
+        (by_start, 1, "acc + inp[k]"),
+        (by_start_of_two, 1, "acc + inp[k]"),
+        (by_start_of_int, 1, "acc + inp[k]"),
         (by_name, 0, ""),
     ],
 )
@@ -362,6 +425,125 @@ def test_float64_names_the_cure():
     assert found.cure.startswith("Write acc = float32(0.0) for acc = 0.0:")
 
 
+SCALE = 0.1
+
+
+@cuda.jit
+def by_brackets(out, inp):
+    i = cuda.grid(1)
+    out[i] = inp[i] * (i + 1 - i % 3) / -((i & 3) ** 2)
+
+
+@cuda.jit
+def by_indices(out, inp):
+    i = cuda.grid(1)
+    pair = inp[i], i * 2
+    out[i] = pair[1] * math.sqrt(pair[0])
+
+
+@cuda.jit
+def by_constant(out, inp):
+    out[cuda.grid(1)] = SCALE * inp[cuda.grid(1)]
+
+
+@cuda.jit
+def by_constant_of_a_module(out, inp):
+    i = cuda.grid(1)
+    if inp[i] < math.inf:
+        out[i] = math.pi * i
+
+
+@pytest.mark.parametrize(
+    ("kernel", "site", "why"),
+    [
+        (
+            by_brackets,
+            "inp[i] * (i + 1 - i % 3)",
+            "i + 1 - i % 3 is int64 and -(i & 3) ** 2 is int64",
+        ),
+        (by_indices, "pair[1] * math.sqrt(pair[0])", "pair[1] is int64"),
+        (by_constant_of_a_module, "math.pi * i", "the constant math.pi is float64 and i is int64"),
+        (by_constant, "SCALE * inp[cuda.grid(1)]", "the constant SCALE is float64"),
+    ],
+)
+def test_float64_in_the_words_of_the_source(kernel, site, why):
+    """What has no name in the source is spelt out, with the brackets that it needs, once."""
+    cause = only(kernel, 1, 32, zeros(32), ramp(32)).cause
+    before, _, after = cause.partition(" in float64, as ")
+    assert before.partition(" computes ")[2] == site
+    assert after == f"{why}; the arrays are float32."
+
+
+@cuda.jit
+def orbit(out, inp):
+    i = cuda.grid(1)
+    z = 0j
+    c = complex(0.1, 0.2)
+    n = 0
+    while n < 3:
+        z = z * z + c
+        square = z.real * z.real + z.imag * z.imag
+        if square > 16.0:
+            break
+        n += 1
+    out[i] = square
+
+
+@cuda.jit
+def orbit_in_complex64(out, inp):
+    i = cuda.grid(1)
+    z = complex64(0j)
+    c = complex64(complex(0.1, 0.2))
+    n = 0
+    while n < 3:
+        z = z * z + c
+        square = z.real * z.real + z.imag * z.imag
+        if square > 16.0:
+            break
+        n += 1
+    out[i] = square
+
+
+def test_float64_of_complex_numbers():
+    """The start and the constant are named; the literal 16.0 beside a float64 is no cause."""
+    first = orbit.py_func.__code__.co_firstlineno
+    start = "z = 0j makes z complex128"
+    found = trace(orbit)[1, 32](zeros(32), ramp(32)).findings
+    assert [(one.kind, one.line - first, one.count) for one in found] == [
+        ("float64_arithmetic", 7, 2),  # product and sum
+        ("float64_arithmetic", 8, 3),  # two products and their sum
+    ]
+    assert [one.cause.partition(", as ")[2] for one in found] == [
+        f"{start} and c = complex(0.1, 0.2) makes c complex128; the arrays are float32.",
+        f"{start}; the arrays are float32.",
+    ]
+    assert found[0].cure.startswith(
+        "Write z = complex64(0j) for z = 0j and "
+        "c = complex64(complex(0.1, 0.2)) for c = complex(0.1, 0.2):"
+    )
+
+
+def test_the_cure_of_complex_numbers_is_one():
+    """As the finding asks for it, nothing is left in float64."""
+    assert trace(orbit_in_complex64)[1, 32](zeros(32), ramp(32)).findings == ()
+
+
+@cuda.jit
+def by_function_of_double(out, inp, step):
+    i = cuda.grid(1)
+    place = step * i
+    out[i] = 0.5 * math.log(place)
+
+
+def test_a_literal_beside_a_float64_is_no_cause():
+    """The argument is, with the integer beside it, which would make a float32 float64 again."""
+    found = only(by_function_of_double, 1, 32, zeros(32), ramp(32), 0.25)
+    assert found.cause.partition(", as ")[2] == (
+        "the argument step is float64 and i is int64; the arrays are float32."
+    )
+    assert found.line == by_function_of_double.py_func.__code__.co_firstlineno + 3
+
+
 @cuda.jit
 def by_random(out, states):
     i = cuda.grid(1)
@@ -378,7 +560,8 @@ def test_float64_in_numbas_own_functions():
 
 def width(a, b):
     w = max(a - b + 1, 0.0)
-    return w / 2.0
+    half = 0.1
+    return w * half
 
 
 @pytest.mark.parametrize("inline", [False, True, "always"])
@@ -396,9 +579,9 @@ def test_float64_in_an_inlined_function(inline):
     first = width.__code__.co_firstlineno
     assert [(one.function, one.line, one.count) for one in found] == [
         ("width", first + 1, 2),
-        ("width", first + 2, 1),
+        ("width", first + 3, 1),
     ]
-    assert "w / 2.0" in found[1].cause and "_v" not in found[0].cause + found[1].cause
+    assert "w * half" in found[1].cause and "_v" not in found[0].cause + found[1].cause
 
 
 def test_float64_kernel_is_left_alone():

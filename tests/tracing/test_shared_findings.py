@@ -489,3 +489,36 @@ def test_one_name_of_dynamic_memory():
     (race, *_) = trace(one_part)[1, 64, 0, 64 * 4](out, numbers(64)).findings
     assert "overlap" not in race.cure
     assert "cuda.syncthreads() between" in race.cure
+
+
+@pytest.mark.parametrize("writer, blocks", [(0, 8), (3, 8), (3, 3000)])
+def test_first_block_of_a_stale_read(writer, blocks):
+    """One block stores the tile: the first that finds it left behind is the one after it."""
+
+    @cuda.jit
+    def kernel(out, writer):
+        tile = cuda.shared.array(32, float32)
+        tx = cuda.threadIdx.x
+        if cuda.blockIdx.x == writer:
+            tile[tx] = 1.0
+        cuda.syncthreads()
+        out[cuda.grid(1)] = tile[tx]
+
+    out = np.zeros(32 * blocks, np.float32)
+    (finding,) = trace(kernel)[blocks, 32](out, writer).findings[:1]
+    assert (finding.kind, finding.block, finding.index) == ("stale", (writer + 1, 0, 0), (0,))
+    assert finding.count == 32 * (blocks - 1)
+
+
+def test_first_block_of_an_uninitialised_read():
+    """The higher block reads earlier in the program: the lower one is named all the same."""
+
+    @cuda.jit
+    def kernel(out):
+        tile = cuda.shared.array(32, float32)
+        for step in range(4):
+            if step == 3 - cuda.blockIdx.x:
+                out[cuda.grid(1)] = tile[cuda.threadIdx.x + 1 - 1]
+
+    (finding,) = trace(kernel)[4, 32](np.zeros(128, np.float32)).findings[:1]
+    assert (finding.kind, finding.block, finding.count) == ("uninitialised", (0, 0, 0), 128)

@@ -153,6 +153,30 @@ def test_without_brackets():
         trace(scale)(1, 2)
 
 
+@pytest.mark.parametrize(
+    "options, expected", [({}, ((2, 1, 1), (256, 1, 1))), ({"tpb": 32}, ((10, 1, 1), (32, 1, 1)))]
+)
+def test_forall(options, expected):
+    """As many blocks as the tasks need, of the size that a plain launch has."""
+
+    @cuda.jit
+    def double(x):
+        i = cuda.grid(1)
+        if i < x.size:
+            x[i] *= 2
+
+    x = np.ones(300, np.float32)
+    launch = trace(double).forall(x.size, **options)(x).launch
+    assert ((launch.grid, launch.block), x.sum()) == (expected, 600)
+
+
+@pytest.mark.parametrize("tasks, said", [(0, "launches nothing"), (-1, "negative"), (1.5, "1.5")])
+def test_forall_of_nothing(tasks, said):
+    """There is no trace without a launch."""
+    with pytest.raises(LaunchRefused, match=said):
+        trace(scale).forall(tasks)
+
+
 @pytest.mark.parametrize("brackets", [4, (4,), (1, 2, 3, 4, 5)])
 def test_wrong_brackets(brackets):
     """Two to four entries, as Numba has it."""

@@ -223,7 +223,7 @@ def assign_element(scope: Scope, node: ast.Subscript) -> Setter:
     array, (index, views), site = (
         scope.expression(node.value),
         index_of(scope, node),
-        scope.site(node, "store"),
+        scope.store_site(node),
     )
     refusals = _Refusals(scope, node, site)
 
@@ -290,7 +290,7 @@ def put_field(
 
 def assign_field(scope: Scope, node: ast.Attribute) -> Setter:
     """The closure of `record.field = value`."""
-    owner, name, site = scope.expression(node.value), node.attr, scope.site(node, "store")
+    owner, name, site = scope.expression(node.value), node.attr, scope.store_site(node)
     refusals = _Refusals(scope, node, site)
 
     def put(frame: Frame, mask: Mask, value: LaneValue) -> None:

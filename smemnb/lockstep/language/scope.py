@@ -12,6 +12,7 @@ import builtins
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from enum import Enum, EnumMeta
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
@@ -191,6 +192,7 @@ class Scope:
         self.ends: dict[ast.AST, Site] = {}  # where threads have raised
         self._feeds = False  # whether what is compiled is an operand, to be flushed
         self.declared = ""  # the name on the left of the assignment being compiled
+        self.stored: ast.expr | None = None  # the right side of it, for what is on the left
 
     def _parameters(self) -> tuple[list[str], str]:
         """The names of the parameters, and that of `*rest` ("" if there is none)."""
@@ -345,6 +347,11 @@ class Scope:
         """The place of an access or barrier in the source."""
         line, column = getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
         return Site(self.tree.name, self.file, line, column, text or ast.unparse(node), kind)
+
+    def store_site(self, node: ast.AST) -> Site:
+        """The place of a store, and with it that of its value, which may have to be loaded."""
+        loading = None if self.stored is None else self.site(self.stored, "load")
+        return replace(self.site(node, "store"), loading=loading)
 
     def refuse(self, node: ast.AST, construct: str, instead: str) -> NoReturn:
         """Raise UnsupportedSyntax for a node."""

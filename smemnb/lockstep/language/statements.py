@@ -114,7 +114,11 @@ def assign(scope: Scope, node: ast.Assign | ast.AnnAssign) -> Statement:
     scope.declared = targets[0].id if isinstance(targets[0], ast.Name) else ""
     value = scope.expression(node.value)
     scope.declared = ""
-    setters = [setter(scope, target) for target in targets]
+    setters = []
+    for target in targets:
+        scope.stored = None if isinstance(target, ast.Tuple | ast.List) else node.value
+        setters.append(setter(scope, target))
+    scope.stored = None
 
     if len(setters) == 1 and not may_raise(scope, node.value):
         only = setters[0]

@@ -24,9 +24,13 @@ def is_record(value: Any) -> bool:
     return getattr(value, "is_record", False) and value.shape == ()
 
 
-@lru_cache(maxsize=1024)
 def load_at(site: Site) -> Site:
     """The site of the loads that a store of a whole record or array brings with it."""
+    return site.loading or _as_load(site)
+
+
+@lru_cache(maxsize=1024)
+def _as_load(site: Site) -> Site:
     return Site(site.function, site.file, site.line, site.column, site.text, "load")
 
 

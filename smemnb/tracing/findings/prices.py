@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ...hardware import SECTOR_BYTES, WARP_LANES
 from ..model import Observation
 from .words import Words, act
 
@@ -16,11 +17,30 @@ def uncoalesced(words: Words, seen: Observation) -> tuple[str, str]:
             "Let neighbouring lanes take neighbouring cells: one array per field, or load the "
             "cells in order into a shared tile and pick from there."
         )
-    last = 0 if seen.array is None else len(seen.array.shape) - 1
+    near, apart = _nearest(seen)
+    if near == seen.axis:
+        return f"{cause}{axis}, where {_name(seen)} has its cells {apart} bytes apart.", (
+            f"Pass a contiguous copy of {_name(seen)}: no axis of this one has its cells side by "
+            "side."
+        )
     return f"{cause}{axis}.", (
-        f"Let threadIdx.x walk along axis {last}: exchange the roles of x and y, or stage the "
+        f"Let threadIdx.x walk along axis {near}: exchange the roles of x and y, or stage the "
         "cells in a shared tile and exchange them there."
     )
+
+
+def _nearest(seen: Observation) -> tuple[int | None, int]:
+    """The axis along which the cells of an array are nearest, and how many bytes apart."""
+    if seen.array is None:
+        return None, 0
+    array = seen.array
+    steps = [
+        (abs(stride) * array.unit, -axis)
+        for axis, stride in enumerate(array.strides)
+        if array.shape[axis] > 1
+    ]
+    apart, axis = min(steps)
+    return -axis, apart
 
 
 def scattered(words: Words, seen: Observation) -> tuple[str, str]:
@@ -34,6 +54,13 @@ def scattered(words: Words, seen: Observation) -> tuple[str, str]:
 def interleaved(words: Words, seen: Observation) -> tuple[str, str]:
     """Lanes leave out what other accesses of the kind take."""
     step = abs(int(seen.detail["step"]))
+    if seen.array is not None and seen.array.dtype.kind == "c":
+        return (
+            f"{_moved(words, seen)}: real and imaginary part are requests of their own, each with "
+            f"a part of every {step} bytes.",
+            "A cache may keep the sectors from one to the next, and a compiler may join the two: "
+            "as_compiled() tells. One array of .real and one of .imag need neither.",
+        )
     return (
         f"{_moved(words, seen)}: it takes a part of every {step} bytes, and other accesses or "
         "its next executions take the rest.",
@@ -43,6 +70,13 @@ def interleaved(words: Words, seen: Observation) -> tuple[str, str]:
 
 def misaligned(words: Words, seen: Observation) -> tuple[str, str]:
     """Lanes go from element to element, but begin inside a sector."""
+    rows, row = int(seen.detail["rows"]), int(seen.detail["row"])
+    if rows > 1 and row % SECTOR_BYTES and words.block[0] < WARP_LANES:
+        return (
+            f"{_moved(words, seen)}: a warp takes {rows} rows of {row} bytes, no multiple of "
+            f"{SECTOR_BYTES}.",
+            f"Let a warp take one row: a block {WARP_LANES} threads wide.",
+        )
     return f"{_moved(words, seen)}: its lanes go from cell to cell, but begin inside a sector.", (
         "Let the first lane of a warp begin at a multiple of 32 bytes: pad the rows of "
         f"{_name(seen)}, or shift the work by the odd cells."
@@ -98,9 +132,8 @@ def _rows(pad: int) -> str:
 
 def float64_arithmetic(words: Words, seen: Observation) -> tuple[str, str]:
     """A kernel of float32 arrays computes in float64."""
-    more = "" if seen.count == 1 else f", {seen.count} operations in all"
     return (
-        f"{words.line(seen.site)} computes {seen.site.text} in float64{more}, as "
+        f"{words.line(seen.site)} computes {seen.site.text} in float64, as "
         f"{seen.detail['why']}; the arrays are float32.",
         f"Write {seen.detail['instead']}: a GPU does float64 at a fraction of the speed.",
     )

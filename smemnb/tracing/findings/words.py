@@ -35,7 +35,7 @@ class Words:
         source: Callable[[Site], str],
         seen: Sequence[Observation] = (),
     ) -> None:
-        self._kernel, self._block = kernel, block
+        self._kernel, self.block = kernel, block
         self.label, self.source = label, source
         self._broken = [one.site for one in seen if one.kind in _BROKEN]
 
@@ -78,7 +78,7 @@ class Words:
 
     def at(self, coordinates: Dim3) -> str:
         """A thread's coordinates, as many as the block has axes."""
-        return place(coordinates, self._block)
+        return place(coordinates, self.block)
 
 
 def act(site: Site) -> str:

@@ -1,7 +1,8 @@
 """Float64 arithmetic in a kernel whose arrays are float32 or smaller.
 
-Read from Numba's typed program: every operator and function of math that takes or gives a float64,
-with the reason on its own line: a literal, an integer, a variable that began as one, an argument.
+Read from Numba's typed program: every operator and function of math that takes or gives a float64
+or a complex128, with the reason on its own line: a literal, an integer, a variable that began as
+one, an argument. Where another line made an operand float64, a literal beside it is no reason.
 What the compiler computes in float32 anyway is left out: a sum, difference, product or quotient of
 float32 values and constants that float32 holds exactly, if nothing but a float32 array takes the
 result, and a comparison of such values (checked in PTX).
@@ -26,24 +27,11 @@ import numpy as np
 from ...lockstep.watch import Site
 from ..callers import is_from_numba
 from ..model import Observation
+from .expression_text import ExpressionText
 
-_NARROWED = {operator.add, operator.sub, operator.mul, operator.truediv}
+_SUM = {operator.add, operator.sub}
+_NARROWED = _SUM | {operator.mul, operator.truediv}
 _COMPARED = {operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne}
-_INPLACE: dict[Any, str] = {
-    operator.iadd: "+",
-    operator.isub: "-",
-    operator.imul: "*",
-    operator.itruediv: "/",
-}
-_SYMBOLS: dict[Any, str] = {
-    operator.add: "+",
-    operator.sub: "-",
-    operator.mul: "*",
-    operator.truediv: "/",
-}
-_SYMBOLS |= {operator.pow: "**", operator.ipow: "**", operator.mod: "%", operator.floordiv: "//"}
-_SYMBOLS |= {operator.lt: "<", operator.le: "<=", operator.gt: ">", operator.ge: ">="}
-_SYMBOLS |= {operator.eq: "==", operator.ne: "!=", operator.neg: "-"} | _INPLACE
 _MODULES = ("math", "numpy", "builtins")
 
 
@@ -72,7 +60,11 @@ def _doubled(types: Any) -> list[Observation]:
     if not _single(types.argument_types):
         return []
     every = list(types.typed())
-    functions = [_Function(*parts) for parts in every if not is_from_numba(parts[0])]
+    functions = [
+        _Function(*parts, kernel=number == 0)  # the kernel is typed first
+        for number, parts in enumerate(every)
+        if not is_from_numba(parts[0])
+    ]
     if any(function.names_double() for function in functions):
         return []
     lines = [_Lines.of(function.__code__) for function, _, _ in every]
@@ -145,8 +137,8 @@ def _dtype(kind: Any) -> np.dtype[Any] | None:
 class _Function:
     """The typed program of one function."""
 
-    def __init__(self, function: Any, blocks: Any, typemap: Any) -> None:
-        self.code, self._typemap = function.__code__, typemap
+    def __init__(self, function: Any, blocks: Any, typemap: Any, *, kernel: bool) -> None:
+        self.code, self._typemap, self._kernel = function.__code__, typemap, kernel
         self._statements = [s for block in blocks.values() for s in block.body]
         self._made: dict[str, Any] = {}
         self._versions: dict[str, list[Any]] = defaultdict(list)
@@ -163,13 +155,15 @@ class _Function:
             for variable in used:
                 self._uses[variable.name].append(statement)
 
+        self._text = ExpressionText(self._made, typemap)
+
     def names_double(self) -> bool:
         """Whether the function asks for float64 by name, or has an array of it."""
         for kind in self._typemap.values():
             named = getattr(kind, "instance_type", None) or (
                 getattr(kind, "dtype", None) if type(kind).__name__ == "DType" else None
             )
-            if str(named) == "float64" or (hasattr(kind, "ndim") and str(kind.dtype) == "float64"):
+            if str(named) in _WIDE or (hasattr(kind, "ndim") and str(kind.dtype) in _WIDE):
                 return True
         return False
 
@@ -187,12 +181,12 @@ class _Function:
             operands = self._operands(expression)
             kinds = [self._typemap[one.name] for one in operands]
             result = self._typemap[statement.target.name]
-            doubled = any(_is(kind, "float64") for kind in [*kinds, result])
+            doubled = any(_wide(kind) for kind in [*kinds, result])
             if not doubled or self._kept_short(statement, expression, operands):
                 continue
             yield _Operation(
                 statement.loc.line,
-                self._said(expression, operands),
+                self._text.of_value(expression),
                 tuple(self._reasons(expression, operands, kinds)),
             )
 
@@ -216,14 +210,17 @@ class _Function:
         function = expression.immutable_fn if inplace else expression.fn
         if function in _COMPARED or expression.op == "unary":
             return exact
-        return exact and function in _NARROWED and self._only_stored_short(statement.target.name)
+        narrowed = (
+            _NARROWED if not _is(self._typemap[statement.target.name], "complex128") else _SUM
+        )
+        return exact and function in narrowed and self._only_stored_short(statement.target.name)
 
     def _fits_short(self, operand: Any) -> bool:
         kind = self._typemap[operand.name]
-        if _is(kind, "float32") or _is(kind, "float16"):
+        if _short(kind):
             return True
         value = self._constant(operand)
-        return value is not None and float(np.float32(value)) == value
+        return value is not None and complex(np.complex64(value)) == value
 
     def _constant(self, operand: Any) -> Any:
         """The number that a variable always holds, None if it is none."""
@@ -238,9 +235,21 @@ class _Function:
             if _op(items) == "exhaust_iter":
                 items = self._made.get(items.value.name)
             return self._constant(items.items[value.index]) if _op(items) == "build_tuple" else None
-        if type(value).__name__ not in _CONSTANT:
-            return None
-        return value.value if isinstance(value.value, int | float) else None
+        if _op(value) == "call" and self._is_complex(value):
+            parts = [self._constant(one) for one in value.args]
+            return None if None in parts or not parts else complex(*parts)
+        found = None
+        if _op(value) == "getattr":  # of a module, as math.pi
+            found = getattr(
+                getattr(self._typemap[value.value.name], "pymod", None), value.attr, None
+            )
+        elif type(value).__name__ in _CONSTANT:
+            found = value.value
+        return found if isinstance(found, int | float | complex) else None
+
+    def _is_complex(self, call: Any) -> bool:
+        """Whether a call makes a complex number of its arguments."""
+        return getattr(self._typemap[call.func.name], "typing_key", None) is complex
 
     def _only_stored_short(self, name: str) -> bool:
         uses = self._uses[name]
@@ -249,80 +258,90 @@ class _Function:
         (use,) = uses
         if type(use).__name__ in ("SetItem", "StaticSetItem"):
             element = getattr(self._typemap[use.target.name], "dtype", None)
-            return use.value.name == name and (_is(element, "float32") or _is(element, "float16"))
+            return use.value.name == name and _short(element)
         if type(use).__name__ != "Assign":
             return False
         if type(use.value).__name__ == "Var":
             return self._only_stored_short(use.target.name)
         if _op(use.value) == "call":
             cast = getattr(self._typemap[use.value.func.name], "instance_type", None)
-            return _is(cast, "float32") or _is(cast, "float16")
+            return _short(cast)
         return False
-
-    def _said(self, expression: Any, operands: list[Any]) -> str:
-        words = [self._word(one) for one in operands]
-        if expression.op == "call":
-            key = self._typemap[expression.func.name].typing_key
-            module = "math." if key.__module__ == "math" else ""
-            return f"{module}{key.__name__}({', '.join(words)})"
-        symbol = _SYMBOLS.get(expression.fn, expression.fn.__name__)
-        return f"{symbol}{words[0]}" if len(words) == 1 else f"{words[0]} {symbol} {words[1]}"
-
-    def _word(self, operand: Any) -> str:
-        """How an operand is said: a literal, a variable, an element, or its type."""
-        value = self._constant(operand)
-        if value is not None and operand.name.startswith("$"):
-            return repr(value)
-        if not operand.name.startswith("$"):
-            return str(operand.unversioned_name)
-        made: Any = self._made.get(operand.name)
-        if type(made).__name__ == "Var":
-            return self._word(made)
-        if _op(made) in ("getitem", "static_getitem", "typed_getitem"):
-            return f"{self._word(made.value)}[...]"
-        if _op(made) == "getattr":
-            return f"{self._word(made.value)}.{made.attr}"
-        if _op(made) == "call":
-            return f"{self._word(made.func)}(...)"
-        if type(made).__name__ in ("Global", "FreeVar"):
-            return str(made.name)
-        return f"({_plain(self._typemap[operand.name])})"
 
     def _reasons(
         self, expression: Any, operands: list[Any], kinds: list[Any]
     ) -> Iterator[tuple[str, str]]:
         """What makes an operation float64, operand by operand."""
+        wide = [one for one, kind in zip(operands, kinds, strict=True) if _wide(kind)]
+        given = [one for one in wide if not self._is_literal(one)]
+        found = [self._origin(one, self._text.of(one)) for one in given or wide]
+        origins = [reason for reasons in found for reason in reasons]
+        yield from origins
+        if given and not origins and not any(map(self._is_made_double, given)):
+            return  # another line made it float64
         for operand, kind in zip(operands, kinds, strict=True):
-            word = self._word(operand)
-            if _is(kind, "float64"):
-                yield from self._origin(operand, word)
-            elif str(_plain(kind)).startswith(("int", "uint")):
+            word, plain = self._text.of(operand), _plain(kind)
+            if str(plain).startswith(("int", "uint")):
                 if self._constant(operand) is None:
-                    yield f"{word} is {_plain(kind)}", f"float32({word}) for {word}"
-                elif any(_is(other, name) for other in kinds for name in ("float32", "float16")):
+                    yield f"{word} is {plain}", f"float32({word}) for {word}"
+                elif any(_short(other) for other in kinds):
                     yield f"{word} is an integer beside a float32", f"float32({word}) for {word}"
 
-    def _origin(self, operand: Any, word: str) -> Iterator[tuple[str, str]]:
-        if self._constant(operand) is not None and operand.name.startswith("$"):
-            yield f"the literal {word} is float64", f"float32({word}) for {word}"
-            return
+    def _is_made_double(self, operand: Any) -> bool:
+        """Whether an operation inside the same expression makes it float64."""
         made: Any = self._made.get(operand.name)
-        if type(made).__name__ == "Var" and operand.name.startswith("$"):
-            yield from self._origin(made, word)
+        if not operand.name.startswith("$") or _op(made) not in _READ:
+            return False
+        operands = self._operands(made)
+        kinds = [self._typemap[one.name] for one in operands]
+        return any(True for _ in self._reasons(made, operands, kinds))
+
+    def _is_literal(self, operand: Any) -> bool:
+        """Whether it is a constant without a name of its own in the function."""
+        return self._constant(operand) is not None and bool(operand.name.startswith("$"))
+
+    def _origin(self, operand: Any, word: str) -> Iterator[tuple[str, str]]:
+        """Where a float64 or complex128 operand comes from, and what to write instead."""
+        made: Any = self._made.get(operand.name)
+        kind = _plain(self._typemap[operand.name])
+        cast = "complex64" if str(kind) == "complex128" else "float32"
+        if self._is_literal(operand):
+            what = "literal" if type(made).__name__ == "Const" else "constant"
+            yield f"the {what} {word} is {kind}", f"{cast}({word}) for {word}"
             return
         if operand.name.startswith("$"):
+            if type(made).__name__ == "Var":
+                yield from self._origin(made, word)
+            elif _op(made) == "getattr" and str(_plain(self._typemap[made.value.name])) in _WIDE:
+                yield from self._origin(made.value, self._text.of(made.value))
             return
         for value in self._versions[operand.unversioned_name]:
+            name = operand.unversioned_name
             if type(value).__name__ == "Arg":
-                said = operand.unversioned_name
-                yield f"the argument {said} is float64", f"np.float32({said}) in the launch"
+                cure = (
+                    f"np.{cast}({name}) in the launch"
+                    if self._kernel
+                    else (f"{cast}(...) for {name} in the call")
+                )
+                yield f"the argument {name} is {kind}", cure
                 return
             constant = self._constant_value(value)
             if constant is not None:
-                said = f"{operand.unversioned_name} = {constant!r}"
-                cure = f"{operand.unversioned_name} = float32({constant!r})"
-                yield f"{said} makes {word} float64", f"{cure} for {said}"
+                text = self._text.of_value(value) if _op(value) == "call" else repr(constant)
+                said, cure = f"{name} = {text}", f"{name} = {cast}({text})"
+                yield f"{said} makes {word} {kind}", f"{cure} for {said}"
                 return
+
+
+_WIDE = ("float64", "complex128")
+
+
+def _wide(kind: Any) -> bool:
+    return any(_is(kind, name) for name in _WIDE)
+
+
+def _short(kind: Any) -> bool:
+    return any(_is(kind, name) for name in ("float16", "float32", "complex64"))
 
 
 _READ = ("binop", "inplace_binop", "unary", "call")

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from ...hardware import SECTOR_BYTES
+from ...hardware import SECTOR_BYTES, WARP_LANES
 from ..model import Observation, SiteCounts
 
 FACTOR = 2
@@ -47,11 +47,19 @@ def inefficient_accesses(counts: Iterable[SiteCounts]) -> Iterator[Observation]:
                 yield _seen(one, "misaligned", step)
         elif walk == "sparse":
             continue  # the others of its warp would have shared the sectors
-        elif one.sectors >= FACTOR * one.ideal_sectors and extra >= EXTRA * one.requests:
+        elif one.sectors >= FACTOR * one.ideal_sectors and extra >= EXTRA * _full_requests(one):
             kind = "uncoalesced" if walk == "strided" else "scattered"
             if kind == "uncoalesced" and (_in_turn(one) or _shared_out(one, step, walks)):
                 kind, step = "interleaved", _in_turn(one) or step
             yield _seen(one, kind, _apart(one, step) if kind == "uncoalesced" else step)
+
+
+def _full_requests(one: SiteCounts) -> float:
+    """Requests; of parts of complex numbers, as many as their lanes would fill.
+
+    Such a part moves `EXTRA` sectors too many only in a request without idle lanes.
+    """
+    return one.lanes / WARP_LANES if one.array.dtype.kind == "c" else one.requests
 
 
 def _shared_out(one: SiteCounts, step: int, walks: Iterable[tuple[SiteCounts, int, str]]) -> bool:
@@ -154,14 +162,24 @@ def _seen(one: SiteCounts, kind: str, step: int) -> Observation:
             "least": one.ideal_sectors,
             "requests": one.requests,
             "step": step,
+            **_rows(one),
         },
     )
 
 
+def _rows(one: SiteCounts) -> dict[str, int]:
+    """How many runs of neighbouring cells the worst request takes, and the bytes of the longest."""
+    assert one.worst is not None
+    cells = np.unique(list(compress(one.worst.address, one.worst.active)))
+    ends = np.flatnonzero(np.diff(cells) != one.width)
+    runs = np.diff(np.r_[-1, ends, len(cells) - 1])
+    return {"rows": len(runs), "row": int(runs.max()) * one.width}
+
+
 def _axis(one: SiteCounts, step: int) -> int | None:
     """The axis along which lanes walk, None if it is no step of one axis."""
-    cells = abs(step) // one.array.itemsize
     for axis, stride in enumerate(one.array.strides):
-        if stride == cells and one.array.shape[axis] > 1 and stride > 1:
+        apart = abs(stride) * one.array.unit
+        if apart == abs(step) and one.array.shape[axis] > 1 and apart > one.array.itemsize:
             return axis
     return None

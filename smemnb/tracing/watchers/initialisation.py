@@ -9,7 +9,6 @@ long as they all do the same.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
 Array = np.ndarray[Any, np.dtype[Any]]
 NOBODY = np.iinfo(np.int64).max
+NOTHING = np.zeros((0, 0), np.int64)
 
 
 class _Written:
@@ -40,20 +40,60 @@ class _Written:
         self.table = self.table[:, : self.cells]
 
 
-@dataclass
+Read = tuple[int, int, int]
+"""A read that came too early: its block, thread and cell."""
+
+
 class _Early:
     """What is known of one site that reads too early.
 
-    Per cell, `latest` is the last block that read it too early (-1: none) and `thread` a thread of
-    that block that did; `first` is the first such read of the launch: block, thread, cell.
+    `first` is such a read of the lowest block. Per cell, `latest` is the highest block that read it
+    too early (-1: none) and `thread` a thread of it. `flying` is of the blocks in flight: (blocks,
+    cells), a thread that read the cell too early or -1.
     """
 
-    site: Site
-    array: ArrayInfo
-    lanes: int
-    first: tuple[int, int, int]
-    latest: Array
-    thread: Array
+    def __init__(self, site: Site, array: ArrayInfo, first: Read) -> None:
+        self.site, self.array, self.first = site, array, first
+        self.lanes, self.flying, self._stale = 0, NOTHING, list[Read]()
+        self.latest = np.full(math.prod(array.shape), -1, np.int64)
+        self.thread = self.latest.copy()
+
+    def add(self, batch: Batch, row: Array, thread: Array, cell: Array) -> None:
+        """Reads of blocks in flight, in ascending order of their rows."""
+        block = batch.first + row
+        self.lanes += len(cell)
+        self.first = min(self.first, _read(block, thread, cell), key=_block)
+        if not len(self.flying):
+            self.flying = np.full((batch.count, len(self.latest)), -1, np.int16)
+        self.flying[row, cell] = thread
+        new = block >= self.latest[cell]  # ascending: the highest block stays
+        self.latest[cell[new]], self.thread[cell[new]] = block[new], thread[new]
+
+    def settle(self, first_block: int, writer: Array) -> None:
+        """Look which reads of the blocks in flight are stale; `writer`: first block per cell."""
+        block = first_block + np.arange(len(self.flying))[:, None]
+        stale = np.argwhere((self.flying >= 0) & (writer < block)) if len(block) else block
+        if len(stale):
+            row, cell = stale[0].tolist()
+            self._stale.append((first_block + row, int(self.flying[row, cell]), cell))
+        self.flying = NOTHING
+
+    def stale(self, writer: Array) -> Read | None:
+        """The read of the lowest block that found what an earlier one had left, None if none did.
+
+        Where blocks run in an order of their own it may be that of a higher block.
+        """
+        cells = np.flatnonzero(writer < self.latest)
+        late = [_read(self.latest[cells], self.thread[cells], cells)] if len(cells) else []
+        return min(self._stale + late, key=_block, default=None)
+
+
+def _read(block: Array, thread: Array, cell: Array) -> Read:
+    return int(block[0]), int(thread[0]), int(cell[0])
+
+
+def _block(read: Read) -> int:
+    return read[0]
 
 
 def _place(array: ArrayInfo) -> tuple[str, int, tuple[int, ...]]:
@@ -116,6 +156,10 @@ class Initialisation(Watcher):
             block = np.where(written.table.any(axis=0), block, NOBODY)
             known = self._writer.get(_place(array.memory))
             self._writer[_place(array.memory)] = _earlier((written.grain, block), known)
+        for early in self._early.values():
+            writer = self._writer_of(early.array)
+            if writer is not None:
+                early.settle(self._batch.first, writer)
 
     def observations(self) -> list[Observation]:
         """One observation per site that reads too early."""
@@ -188,22 +232,16 @@ class Initialisation(Watcher):
         key = (event.site, event.array.name)
         known = self._early.get(key)
         if known is None:
-            first = (int(block[0]), int(thread[0]), int(cell[0]))
-            nobody = np.full(math.prod(event.array.shape), -1, np.int64)
-            known = _Early(event.site, event.array, 0, first, nobody, nobody.copy())
+            known = _Early(event.site, event.array, _read(block, thread, cell))
             self._early[key] = known
-        known.lanes += len(cell)
-        known.latest[cell], known.thread[cell] = block, thread  # ascending: the last block stays
+        known.add(self._batch, places[:, 0], thread, cell)
 
     def _observed(self, early: _Early) -> Observation:
         writer = self._writer_of(early.array)
-        stale = np.zeros(0, np.int64) if writer is None else np.flatnonzero(writer < early.latest)
-        block, thread, cell = early.first
-        if len(stale):
-            cell = int(stale[0])
-            block, thread = int(early.latest[cell]), int(early.thread[cell])
+        stale = None if writer is None else early.stale(writer)
+        block, thread, cell = stale or early.first
         return Observation(
-            kind="stale" if len(stale) else "uninitialised",
+            kind="stale" if stale else "uninitialised",
             site=early.site,
             array=early.array,
             block=self._launch.block_of(block),

@@ -207,6 +207,16 @@ def test_refused(given, said):
     assert str(refused.value).startswith(said)
 
 
+def test_without_pytest():
+    """The import says which package is absent, and which extra has it."""
+    code = "import sys; sys.modules['pytest'] = None; sys.path.insert(0, sys.argv[1])\n"
+    code += "try:\n    import smemnb.testing\n"
+    code += "except ModuleNotFoundError as error:\n    print(error.name, '\"test\"' in str(error))"
+    command = [sys.executable, "-c", code, str(ROOT)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("pytest True\n", "")
+
+
 def test_a_launch_left_out():
     """Without brackets, or without a kernel, the refusal says what to write, budgets included."""
     traced = KernelTrace(lambda report, allow: None)

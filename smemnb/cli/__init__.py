@@ -49,7 +49,10 @@ def _run(argv: Sequence[str] | None) -> int:
     parser = build_parser()
     options, rest = parser.parse_known_args(argv)
     if rest and not options.passes_on:
-        parser.error(f"not understood: {' '.join(rest)}")
+        launch = getattr(options, "grid", None) or getattr(options, "block", None)
+        numbers = launch and all(word.isdecimal() for word in rest)
+        commas = ": --grid and --block take commas, as in --grid 4,4 --block 32,8"
+        parser.error(f"not understood: {' '.join(rest)}{commas if numbers else ''}")
     _leave_simulator(options.command)
     try:
         return int(options.run(options, rest))

@@ -246,6 +246,7 @@ def command(
         f"--ServerApp.root_dir={folder}",
         "--LabApp.check_for_updates_class=jupyterlab.NeverCheckForUpdate",
         "--LabApp.news_url=None",
+        f"--LabApp.default_url=/lab/tree/{page}",  # the address that the server prints
         *([] if browser else ["--no-browser"]),
         *([] if port is None else [f"--port={port}"]),
         *more,

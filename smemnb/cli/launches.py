@@ -67,8 +67,13 @@ def make(
     if grid is None or block is None:
         known = ", ".join(functions(source.module))
         hint = f" (it has: {known})" if known else ""
+        lacks = "Add --grid 4,4 --block 32,8"
+        if grid is not None:
+            lacks = f"--block, threads of a block, is missing: write --grid {grid} --block 32,8"
+        elif block is not None:
+            lacks = f"--grid, the number of blocks, is missing: write --grid 4,4 --block {block}"
         raise LaunchRefused(
-            f"how is {source.name} launched? Add --grid 4,4 --block 32,8 --args ..., or "
+            f"how is {source.name} launched? {lacks} --args ..., or "
             f"--call FUNCTION with a function of {source.path.name} that launches it{hint}"
         )
     values = [argument(text) for text in texts or ()]

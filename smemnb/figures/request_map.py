@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, overload
 import numpy.typing as npt
 
 from ..hardware import BANKS, WARP_LANES
+from ..tracing import Trace
 from ..tracing.report.bank_map import BankMap, spread
 from .drawing import Drawing
 from .service import Service, service
@@ -74,11 +75,14 @@ def bank_map(
         title: line above the map; a traced request has its source line there.
 
     Raises:
-        TypeError: addresses that are not integers, a mask that is not bool, no width.
+        TypeError: addresses that are not integers, a mask that is not bool, no width; a whole
+            trace, with the lines of which it has requests.
         ValueError: more or less than one request, or a request that no GPU could be asked.
     """
     if title is not None and "\n" in title:
         raise ValueError(f"title {title!r} has several lines; give one")
+    if isinstance(address, Trace):
+        raise TypeError(_which(address))
     if isinstance(address, BankMap):
         if width is not None or active is not None or kind != "load":
             raise ValueError(
@@ -96,6 +100,19 @@ def bank_map(
         served = service(address, width=width, active=active, kind=kind)
     return Drawing(
         text(served, title), alt(served), LEFT + BANKS * CELL + RIGHT, lambda: _png(served, title)
+    )
+
+
+def _which(trace: Trace) -> str:
+    """What to write for a whole trace."""
+    rows = [row for row in trace.lines if row.space == "shared" and row.worst is not None]
+    if not rows:
+        return f"this trace has no request of shared memory: {trace.launch.kernel} makes none"
+    known = ", ".join(str(line) for line in sorted({row.line for row in rows}))
+    worst = max(rows, key=lambda row: (row.ways, row.extra)).line
+    return (
+        "bank_map draws one request, and a trace has those of all its lines: write"
+        f" bank_map(trace.bank_map({worst})); lines with shared requests: {known}"
     )
 
 

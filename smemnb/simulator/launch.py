@@ -217,7 +217,7 @@ class SizeRefused(LaunchRefused, TypeError):
 
 def _dim3(name: str, which: str, unit: str, given: Any) -> Dim3:
     sizes = list(given) if isinstance(given, tuple | list) else [given]
-    numba = f"{name}: {which}dim must be a sequence of"  # its own words, for who looks for them
+    numba = f"{name}: wrong {which}: {which}dim must be a sequence of"  # its words come last
     if not 1 <= len(sizes) <= 3:
         raise LaunchRefused(
             f"{numba} 1, 2 or 3 integers, got {sizes} ({len(sizes)} numbers);"

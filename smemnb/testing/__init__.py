@@ -33,6 +33,15 @@ It is not loaded by itself, because to import smemnb plugs numba.cuda where ther
 is a choice for a project's own `conftest.py`.
 """
 
+from importlib.util import find_spec
+
+if find_spec("pytest") is None:
+    raise ModuleNotFoundError(
+        "smemnb.testing is a plugin of pytest, which is not installed here: pip install pytest,"
+        ' or smemnb with its extra "test"',
+        name="pytest",
+    )
+
 from .plugin import (
     kernel_trace,
     pytest_addoption,

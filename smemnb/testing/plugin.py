@@ -9,13 +9,14 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from ..errors import SmemnbError
+from ..errors import LaunchRefused, SmemnbError
 from ..tracing import Finding, Trace, trace
 from ..tracing.report import github, sarif
 from ..tracing.report.places import PlacedFinding, from_root, placed_findings
@@ -29,6 +30,7 @@ Seen = Callable[[Trace, Allowed], None]
 """Takes a trace, and what was allowed for it."""
 _SEEN = pytest.StashKey[list[PlacedFinding]]()
 _NEEDED = pytest.StashKey[dict[str, bool]]()
+_TRACED = pytest.StashKey["KernelTrace"]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -85,10 +87,11 @@ class KernelTrace:
 
     def __init__(self, seen: Seen) -> None:
         self._seen = seen
+        self._made: list[Budgeted] = []
 
     def __call__(
         self,
-        kernel: Any,
+        kernel: Any = ...,
         *,
         allow: Allowed = NOTHING,
         severity: str | None = "warning",
@@ -111,8 +114,13 @@ class KernelTrace:
 
         Raises:
             SmemnbError: an unknown budget or severity, something allowed without a reason, or
-                `kernel` is none.
+                `kernel` is none or left out.
         """
+        if kernel is ...:
+            given = ", ".join(["kernel", *(f"{unit}={most}" for unit, most in budget.items())])
+            raise SmemnbError(
+                f"the kernel comes first: write kernel_trace({given})[grid, block](...)"
+            )
         unknown = sorted(set(budget) - set(Budget.__dataclass_fields__))
         if unknown:
             known = ", ".join(Budget.__dataclass_fields__)
@@ -121,7 +129,17 @@ class KernelTrace:
         check_allowed(allow)
         tracer = trace(kernel, **(watching or {}))
         fails = partial(failing, severity=severity, prices=prices)
-        return Budgeted(tracer, Budget(**budget), fails, self._seen, allow)
+        made = Budgeted(tracer, Budget(**budget), fails, self._seen, allow)
+        self._made.append(made)
+        return made
+
+    def forgotten(self) -> list[str]:
+        """A sentence for each kernel that was handed over and not launched."""
+        return [
+            f"{made.name} was never launched, so nothing was traced: write {made.call}"
+            for made in self._made
+            if not made.launched
+        ]
 
 
 class Budgeted:
@@ -137,14 +155,44 @@ class Budgeted:
     ) -> None:
         self._tracer, self._budget, self._fails, self._seen = tracer, budget, fails, seen
         self._allow = allow
+        self.launched = False
+        """Whether a launch was tried; one that was refused has said so."""
+
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+        name: str = self._tracer.kernel[0]
+        return name
+
+    @property
+    def call(self) -> str:
+        """What to write: `kernel_trace(scale, extra=0)[grid, block](out, inp)`."""
+        name, parameters = self._tracer.kernel
+        asked = asdict(self._budget).items()
+        given = [name, *(f"{unit}={most}" for unit, most in asked if most is not None)]
+        return f"kernel_trace({', '.join(given)})[grid, block]({', '.join(parameters)})"
+
+    def __call__(self, *args: Any) -> Trace:
+        """Refused: a kernel needs a launch configuration.
+
+        Raises:
+            LaunchRefused: always.
+        """
+        self.launched = True
+        raise LaunchRefused(f"{self.name} needs a launch: {self.call}")
 
     def __getitem__(self, configuration: Any) -> Callable[..., Trace]:
         """The launch: call it with the kernel's arguments and get its trace."""
-        configured = self._tracer[configuration]
+        try:
+            configured = self._tracer[configuration]
+        except SmemnbError:
+            self.launched = True
+            raise
 
-        def launch(*args: Any) -> Trace:
+        def launch(*args: Any, **named: Any) -> Trace:
             __tracebackhide__ = True
-            report: Trace = configured(*args).waive(self._allow)
+            self.launched = True
+            report: Trace = configured(*args, **named).waive(self._allow)
             self._seen(report, self._allow)
             said = complaint(report, self._budget, self._fails)
             if said:
@@ -173,7 +221,9 @@ def complaint(report: Trace, budget: Budget, fails: Fails) -> str:
 @pytest.fixture
 def kernel_trace(request: pytest.FixtureRequest) -> KernelTrace:
     """Trace a kernel and hold it to a budget: `kernel_trace(kernel, extra=0)[grid, block](...)`."""
-    return KernelTrace(_collector(request.node))
+    traced = KernelTrace(_collector(request.node))
+    request.node.stash[_TRACED] = traced
+    return traced
 
 
 def _collector(item: Any) -> Seen:
@@ -257,8 +307,16 @@ def pytest_runtest_setup(item: pytest.Item) -> Generator[None, Any, Any]:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
-    """With --smemnb: the test runs with its launches watched."""
-    return (yield from _watched(item))
+    """Fail a test that has a kernel traced and never launches it.
+
+    With --smemnb: the test runs with its launches watched.
+    """
+    result = yield from _watched(item)
+    traced = item.stash.get(_TRACED, None)
+    forgotten = traced.forgotten() if traced is not None else []
+    if forgotten:
+        pytest.fail("\n".join(forgotten), pytrace=False)
+    return result
 
 
 @pytest.hookimpl(wrapper=True)

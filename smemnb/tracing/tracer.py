@@ -391,6 +391,11 @@ def _python_function(kernel: Any) -> FunctionType:
     """The Python function of a kernel: of a dispatcher, of Numba's simulator, or itself."""
     from ..simulator.launch import kernel_of
 
+    if kernel is None:
+        raise LaunchRefused(
+            "None is no kernel. A launch returns None: if this one has run already, write "
+            "trace(kernel)[grid, block](...) in its place"
+        )
     if hasattr(kernel, "dispatcher"):
         raise LaunchRefused(
             "this is a kernel with its launch; trace wants the kernel alone: "

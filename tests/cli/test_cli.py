@@ -157,11 +157,22 @@ def test_trace_with_waivers(sample, tmp_path, capsys):
     assert "error:" in said and "waived" not in said.partition("findings:")[2]
 
 
+def test_numbers_without_commas(sample, capsys):
+    """`--grid 8 128`: the refusal says how a launch of two axes is written."""
+    for more, commas in ((["8", "128"], True), (["8", "out"], False)):
+        with pytest.raises(SystemExit):
+            main(["trace", f"{sample}:racing", "--grid", *more])
+        error = capsys.readouterr().err
+        assert (f"not understood: {more[1]}" in error, "--grid 4,4" in error) == (True, commas)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         ([":transpose_tiled"], "how is transpose_tiled launched? Add --grid"),
         ([":transpose_tiled", "--grid", "1"], "it has: main, for_all, idle, failing"),
+        ([":racing", "--grid", "8", "--blocks", "128"], "write --grid 8 --block 32,8 --args"),
+        ([":racing", "--block", "64"], "write --grid 4,4 --block 64 --args"),
         ([":transpose_tiled", *LAUNCH[:5], "1"], "transpose_tiled(out, inp) takes 2 arguments"),
         ([":transpose_tiled", "--call", "main", "--grid", "1"], "--call launches by itself"),
         (

@@ -385,6 +385,7 @@ def test_command(tmp_path):
     words = command(tmp_path, "00_a.ipynb", port=8899, browser=False, more=["--allow-root"])
     assert words[1:4] == ["-m", "jupyterlab", "00_a.ipynb"]
     assert words[-3:] == ["--no-browser", "--port=8899", "--allow-root"]
+    assert "--LabApp.default_url=/lab/tree/00_a.ipynb" in words  # the address that is printed
     assert "--no-browser" not in command(tmp_path, "00_a.ipynb", port=None, browser=True, more=[])
 
 

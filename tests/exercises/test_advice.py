@@ -53,6 +53,13 @@ def without_guard(out, inp):
 
 
 @cuda.jit
+def parameters_swapped(inp, out):
+    i = cuda.grid(1)
+    if i < out.shape[0]:
+        out[i] = 2 * inp[i]
+
+
+@cuda.jit
 def same_bank(out, inp):
     tile = cuda.shared.array((128, 8), float32)
     i, tx = cuda.grid(1), cuda.threadIdx.x
@@ -69,6 +76,7 @@ def same_bank(out, inp):
         (loaded_twice, "stored 2 times"),
         (guard_off_by_one, "guard the line: if i < "),
         (without_guard, "Guard the line: if i < "),
+        (parameters_swapped, "by position, as (out, inp): this kernel has (inp, out)"),
         (same_bank, "Lanes 0 and 4 of a warp need words 0 and 32"),
     ],
 )

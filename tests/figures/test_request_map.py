@@ -9,6 +9,7 @@ from smemnb.figures.request_map import CELL, LEFT, ROW, TOP
 from smemnb.figures.sheet import SCALE
 from smemnb.tracing.report.bank_map import BankMap
 from tests.facts import facts
+from tests.tracing.records import COLUMN, LOAD, STORE, TILE, on_shared, site, turned
 
 LANE = np.arange(32)
 
@@ -73,6 +74,22 @@ def test_traced_request():
     assert facts(first) == facts("47 tile[tx, ty] 0 1 0 2")
     assert facts(second) == facts("4 32 32 32 31")
     assert bank_map(traced(), title="before the pad").text.startswith("before the pad\n")
+
+
+def test_whole_trace():
+    """A trace has many requests: the refusal names its lines, and the worst one in the call."""
+    padded, plain = site(STORE, "tile[tx, 0]", "store"), site(LOAD, "tile[0, tx]", "load")
+    trace = turned(
+        counts=(on_shared(padded, TILE, 32, worst=COLUMN), on_shared(plain, TILE, worst=COLUMN))
+    )
+    lines = sorted({row.line for row in trace.lines})
+    with pytest.raises(TypeError) as refused:
+        bank_map(trace)
+    said = str(refused.value)
+    assert f"write bank_map(trace.bank_map({padded.line}));" in said
+    assert said.endswith(f": {lines[0]}, {lines[1]}")
+    with pytest.raises(TypeError, match="no request of shared memory"):
+        bank_map(turned(counts=()))
 
 
 def test_traced_request_knows_its_width():

@@ -489,9 +489,32 @@ def walrus(out, inp):
         out[0, 0] = n
 
 
-@refused("cannot build texts", 'print("i", i, x)')
+@refused("cannot make an f-string", 'print("x", inp[0, 0])')
 def formatted(out, inp):
     print(f"x {inp[0, 0]}")  # here
+
+
+@refused("cannot make an f-string", 'print("thread", i)')
+def formatted_number(out, inp):
+    i = cuda.grid(1)
+    print(f"thread {i}")  # here
+
+
+@refused("cannot make an f-string", 'print("x", inp[0, 0])')
+def formatted_with_digits(out, inp):
+    print(f"x {inp[0, 0]:.2f}")  # here
+
+
+@refused("`part` is one number (float32)", "write name[i] = value")
+def name_of_an_array_assigned_anew(out, inp):
+    part = cuda.local.array(4, float32)
+    part = inp[0, 0]
+    part[0] = 1  # here
+
+
+@refused("`threadIdx` is defined nowhere", "Did you mean cuda.threadIdx?")
+def without_cuda(out, inp):
+    out[0, 0] = threadIdx.x  # here
 
 
 @refused("cannot build texts")
@@ -563,7 +586,7 @@ def test_refused(kernel, words):
 
 def test_table():
     """The table is not empty by mistake."""
-    assert len(REFUSED) == 84 + 9 * seam.OUT_OF_TREE
+    assert len(REFUSED) == 88 + 9 * seam.OUT_OF_TREE
 
 
 def accepted_kernel(out, inp):

@@ -7,9 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from smemnb.errors import SmemnbError
+from smemnb.errors import LaunchRefused, SmemnbError
 from smemnb.kernels.transpose import transpose_padded
 from smemnb.testing.budget import failing
 from smemnb.testing.plugin import KernelTrace
@@ -204,6 +205,53 @@ def test_refused(given, said):
     with pytest.raises(SmemnbError) as refused:
         KernelTrace(print)(transpose_padded, **given)
     assert str(refused.value).startswith(said)
+
+
+def test_without_pytest():
+    """The import says which package is absent, and which extra has it."""
+    code = "import sys; sys.modules['pytest'] = None; sys.path.insert(0, sys.argv[1])\n"
+    code += "try:\n    import smemnb.testing\n"
+    code += "except ModuleNotFoundError as error:\n    print(error.name, '\"test\"' in str(error))"
+    command = [sys.executable, "-c", code, str(ROOT)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("pytest True\n", "")
+
+
+def test_a_launch_left_out():
+    """Without brackets, or without a kernel, the refusal says what to write, budgets included."""
+    traced = KernelTrace(lambda report, allow: None)
+    with pytest.raises(LaunchRefused) as refused:
+        traced(transpose_padded, extra=0, ways=1)(1, 2)
+    call = "kernel_trace(transpose_padded, extra=0, ways=1)[grid, block](out, inp)"
+    assert str(refused.value) == f"transpose_padded needs a launch: {call}"
+    with pytest.raises(SmemnbError) as refused:
+        traced(extra=0)(transpose_padded)
+    assert str(refused.value) == (
+        "the kernel comes first: write kernel_trace(kernel, extra=0)[grid, block](...)"
+    )
+    with pytest.raises(LaunchRefused):
+        traced(transpose_padded)[1]
+    assert traced.forgotten() == []  # what was refused was tried
+    traced(transpose_padded)
+    traced(transpose_padded)[1, 32]
+    arrays = np.zeros((32, 32), np.float32), np.ones((32, 32), np.float32)
+    assert traced(transpose_padded)[1, (32, 32)](*arrays).launch.threads_per_block == 1024
+    call = "kernel_trace(transpose_padded)[grid, block](out, inp)"
+    said = f"transpose_padded was never launched, so nothing was traced: write {call}"
+    assert traced.forgotten() == [said, said]
+
+
+@pytest.mark.exhaustive
+def test_a_launch_forgotten(project):
+    """A kernel that is traced and never launched fails its test, unless that was skipped."""
+    old = "[(3, 2), (TILE, TILE)](out, inp)\n"
+    project.change(old, '\n    __import__("pytest").skip()\n', "test_kernels.py")
+    assert project.run()[0] == 0
+    project.change('__import__("pytest").skip()', "return", "test_kernels.py")
+    code, said = project.run()
+    assert code == 1 and "1 failed, 1 passed" in said
+    budget = f"extra=0, ways=1, sectors={2 * 64 * 96 * 4 // 32}"
+    assert f"write kernel_trace(turned, {budget})[grid, block](out, inp)" in said
 
 
 @pytest.mark.exhaustive

@@ -610,6 +610,38 @@ def test_occupancy():
     assert trace(big)[1, 64](zeros(64), ramp(64)).findings == ()  # one block needs no company
 
 
+@cuda.jit
+def name_assigned_anew(out, inp):
+    tile = cuda.shared.array(32, float32)
+    tx = cuda.threadIdx.x
+    tile = inp[tx]
+    out[tx] = tile
+
+
+@cuda.jit
+def declared_twice(out, inp):
+    tile = cuda.shared.array(32, float32)
+    tx = cuda.threadIdx.x
+    tile = cuda.shared.array((32,), float32)
+    tile[tx] = inp[tx]
+    out[tx] = tile[tx]
+
+
+def test_a_name_assigned_anew():
+    """A shared array whose name goes to a number: the line that takes it, and how to store."""
+    arrays = np.zeros(32, np.float32), np.ones(32, np.float32)
+    (found,) = trace(name_assigned_anew)[1, 32](*arrays).findings
+    assert (found.kind, found.count, found.source) == (
+        "unused_shared",
+        128,
+        "tile = cuda.shared.array(32, float32)",
+    )
+    assert f"line {found.line + 2} " in found.cause
+    assert found.cure.endswith(f"tile[...] = ... in line {found.line + 2}.")
+    found = trace(declared_twice)[1, 32](*arrays).findings[0]  # its second one is an array, too
+    assert (found.kind, "name" in found.cause) == ("unused_shared", False)
+
+
 def test_half_of_the_warps_is_enough():
     """Shared memory that leaves half of the warps is not reported."""
 

@@ -201,10 +201,10 @@ def test_text_of_how_much(grid, count, said):
 
 
 def test_text_stays_on_the_page():
-    """At most 100 columns and five findings, whatever the lengths and numbers."""
+    """At most 100 columns and ten findings, whatever the lengths and numbers."""
     long = site(STORE, "tile[" + "very_long_name + " * 20 + "0]", "load")
     counts = (*COUNTS, replace(on_shared(long, TILE, 32), requests=10**8, extra=10**8))
-    trace = turned([race(index=(n, n)) for n in range(7)], counts=counts)
+    trace = turned([race(index=(n, n)) for n in range(12)], counts=counts)
     lines = repr(trace).splitlines()
     assert max(map(len, lines)) <= 100
     assert [line[8:32] for line in lines if "very_long" in line] == ["load tile[very_long_... "]

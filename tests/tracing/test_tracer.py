@@ -135,7 +135,7 @@ def test_switches(counts, checks):
         (lambda: "scale", "str is no kernel"),
         (lambda: int, "type is no kernel"),
         (lambda: len, "builtin_function_or_method is no kernel"),
-        (lambda: None, "NoneType is no kernel"),
+        (lambda: None, r"None is no kernel.* write trace\(kernel\)\[grid, block\]\(\.\.\.\)"),
         (lambda: njit(scale), "scale is compiled for the CPU"),
         (lambda: cuda.jit(device=True)(scale), "scale is a device function"),
         (lambda: traced.idle[1, 32], r"trace wants the kernel alone: trace\(kernel\)\[grid, "),

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from ...tracing.findings import Finding
 from ...tracing.model import AccessRow
 from ..exercise import Exercise, Kernel
-from ..source import source_of
+from ..source import parameters, source_of
 from .observe import Run
 from .values import WrongCell
 from .who_stored import who_stored
@@ -62,7 +62,7 @@ def on_values(exercise: Exercise, kernel: Kernel, run: Run, cell: WrongCell) -> 
     if dynamic_arrays(source_of(kernel) or "") > 1:
         return PLAIN["dynamic"]
     if not cell.any_written:
-        return PLAIN["unwritten"]
+        return swapped(parameters(exercise.solution), run.names) or PLAIN["unwritten"]
     if not cell.written:
         return "No thread stores that cell: which one should, and what keeps it from doing so?"
     said, sources = who_stored(exercise, kernel, run, cell.output, cell.index)
@@ -74,6 +74,18 @@ def on_values(exercise: Exercise, kernel: Kernel, run: Run, cell: WrongCell) -> 
         f"{said} Is that the right thread? If so, look at the cells that its value is computed "
         "from: are they the right ones, all of them, each once?"
     )
+
+
+def swapped(asked: Sequence[str], names: Sequence[str]) -> str:
+    """Say that a kernel has the parameters asked for in another order; "" if it has not.
+
+    >>> swapped(("out", "inp"), ("inp", "out"))
+    'Arguments come by position, as (out, inp): this kernel has (inp, out).'
+    """
+    if sorted(asked) != sorted(names) or list(asked) == list(names):
+        return ""
+    said = f"Arguments come by position, as ({', '.join(asked)}): this kernel has"
+    return f"{said} ({', '.join(names)})."
 
 
 def dynamic_arrays(source: str) -> int:

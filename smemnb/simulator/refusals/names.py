@@ -119,9 +119,13 @@ def _undefined(match: re.Match[str], scene: Scene) -> Said:
         return f"The name `{match[1]}` is not imported.", f"Write `{_IMPORTS[match[1]]}` above."
     known = list(scene.function.__globals__)
     known += [n for n in dir(__builtins__) if n.islower()] if not known else []
+    from numba import cuda
+
+    of_cuda = match[1] in dir(cuda) and match[1] not in _HOST
     return (
         f"The name `{match[1]}` is defined nowhere.",
-        similar(match[1], code.co_varnames)
+        (f"Did you mean cuda.{match[1]}?" if of_cuda else "")
+        or similar(match[1], code.co_varnames)
         or similar(match[1], known)
         or "Define it above the kernel or pass it as an argument.",
     )

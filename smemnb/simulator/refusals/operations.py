@@ -81,6 +81,8 @@ def stored_into_fixed(name: str, parameters: Iterable[str]) -> Said:
 @rule(r"Function\(<built-in function setitem>\)")
 def _setitem(match: re.Match[str], scene: Scene) -> Said | None:
     target, index, value = ([*arguments(scene.text), "", "", ""])[:3]
+    if re.fullmatch(r"(u?int|float|complex)\d+", plain(target)):
+        return into_number(scene.named(target, _stored), plain(target), scene.parameters)
     if not target.startswith("array"):
         return f"One cannot store into {plain(target)}.", "Make a new one, or use a local array."
     if value.startswith("array"):
@@ -95,6 +97,24 @@ def _setitem(match: re.Match[str], scene: Scene) -> Said | None:
     if value.startswith(("Literal[str]", "unicode", "none", "Tuple", "UniTuple", "Optional")):
         return f"{value_of(value)} is stored into an array of numbers.", "Store a number."
     return f"One cannot store {plain(value)} at [{plain(index)}] of {plain(target)}.", ""
+
+
+def into_number(name: str, kind: str, parameters: Iterable[str]) -> Said:
+    """About a store into one number of this name, '' where the name is not known.
+
+    >>> into_number("out", "float32", ["out", "inp"])[1]
+    'Pass an array for it, such as np.zeros(n, np.float32).'
+    """
+    if name in parameters:
+        return (
+            f"`{name}` is one number ({kind}), not an array.",
+            f"Pass an array for it, such as np.zeros(n, np.{kind}).",
+        )
+    lead = f"`{name}` is" if name else "What has an index here is"
+    return (
+        f"{lead} one number ({kind}), not an array.",
+        "If it was one, `name = value` gave its name to the number: write name[i] = value.",
+    )
 
 
 @rule(r"Function\(<built-in function getitem>\)")
@@ -335,6 +355,9 @@ def _operator(match: re.Match[str], scene: Scene) -> Said | None:
     name = match[1] or match[2]
     if name == "hash":
         return None
+    formatted = scene.first(ast.JoinedStr)
+    if formatted is not None:
+        return f_string(formatted)
     if name == "sorted":
         return "Kernels cannot call `sorted`.", "Write the loop yourself."
     kinds = arguments(scene.text)
@@ -349,6 +372,24 @@ def _operator(match: re.Match[str], scene: Scene) -> Said | None:
     if name.strip("i").rstrip("_") in ("and", "or", "xor", "lshift", "rshift"):
         return f"`{_SIGN.get(name, name)}` needs integers; here it gets {types}.", "Use int(...)."
     return f"`{_SIGN.get(name, name)}` cannot take {types} in a kernel.", ""
+
+
+def f_string(node: ast.JoinedStr) -> Said:
+    """About an f-string: its parts, as print takes them side by side.
+
+    >>> f_string(ast.parse('f"x {a[i]:.2f}, y {y}"', mode="eval").body)[1]
+    'print takes values side by side: print("x", a[i], ", y", y).'
+    """
+    parts = []
+    for part in node.values:
+        if isinstance(part, ast.FormattedValue):
+            parts.append(ast.unparse(part.value))
+        elif isinstance(part, ast.Constant) and isinstance(part.value, str) and part.value.strip():
+            parts.append(f'"{part.value.strip()}"')
+    return (
+        "A kernel cannot make an f-string.",
+        f"print takes values side by side: print({', '.join(parts)}).",
+    )
 
 
 TEXT: Said = (
@@ -402,7 +443,7 @@ def _first(nodes: Iterable[ast.AST], table: _Table) -> tuple[ast.AST, Said] | No
     for node in nodes:
         for kinds, said in table:
             if isinstance(node, kinds):
-                return node, said
+                return node, f_string(node) if isinstance(node, ast.JoinedStr) else said
     return None
 
 

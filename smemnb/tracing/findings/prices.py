@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
+
 from ...hardware import SECTOR_BYTES, WARP_LANES
+from ..function_text import FunctionText
 from ..model import Observation
 from .words import Words, act
 
@@ -155,12 +158,39 @@ def shared_occupancy(words: Words, seen: Observation) -> tuple[str, str]:
 
 def unused_shared(words: Words, seen: Observation) -> tuple[str, str]:
     """A shared array is declared and not touched."""
+    anew = _assigned_anew(seen)
+    if anew is not None:
+        return (
+            f"{words.line(seen.site)} declares {_name(seen)}, {seen.count:,} bytes, and line {anew}"
+            f" gives the name {_name(seen)} to another value: no thread loads or stores the array.",
+            f"To store into the array, write {_name(seen)}[...] = ... in line {anew}.",
+        )
     return (
         f"{words.line(seen.site)} declares {_name(seen)}, {seen.count:,} bytes, and no thread "
         "loads or stores it.",
         "Take the array out: its bytes count towards the limit of a block, and of a "
         "multiprocessor.",
     )
+
+
+def _assigned_anew(seen: Observation) -> int | None:
+    """The line that gives the name of a shared array to something else than such an array."""
+    text = FunctionText.of(seen.site.function, seen.site.line, seen.site.file).own
+    try:
+        tree = ast.parse("\n".join(text.values()))
+    except SyntaxError:  # a text in the function stands further left than its lines
+        return None
+    lines = (
+        node.lineno + min(text) - 1
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Assign) and not _is_array_call(node.value)
+        if any(isinstance(one, ast.Name) and one.id == _name(seen) for one in node.targets)
+    )
+    return next((line for line in lines if line > seen.site.line), None)
+
+
+def _is_array_call(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and ast.unparse(node.func).endswith("shared.array")
 
 
 def local_array(words: Words, seen: Observation) -> tuple[str, str]:

@@ -28,7 +28,7 @@ _HEAD = ("requests", "wavefronts", "n-way", "extra", "sectors", "each", "extra")
 _GAPS = (2, 3, 2, 2, 3, 2, 2)
 _SHORTEST_ACCESS = 24
 _NARROW_ACCESS, _NARROW_LABEL = 12, 24  # below WIDTH
-_FINDINGS = 5
+_FINDINGS = 10
 _WAIVED = 10
 
 RETRY = "?: an atomic that is a retry loop has no fixed count of wavefronts; totals leave it out"

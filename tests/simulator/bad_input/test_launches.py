@@ -16,7 +16,9 @@ pytestmark = pytest.mark.skipif(simulator.device() != "lockstep", reason="launch
 
 SIZES, ENTRIES, SHARED, CALLS = Table(), Table(), Table(), Table()
 SLASH = " is a whole number. `/` gives a float: write `//`, rounded up as (n + 31) // 32"
-GRID, BLOCK = (f"add_one: {which}dim must be a sequence of " for which in ("grid", "block"))
+GRID, BLOCK = (
+    f"add_one: wrong {which}: {which}dim must be a sequence of " for which in ("grid", "block")
+)
 WHOLE = ": write whole numbers: add_one[grid, block](...)"
 LEAST = " in one direction; the least is 1. For empty data, leave the launch out"
 FEWER = ". Use a smaller block and more blocks."

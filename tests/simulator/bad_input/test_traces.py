@@ -28,8 +28,9 @@ def twice(x):
 
 
 # fmt: off
-for _name, _thing, _type in (("a number", 3, "int"), ("None", None, "NoneType"), ("a text", "add_one", "str"), ("a builtin", len, "builtin_function_or_method"), ("a class", Table, "type")):
+for _name, _thing, _type in (("a number", 3, "int"), ("a text", "add_one", "str"), ("a builtin", len, "builtin_function_or_method"), ("a class", Table, "type")):
     KERNELS.add(_name, lambda w, it=_thing: trace(it)[1, 32](w.dev, w.inp), LaunchRefused, f"an object of type {_type} is no kernel: decorate a function")
+KERNELS.add("None", lambda w: trace(None), LaunchRefused, "None is no kernel. A launch returns None: if this one has run already, write trace(kernel)[grid, block](...) in its place")
 KERNELS.add("a device function", lambda w: trace(twice)[1, 32](w.dev), DeviceFunctionRefused, "Cannot compile a device function as a kernel: twice is a device function: it is called from kernels. A kernel has @cuda.jit without device=True")
 KERNELS.add("a launched kernel", lambda w: trace(add_one[1, 32])(w.dev, w.inp), LaunchRefused, "this is a kernel with its launch; trace wants the kernel alone: trace(kernel)[grid, block](...)")
 KERNELS.add("what a launch gave", lambda w: trace(trace(add_one))[1, 32](w.dev, w.inp), LaunchRefused, "an object of type Tracer is no kernel: decorate a function")

@@ -128,6 +128,11 @@ function ranges(box) {
   return box.map(([first, end]) => (end === first + 1 ? first : `${first}:${end}`)).join(", ");
 }
 
+// What is said below an array is of the whole phase, not of the step.
+function inPhase(said) {
+  return said.length ? `in this phase: ${said.join("; ")}` : "not touched in this phase";
+}
+
 function counted(number, noun) {
   return number === 1 ? `1 ${noun}` : `${number} ${noun}s`;
 }
@@ -546,8 +551,7 @@ class Replay {
       const role = this.roleOf(tile, here?.phase), parts = this.partsOf(tile, here?.phase);
       tile.role.textContent = role;
       tile.role.dataset.role = tile.figure.dataset.role = role;
-      tile.words.textContent = parts.map((one) => `line ${one.line} ${this.sayPart(one)}`).join("; ")
-        || "not touched in this phase";
+      tile.words.textContent = inPhase(parts.map((one) => `line ${one.line} ${this.sayPart(one)}`));
     }
   }
 
@@ -591,7 +595,7 @@ class Replay {
       this.showBoxes(tile, boxes);
       const owned = this.run.owned.filter(([at]) => at === tile.at);
       const own = owned.map(([, box]) => `the block writes ${tile.name}[${ranges(box)}] in all`);
-      tile.words.textContent = [said.join("; ") || "not touched in this phase", ...own].join("; ");
+      tile.words.textContent = [inPhase(said), ...own].join("; ");
     }
   }
 

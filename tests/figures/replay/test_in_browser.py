@@ -152,6 +152,20 @@ def test_words_of_a_step(show, products):
     assert "warp 0" in tab.get_attribute("[aria-label=step]", "aria-valuetext")
 
 
+def test_words_of_an_array(show, products):
+    """Below an array stands what the whole phase does with it, beside the step's own words."""
+    tab = show(products)
+    part = f"line {line_of(product, '= a[')} writes a_tile[0:8, 0:8]"
+    below = tab.locator("figure:has(> canvas[data-tile=a_tile]) > span")
+    source = tab.locator("figure:has(> [data-array=a]) > span")
+    assert below.inner_text() == f"in this phase: {part}"
+    read = part.replace("writes a_tile", "reads a")
+    assert source.inner_text() == f"in this phase: {read}"
+    assert "32 elements" in tab.inner_text(".smr-said")
+    press(tab, "On to the next phase")
+    assert source.inner_text() == "not touched in this phase"
+
+
 def test_elements_by_keyboard(show, products):
     """The cursor of a tile goes from element to element and says who wrote it."""
     tab = show(products)

@@ -13,6 +13,7 @@ const PHASE_MS = 900; // between two phases
 const SHEET = 200; // pixels of the longest side of a global array
 const THIN = 14; // pixels of the height of a global array of one dimension
 const MOST_BOXES = 64; // into which a part of more than two dimensions is folded
+const MOST_KEYS = 8; // warps that the legend names; of more it names four
 const COLUMNS = 12; // phases in the table of what they do
 const CIVIDIS = [
   [18, 53, 112], [59, 73, 108], [87, 92, 109], [112, 113, 115],
@@ -785,7 +786,9 @@ class Replay {
 // --- pieces ----------------------------------------------------------------------------------
 
 function buildLegend(warps) {
-  const shown = [...new Set([0, Math.floor(warps / 2), warps - 1])];
+  const all = Array.from({ length: warps }, (_, warp) => warp);
+  const four = [0, Math.floor(warps / 3), Math.floor((2 * warps) / 3), warps - 1];
+  const shown = warps <= MOST_KEYS ? all : four;
   const colours = shown.map((warp) => {
     const box = make("span", { class: "smr-key" });
     box.style.background = colourOf(warp, warps);

@@ -187,6 +187,17 @@ def test_hover(show, products):
     assert tab.inner_text(".smr-info") == "b_tile[0, 0]: not yet written"
 
 
+@pytest.mark.parametrize(
+    ("warps", "named"),
+    [(1, [0]), (4, [0, 1, 2, 3]), (8, [*range(8)]), (9, [0, 3, 6, 8]), (32, [0, 10, 21, 31])],
+)
+def test_warps_of_the_legend(show, products, warps, named):
+    """Up to eight warps each has its colour in the legend; of more there are four."""
+    tab = show(products, text=page({**products.state, "warps": warps}))
+    said = tab.locator(".smr-legend > span").all_inner_texts()
+    assert [one for one in said if "warp" in one] == [f"written by warp {warp}" for warp in named]
+
+
 # --- parts ---------------------------------------------------------------------------------------
 
 

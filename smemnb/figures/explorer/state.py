@@ -1,7 +1,7 @@
 """Where the explorer begins, as plain data that JSON can hold.
 
     tile     rows, cols, itemsize, pad, swizzle ("none", "xor", "xor_chunks", "rotated", "bits")
-             and of the last its bits, base and shift
+             and of the last its bits, base and shift; of an array of one dimension also elems
     access   of the learner's own index: kind, index, stride, vector, ty and lanes
     lines    of a trace, one per access: what the trace counted, its array as a tile, its requests
     line, request    which of them is shown first
@@ -10,8 +10,8 @@
 A request of a line is its 32 byte addresses and active lanes (None for all), how often it was made,
 and the block and warp that made it first.
 
-**Limits**: an array of one dimension is shown in rows of 32 elements, one of more than two with all
-but the last as rows.
+**Limits**: an array of one dimension is shown in rows of 32 elements, of which the last may not be
+whole; one of more than two with all but the last as rows.
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ def _line(one: AccessRequests, kernel: str | None) -> State:
         "ideal": row.ideal,
         "extra": row.extra,
         "base": base,
-        "tile": _plain_tile(rows, cols, itemsize),
+        "tile": {**_plain_tile(rows, cols, itemsize), **_elems(one)},
         "requests": [_request(request) for request in one.kept],
         "others": one.others,
         "others_wavefronts": one.others_wavefronts,
@@ -226,6 +226,11 @@ def _place(one: AccessRequests) -> tuple[int, int, int, int]:
     itemsize = _itemsize(one.row)
     rows = (max(asked, default=0) + one.row.width - 1 - base) // (ROW_ELEMS * itemsize) + 1
     return rows, ROW_ELEMS, itemsize, base
+
+
+def _elems(one: AccessRequests) -> State:
+    """How many elements an array of one dimension has: its last row may not be whole."""
+    return {"elems": one.shape[0]} if len(one.shape) == 1 else {}
 
 
 def _itemsize(row: AccessRow) -> int:

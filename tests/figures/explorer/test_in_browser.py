@@ -17,6 +17,7 @@ from tests.figures.explorer.javascript import (
     packed,
     random_requests,
 )
+from tests.figures.explorer.kernels import neighbours
 
 pytestmark = pytest.mark.browser
 REQUESTS, AT_A_TIME = 100_000, 10_000
@@ -391,6 +392,23 @@ def test_what_if(show, report):
     assert summary(tab) == "1-way: 1 wavefront, 0 extra"
     assert "As recorded" in tab.inner_text(".smb-detail")
     assert "32-way: 32 wavefronts" in tab.inner_text(".smb-detail")
+
+
+def test_array_of_one_dimension(show):
+    """Its last row ends with its last element, and the arrow keys stop there."""
+    out, inp = np.zeros(128, np.float32), np.ones(130, np.float32)
+    tab = show(trace(neighbours)[1, 128](out, inp))
+    assert "the tile takes 520 bytes" in tab.inner_text(".smb-detail")
+    assert "array of 130 elements of 4 bytes, in rows of 32" in tab.inner_text(".smb-caption")
+    rows = "all => all.map((e) => e.querySelectorAll('[data-row]').length)"
+    assert tab.locator(".smb-cells[role=row]").evaluate_all(rows) == [32, 32, 32, 32, 2]
+    turn(tab, "pad", 1)
+    assert tab.locator(".smb-cell.smb-pad").count() == 4
+    tab.locator("[data-row='3'][data-col='20']").focus()
+    tab.keyboard.press("ArrowDown")
+    assert tab.evaluate(
+        "[document.activeElement.dataset.row, document.activeElement.dataset.col]"
+    ) == ["4", "1"]
 
 
 # --- themes and sizes ----------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from smemnb.rules.layout import Padded, Rotated, RowMajor, Swizzle, Xor, XorChun
 from smemnb.tracing import Trace, trace
 from tests.facts import facts
 from tests.figures.explorer.javascript import in_node, needs_node
+from tests.figures.explorer.kernels import neighbours
 
 
 @pytest.fixture(scope="module")
@@ -177,3 +178,14 @@ def test_device_function():
     load, store = state(trace(outer)[1, 32](np.zeros(32, np.float32)))["lines"]
     assert " of put: store" in store["label"] and " of " not in load["label"]
     assert (store["tile"]["rows"], store["tile"]["cols"]) == (1, 32)
+
+
+@needs_node
+def test_one_dimension():
+    """130 elements of 4 bytes are 520 bytes in rows of 32; a pad comes after each whole row."""
+    begun = state(trace(neighbours)[1, 128](np.zeros(128, np.float32), np.ones(130, np.float32)))
+    tile = begun["lines"][0]["tile"]
+    assert tile == {**state()["tile"], "rows": 5, "elems": 130}
+    changes = [{}, {"pad": 1}, {"swizzle": "rotated"}, {"elems": 160, "pad": 1}]
+    taken = in_node("bytes", {"tiles": [{**tile, **one} for one in changes]})
+    assert taken == [520, 520 + 4 * 4, (4 * 32 + 6) * 4, 5 * 33 * 4]

@@ -199,7 +199,7 @@ class Explorer {
       make("span", { class: "smb-legend-name", "aria-hidden": "true" }, name), ...fields);
     this.ownFields = [itemsize, group("the warp asks", this.buildIndex(), stride, ty, lanes, kind, vector)];
     return make("div", { class: "smb-controls" },
-      this.ownFields[1], group("the tile keeps", pad, swizzle, ...this.bits, itemsize));
+      this.ownFields[1], group("layout of the tile", pad, swizzle, ...this.bits, itemsize));
   }
 
   swizzleBy(layout, value) {
@@ -359,13 +359,14 @@ class Explorer {
   // What the trace counted on this line, and what it would be with another layout.
   lineText() {
     const { traced } = this;
-    const counted_ = `${traced.access}, whole launch: ${traced.made.toLocaleString("en")} requests, ` +
+    const how = this.changed ? " as recorded (pad 0, swizzle none)" : "";
+    const whole = `${traced.access}, whole launch${how}: ` +
+      `${traced.made.toLocaleString("en")} requests, ` +
       `${traced.wavefronts.toLocaleString("en")} wavefronts, ` +
       `${traced.extra.toLocaleString("en")} extra.`;
-    if (!this.changed) return counted_;
+    if (!this.changed) return whole;
     const before = tracedRequest(traced.tile, traced, traced.requests[this.number]);
-    return `${counted_} As recorded, without this pad or swizzle, this request is ` +
-      `${summary(before.served)}.`;
+    return `${whole} This request as recorded: ${summary(before.served)}.`;
   }
 
   // --- lanes, banks and what flies between them ----------------------------------------------

@@ -387,11 +387,21 @@ def test_lines_of_a_trace(show, report):
 def test_what_if(show, report):
     """A recorded request with another pad: what it would be, beside what it was."""
     tab = show(report)
+    load = [row for row in report.lines if row.space == "shared"][1]
     assert summary(tab) == "32-way: 32 wavefronts, 31 extra"
+    assert f"whole launch: {load.requests:,} requests" in tab.inner_text(".smb-detail")
     turn(tab, "pad", 1)
     assert summary(tab) == "1-way: 1 wavefront, 0 extra"
-    assert "As recorded" in tab.inner_text(".smb-detail")
-    assert "32-way: 32 wavefronts" in tab.inner_text(".smb-detail")
+    said = tab.inner_text(".smb-detail")
+    assert f"whole launch as recorded (pad 0, swizzle none): {load.requests:,} requests" in said
+    assert "request as recorded: 32-way: 32 wavefronts" in said
+
+
+def test_groups_of_controls(show):
+    """What a reader sets is named: the request, and the layout."""
+    groups = show().locator(".smb-group")
+    names = groups.evaluate_all("all => all.map((e) => e.getAttribute('aria-label'))")
+    assert names == ["the warp asks", "layout of the tile"]
 
 
 def test_array_of_one_dimension(show):

@@ -70,6 +70,10 @@ def replay(
 ) -> Replayer:
     """The kernel, to be launched and recorded: `replay(kernel)[grid, block](*args)`.
 
+    The launch returns a `Replay`. A notebook displays it; its `page()` is a page of HTML that needs
+    no notebook, no kernel and no network:
+    `Path("block.html").write_text(replay(kernel)[grid, block](*args).page(), "utf-8")`.
+
     Args:
         kernel: what `@cuda.jit` returns, or the plain function.
         without: line of a barrier in the file (in a notebook: in the cell), to begin with the run

@@ -14,7 +14,7 @@ from smemnb.rules.layout import Padded, Rotated, RowMajor, Swizzle, Xor, XorChun
 from smemnb.tracing import Trace, trace
 from tests.facts import facts
 from tests.figures.explorer.javascript import in_node, needs_node
-from tests.figures.explorer.kernels import neighbours
+from tests.figures.explorer.kernels import neighbours, plain
 
 
 @pytest.fixture(scope="module")
@@ -122,8 +122,10 @@ def test_line(report):
     with pytest.raises(SmemnbError) as caught:
         state(report, line=1)
     assert facts(caught.value) == facts(f"1 {store} {load}")
-    with pytest.raises(SmemnbError, match="on other"):
+    with pytest.raises(SmemnbError, match=r"array='other'.*: tile$"):
         state(report, array="other")
+    with pytest.raises(SmemnbError, match=r"array='other'.*: tile$"):
+        state(report, line=load, array="other")
 
 
 def test_rows_and_bank_map(report):
@@ -155,6 +157,24 @@ def test_json(report):
 def test_something_else(given):
     with pytest.raises(TypeError, match="explore takes a trace"):
         state(given)
+
+
+def test_kernel_without_its_launch():
+    """A kernel, or a trace that waits for its launch, is answered with the whole call."""
+    waiting = trace(transpose_tiled)
+    for given in (transpose_tiled, transpose_tiled.py_func, waiting, waiting[(3, 4), (32, 32)]):
+        with pytest.raises(TypeError) as caught:
+            state(given)
+        assert str(caught.value).endswith("explore(trace(transpose_tiled)[grid, block](...))")
+
+
+def test_without_shared_memory():
+    """A launch that touches none, and one that was not counted, are told apart."""
+    out = np.zeros(32, np.float32)
+    with pytest.raises(SmemnbError, match="plain uses no shared memory"):
+        state(trace(plain)[1, 32](out))
+    with pytest.raises(SmemnbError, match="counts=True"):
+        state(trace(plain, counts=False)[1, 32](out))
 
 
 def test_line_of_a_layout():

@@ -203,6 +203,7 @@ class Replay {
       make("p", { class: "smr-title" }, run.title),
       this.buildBarriers(),
       make("p", { class: `smr-summary${run.stale ? " smr-wrong" : ""}`, role: "status" }, run.summary),
+      make("p", { class: "smr-how" }, run.how),
       this.buildPlayer(),
       (this.said = make("div", { class: "smr-said", role: "status", "aria-live": "polite", "aria-atomic": "true" })),
       this.buildOperands(),

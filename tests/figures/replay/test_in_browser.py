@@ -152,6 +152,17 @@ def test_words_of_a_step(show, products):
     assert "warp 0" in tab.get_attribute("[aria-label=step]", "aria-valuetext")
 
 
+def test_order_of_warps(show, products):
+    """Below "warps in reversed order" stands what that means, for the run that is shown."""
+    tab = show(products)
+    assert "in reversed order" in tab.inner_text(".smr-summary")
+    assert "one after the other, the last one first" in tab.inner_text(".smr-how")
+    runs = [{**run, "how": f"run {at}"} for at, run in enumerate(products.state["runs"])]
+    tab = show(products, text=page({**products.state, "runs": runs}))
+    tab.locator(f"[data-line='{FULL}']").uncheck()
+    assert tab.inner_text(".smr-how") == "run 1"
+
+
 def test_words_of_an_array(show, products):
     """Below an array stands what the whole phase does with it, beside the step's own words."""
     tab = show(products)

@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from smemnb.figures.explorer.widget import INSTALL, VIEW
 from smemnb.figures.replay import module_text, page, style_text
 from smemnb.figures.replay.state import ELEMENTS, packed
 from smemnb.figures.replay.still import panels
-from smemnb.figures.replay.words import lines_of
+from smemnb.figures.replay.words import lines_of, order_explained
 from tests.facts import facts
 from tests.figures.replay.kernels import line_of, long_walk, product, tall
 
@@ -131,6 +132,17 @@ def test_state(found):
             if event.kind == "store" and event.values is not None:
                 assert values == event.values.tolist()
     assert state["lines"][str(FULL)].startswith("cuda.syncthreads()") or "if full" in str(state)
+
+
+def test_order_explained(found):
+    """The order of warps of each run, for a reader who meets the word the first time."""
+    run = found.run
+    said = [order_explained(replace(run, order=order, seed=3)) for order in ("reversed", "random")]
+    assert "the last one first" in said[0] and facts(said[0]) == []
+    assert facts(said[1]) == ["3"]
+    assert [one["how"] for one in found.state["runs"]] == [
+        order_explained(one) for one in found.runs
+    ]
 
 
 def test_packed():

@@ -201,7 +201,7 @@ class Configured:
     @property
     def function(self) -> FunctionType:
         """The kernel's Python function."""
-        return self._tracer.function
+        return cast(FunctionType, self._tracer.function)
 
     def __call__(self, *args: Any, **named: Any) -> Trace:
         """The trace of this launch; arrays among the arguments are written as by the kernel."""

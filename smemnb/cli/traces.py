@@ -13,7 +13,6 @@ from ..measure.rows import Row
 from ..tracing import Trace, trace
 from ..tracing.report.places import placed_findings
 from ..tracing.report.sarif import sarif
-from ..tracing.report.view.page import page
 from .argument_text import argument
 from .kernel_file import KernelFile
 from .launches import check_count, make
@@ -61,9 +60,8 @@ def write(
     if json_file not in (None, "-"):
         Path(str(json_file)).write_text(lines, encoding="utf-8")
     if html_file is not None:
-        body = "\n".join(trace._repr_html_() for trace in found)
-        whole = page(f"Trace of {found[0].launch.kernel}", body)
-        Path(html_file).write_text(whole, encoding="utf-8")
+        first, *more = found
+        Path(html_file).write_text(first.page(more=more), encoding="utf-8")
     if sarif_file is not None:
         said = [one for trace in found for one in placed_findings(trace)]
         Path(sarif_file).write_text(sarif(said, Path.cwd()), encoding="utf-8")

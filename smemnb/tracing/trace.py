@@ -12,7 +12,7 @@ may merge or drop accesses.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
@@ -33,6 +33,7 @@ from .model import (
 from .report.bank_map import BankMap
 from .report.text import text
 from .report.view import html
+from .report.view.page import page
 from .waivers import Allowed, Waived, check_allowed, waive
 
 SCHEMA = "smemnb.trace/1"
@@ -52,6 +53,8 @@ class Trace:
     `relaunch` holds the arguments as they were, for `as_compiled`. `barriers` are the `syncthreads`
     that a block passes, of the block that passes the most. `local_arrays` are those of the kernel's
     source, each with where it lies.
+
+    A notebook displays it as its source with the counts beside it; `page()` is that as a page.
     """
 
     launch: LaunchInfo
@@ -195,6 +198,18 @@ class Trace:
                 f"lines that do: {known}"
             )
         return BankMap.of(*max(here, key=lambda one: (one[0].ways, one[0].extra)))
+
+    def page(self, title: str = "", more: Sequence[Trace] = ()) -> str:
+        """The report as a page of HTML, the one that `smemnb trace --html` writes.
+
+        It loads nothing and holds no path: `Path("t.html").write_text(report.page(), "utf-8")`.
+
+        Args:
+            title: of the page; "" for the name of the kernel.
+            more: further traces that follow on the page.
+        """
+        views = [one._repr_html_() for one in (self, *more)]
+        return page(title or f"Trace of {self.launch.kernel}", "\n".join(views))
 
     def to_json(self) -> str:
         """The trace as JSON text, schema `smemnb.trace/1`.

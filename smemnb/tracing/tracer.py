@@ -216,6 +216,11 @@ class Configured:
         self._tracer = tracer
         self._launch = (grid, block, stream, shared_bytes)
 
+    @property
+    def function(self) -> FunctionType:
+        """The kernel's Python function."""
+        return cast(FunctionType, self._tracer.function)
+
     def __call__(self, *args: Any, **named: Any) -> Trace:
         """The trace of this launch; arrays among the arguments are written as by the kernel."""
         from ..simulator.signatures import check_positional

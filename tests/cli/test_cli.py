@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 
+import numpy as np
 import pytest
 
 import smemnb
@@ -97,6 +98,9 @@ def test_trace_to_files(sample, tmp_path, capsys):
     assert json.loads((tmp_path / "t.json").read_text())["shared"]["extra"] == 3968
     page = (tmp_path / "t.html").read_text(encoding="utf-8")
     assert page.startswith("<!doctype html>") and "transpose_tiled" in page
+    out, inp = np.zeros((2, 64, 64), np.float32)
+    kernel = sys.modules["sample_kernels"].transpose_tiled
+    assert page == smemnb.trace(kernel)[(2, 2), (32, 32)](out, inp).page()
 
 
 def test_trace_several_launches_to_a_page(sample, tmp_path):

@@ -555,7 +555,9 @@ def test_time():
 
 def test_page_of_several_launches(tiled, racing):
     """A page has every view, loads nothing, and its title is text."""
-    whole = page("a <b> title", tiled._repr_html_() + racing._repr_html_())
+    whole = tiled.page("a <b> title", more=[racing])
+    assert whole == page("a <b> title", f"{tiled._repr_html_()}\n{racing._repr_html_()}")
     assert "<title>a &lt;b&gt; title</title>" in whole
+    assert "<title>Trace of transpose_tiled</title>" in tiled.page()
     assert whole.count("<table") == 2 and "http" not in whole
     assert {"transpose_tiled", "twice"} <= set(re.findall(r"\w+", plain(whole)))

@@ -6,7 +6,9 @@
 
 import { BANKS, LANES, WIDTHS } from "./bank_rule.js";
 import { SWIZZLES, misfit } from "./layout.js";
-import { bankOf, summary, tileBytes, tracedRequest, typedRequest, usedNames } from "./request.js";
+import {
+  bankOf, holds, summary, tileBytes, tracedRequest, typedRequest, usedNames,
+} from "./request.js";
 
 const SVG = "http://www.w3.org/2000/svg";
 const MOST_SHOWN = 64; // rows and columns of the tile
@@ -197,7 +199,7 @@ class Explorer {
       make("span", { class: "smb-legend-name", "aria-hidden": "true" }, name), ...fields);
     this.ownFields = [itemsize, group("the warp asks", this.buildIndex(), stride, ty, lanes, kind, vector)];
     return make("div", { class: "smb-controls" },
-      this.ownFields[1], group("the tile keeps", pad, swizzle, ...this.bits, itemsize));
+      this.ownFields[1], group("layout of the tile", pad, swizzle, ...this.bits, itemsize));
   }
 
   swizzleBy(layout, value) {
@@ -357,13 +359,14 @@ class Explorer {
   // What the trace counted on this line, and what it would be with another layout.
   lineText() {
     const { traced } = this;
-    const counted_ = `${traced.access}, whole launch: ${traced.made.toLocaleString("en")} requests, ` +
+    const how = this.changed ? " as recorded (pad 0, swizzle none)" : "";
+    const whole = `${traced.access}, whole launch${how}: ` +
+      `${traced.made.toLocaleString("en")} requests, ` +
       `${traced.wavefronts.toLocaleString("en")} wavefronts, ` +
       `${traced.extra.toLocaleString("en")} extra.`;
-    if (!this.changed) return counted_;
+    if (!this.changed) return whole;
     const before = tracedRequest(traced.tile, traced, traced.requests[this.number]);
-    return `${counted_} As recorded, without this pad or swizzle, this request is ` +
-      `${summary(before.served)}.`;
+    return `${whole} This request as recorded: ${summary(before.served)}.`;
   }
 
   // --- lanes, banks and what flies between them ----------------------------------------------
@@ -520,16 +523,18 @@ class Explorer {
     const { tile, request } = this;
     const { rows, cols } = this.window();
     const pad = cols.end === tile.cols ? Math.min(tile.pad, 16) : 0;
-    const shape = JSON.stringify([rows, cols, pad]);
+    const shape = JSON.stringify([rows, cols, pad, tile.elems]);
     if (shape !== this.shape) this.fillTile(rows, cols, pad);
     this.shape = shape;
     const whole = rows.end - rows.start === tile.rows && cols.end - cols.start === tile.cols;
     const part = whole ? "" : `, shown are rows ${rows.start} to ${rows.end - 1}, columns ` +
       `${cols.start} to ${cols.end - 1}`;
     const extra = tile.pad ? ` + ${tile.pad} pad` : "";
-    this.caption.textContent =
-      `tile of ${tile.rows} × ${tile.cols}${extra}, ${tile.itemsize}-byte elements: ` +
-      `the bank of each${part}`;
+    const what = tile.elems
+      ? `array of ${counted(tile.elems, "element")} of ${counted(tile.itemsize, "byte")}, ` +
+        `in rows of ${tile.cols}${extra}`
+      : `tile of ${tile.rows} × ${tile.cols}${extra}, ${tile.itemsize}-byte elements`;
+    this.caption.textContent = `${what}: the bank of each${part}`;
     const touched = new Map();
     (request.lanes ?? []).forEach((lane, number) => {
       for (const { row, col } of lane?.touched ?? []) {
@@ -566,7 +571,8 @@ class Explorer {
     const head = make("div", { class: "smb-cells smb-heads", "aria-hidden": "true" },
       make("i", {}), ...numbers(cols).map(heading),
       ...Array.from({ length: pad }, () => make("i", {})));
-    this.cells = numbers(rows).map((row) => numbers(cols).map((col) =>
+    const there = (row) => numbers(cols).filter((col) => holds(this.tile, row, col));
+    this.cells = numbers(rows).map((row) => there(row).map((col) =>
       make("div", {
         class: "smb-cell", role: "gridcell", tabindex: "-1", "data-row": row, "data-col": col,
       })));
@@ -575,7 +581,7 @@ class Explorer {
       "div", { class: "smb-cells", role: "row" },
       heading(rows.start + i),
       ...cells,
-      ...Array.from({ length: pad }, () =>
+      ...Array.from({ length: cells.length === cols.end - cols.start ? pad : 0 }, () =>
         make("div", { class: "smb-cell smb-pad", "aria-hidden": "true" })),
     ));
     this.grid.replaceChildren(head, ...lines);
@@ -598,7 +604,7 @@ class Explorer {
     const top = Number(this.cells[0][0].dataset.row);
     const left = Number(this.cells[0][0].dataset.col);
     const row = bounded(Number(cell.dataset.row) - top + step[0], this.cells.length);
-    const col = bounded(Number(cell.dataset.col) - left + step[1], this.cells[0].length);
+    const col = bounded(Number(cell.dataset.col) - left + step[1], this.cells[row].length);
     cell.tabIndex = -1;
     this.cells[row][col].tabIndex = 0;
     this.cells[row][col].focus();

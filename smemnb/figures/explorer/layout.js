@@ -1,7 +1,8 @@
 // Where a tile keeps its element (row, col), in elements from its start: the layouts of
 // `smemnb/rules/layout`, and pad together with any of them. A test holds both to each other.
 //
-// A tile is {rows, cols, itemsize, pad, swizzle, bits, base, shift}.
+// A tile is {rows, cols, itemsize, pad, swizzle, bits, base, shift}, and of an array of one dimension
+// elems, how many of its rows * cols elements there are.
 
 const ROW_BANKS = 32;
 const CHUNK_BYTES = 16;

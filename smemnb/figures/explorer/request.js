@@ -107,7 +107,7 @@ function placed(tile, elements, { width, kind, base }) {
       const what = `lane ${lane} asks for ${width} bytes at address ${address}`;
       return { problem: `misaligned address: ${what}, no multiple of ${width}` };
     }
-    const outside = touched.some(({ row, col }) => row >= tile.rows || col >= tile.cols);
+    const outside = touched.some(({ row, col }) => !holds(tile, row, col));
     lanes.push({ ...element, offset: first, address, touched, outside });
   }
   const active = lanes.map((lane) => lane !== null);
@@ -121,8 +121,24 @@ export function bankOf(tile, base, row, col) {
   return Math.floor((base + offset(tile, row, col) * tile.itemsize) / 4) % 32;
 }
 
+// Whether a tile has the element: the last row of an array of one dimension may not be whole.
+export function holds(tile, row, col) {
+  return row < tile.rows && col < tile.cols && row * tile.cols + col < elementsOf(tile);
+}
+
+// Bytes with all pads; those of an array whose last row is not whole end with its last element.
 export function tileBytes(tile) {
-  return tile.rows * pitch(tile) * tile.itemsize;
+  const elems = elementsOf(tile);
+  if (elems === tile.rows * tile.cols) return tile.rows * pitch(tile) * tile.itemsize;
+  let end = 0;
+  for (let number = 0; number < elems; number++) {
+    end = Math.max(end, offset(tile, Math.floor(number / tile.cols), number % tile.cols) + 1);
+  }
+  return end * tile.itemsize;
+}
+
+function elementsOf(tile) {
+  return tile.elems ?? tile.rows * tile.cols;
 }
 
 // "32-way: 32 wavefronts, 31 extra"

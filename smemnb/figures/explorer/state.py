@@ -1,7 +1,7 @@
 """Where the explorer begins, as plain data that JSON can hold.
 
     tile     rows, cols, itemsize, pad, swizzle ("none", "xor", "xor_chunks", "rotated", "bits")
-             and of the last its bits, base and shift
+             and of the last its bits, base and shift; of an array of one dimension also elems
     access   of the learner's own index: kind, index, stride, vector, ty and lanes
     lines    of a trace, one per access: what the trace counted, its array as a tile, its requests
     line, request    which of them is shown first
@@ -10,12 +10,13 @@
 A request of a line is its 32 byte addresses and active lanes (None for all), how often it was made,
 and the block and warp that made it first.
 
-**Limits**: an array of one dimension is shown in rows of 32 elements, one of more than two with all
-but the last as rows.
+**Limits**: an array of one dimension is shown in rows of 32 elements, of which the last may not be
+whole; one of more than two with all but the last as rows.
 """
 
 from __future__ import annotations
 
+import inspect
 import math
 from collections.abc import Sequence
 from typing import Any, Final
@@ -30,6 +31,7 @@ from ...tracing.model import AccessRow
 from ...tracing.report.bank_map import BankMap
 from ...tracing.requests import AccessRequests, Request, requests_of, worst_of
 from ...tracing.trace import Trace
+from ...tracing.tracer import Configured, Tracer
 
 __all__ = ["SCHEMA", "Explored", "column", "state"]
 
@@ -55,17 +57,19 @@ def state(given: Explored = None, *, line: int | None = None, array: str | None 
         array: which array, where the line touches several.
 
     Raises:
-        TypeError: something else, or a line of something that has none.
-        SmemnbError: there is no shared-memory request that the model counts.
+        TypeError: something else, such as a kernel, or a line of something that has none.
+        SmemnbError: there is no shared-memory request that the model counts, or no such array.
     """
     if not isinstance(given, Trace) and not (line is None and array is None):
         raise TypeError("line and array choose a line of a trace: write explore(trace, line=29)")
     if given is None or isinstance(given, Layout):
         return _begin(given or layouts.RowMajor(32, 32))
     if isinstance(given, Trace):
+        _check_shared(given)
         return _with_lines(requests_of(given), line, array, kernel=given.launch.kernel)
     if isinstance(given, BankMap):
         return _with_lines([_of_map(given)])
+    _check_launched(given)
     rows = [given] if isinstance(given, AccessRow) else given
     if not isinstance(rows, Sequence) or not all(isinstance(row, AccessRow) for row in rows):
         raise TypeError(
@@ -89,6 +93,31 @@ def column(layout: Layout) -> tuple[np.ndarray[Any, np.dtype[np.int64]], list[bo
     active = lane < layout.rows * layout.cols
     cell = np.where(active, lane, 0)
     return layout.address(cell % layout.rows, cell // layout.rows), active.tolist()
+
+
+def _check_launched(given: Any) -> None:
+    """Raise TypeError where a kernel comes, or a trace that waits for its launch."""
+    waits = isinstance(given, Tracer | Configured)
+    function = given.function if waits else getattr(given, "py_func", None)
+    function = function or getattr(given, "fn", None) or given
+    if not inspect.isfunction(function):
+        return
+    name = function.__name__
+    what = f"trace({name}) waits for its launch" if waits else f"{name} is a kernel"
+    raise TypeError(f"{what}: write explore(trace({name})[grid, block](...))")
+
+
+def _check_shared(given: Trace) -> None:
+    """Raise SmemnbError where a launch has no shared-memory request, or none was counted."""
+    name = given.launch.kernel
+    if not given.launch.counted:
+        raise SmemnbError(
+            f"this trace of {name} was made with counts=False: trace again with counts=True"
+        )
+    if all(row.space != "shared" for row in given.lines):
+        raise SmemnbError(
+            f"{name} uses no shared memory in this launch, and the explorer shows only that"
+        )
 
 
 def _begin(layout: Layout) -> State:
@@ -147,6 +176,9 @@ def _with_lines(
 ) -> State:
     """A state whose requests are those of a trace; `line` and `array` say which to begin with."""
     lines = [_line(one, kernel) for one in found]
+    arrays = sorted({one.row.array for one in found})
+    if array is not None and array not in arrays:
+        raise SmemnbError(f"array={array!r}: no such shared array; there is: {', '.join(arrays)}")
     here = [
         at
         for at, one in enumerate(found)
@@ -155,9 +187,9 @@ def _with_lines(
     if not here:
         known = ", ".join(str(n) for n in sorted({one.row.line for one in found}))
         which = "" if array is None else f" on {array}"
-        where = "no line" if line is None else f"line {line} does not"
         raise SmemnbError(
-            f"{where} make a counted shared-memory request{which}; lines that do: {known}"
+            f"line {line} does not make a counted shared-memory request{which};"
+            f" lines that do: {known}"
         )
     first = max(here, key=lambda at: (found[at].row.extra, -at))
     tile = dict(lines[first]["tile"])
@@ -192,7 +224,7 @@ def _line(one: AccessRequests, kernel: str | None) -> State:
         "ideal": row.ideal,
         "extra": row.extra,
         "base": base,
-        "tile": _plain_tile(rows, cols, itemsize),
+        "tile": {**_plain_tile(rows, cols, itemsize), **_elems(one)},
         "requests": [_request(request) for request in one.kept],
         "others": one.others,
         "others_wavefronts": one.others_wavefronts,
@@ -226,6 +258,11 @@ def _place(one: AccessRequests) -> tuple[int, int, int, int]:
     itemsize = _itemsize(one.row)
     rows = (max(asked, default=0) + one.row.width - 1 - base) // (ROW_ELEMS * itemsize) + 1
     return rows, ROW_ELEMS, itemsize, base
+
+
+def _elems(one: AccessRequests) -> State:
+    """How many elements an array of one dimension has: its last row may not be whole."""
+    return {"elems": one.shape[0]} if len(one.shape) == 1 else {}
 
 
 def _itemsize(row: AccessRow) -> int:

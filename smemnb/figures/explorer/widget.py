@@ -47,6 +47,9 @@ def explore(
         smemnb.explore(Padded(32, 32))                any layout of rules.layout
         smemnb.explore(trace(kernel)[1, 32](out))     the requests of a kernel, line by line
 
+    `page()` of what comes back is a page of HTML that needs no notebook, no kernel and no network:
+    `Path("banks.html").write_text(explore(report).page(), "utf-8")`.
+
     Args:
         given: a trace; rows of its `lines`; `trace.bank_map(line)`; a layout; None to begin with.
         line: of a trace, the source line to begin with; None for the one with the most extra
@@ -62,7 +65,10 @@ def explore(
 
 
 class Explorer:
-    """What `explore` returns: `state` is where it begins, `stills` are its pictures."""
+    """What `explore` returns: display it, or keep it as a page of HTML with `page()`.
+
+    `state` is where it begins, `stills` are its pictures.
+    """
 
     def __init__(self, state: State, layout: Layout | None = None) -> None:
         self.state = state
@@ -102,7 +108,7 @@ class Explorer:
         return _widget_class()(state=self.state)
 
     def page(self, title: str = "Bank explorer") -> str:
-        """A page of HTML that shows the same without a kernel."""
+        """A page of HTML that shows the same without a kernel and without a network."""
         return page(self.state, title=title, still=self._pictures())
 
     def __repr__(self) -> str:

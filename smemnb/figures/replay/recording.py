@@ -37,6 +37,9 @@ from ...lockstep.watch import Watcher
 from ...simulator import launch
 from ...tracing.as_compiled import KEPT_BYTES, keep
 from ...tracing.model import Dim3, place
+from ...tracing.trace import Trace
+from ...tracing.tracer import Configured as TracedLaunch
+from ...tracing.tracer import Tracer
 from .barriers import barrier_lines, has_shared_memory, without_barrier
 from .camera import Camera
 from .film import Film, film_of
@@ -70,6 +73,10 @@ def replay(
 ) -> Replayer:
     """The kernel, to be launched and recorded: `replay(kernel)[grid, block](*args)`.
 
+    The launch returns a `Replay`. A notebook displays it; its `page()` is a page of HTML that needs
+    no notebook, no kernel and no network:
+    `Path("block.html").write_text(replay(kernel)[grid, block](*args).page(), "utf-8")`.
+
     Args:
         kernel: what `@cuda.jit` returns, or the plain function.
         without: line of a barrier in the file (in a notebook: in the cell), to begin with the run
@@ -81,6 +88,7 @@ def replay(
             barrier in its text, `block` is no block. It is a ValueError.
     """
     try:
+        _check_is_kernel(kernel)
         function = cast(FunctionType, launch.kernel_of(kernel).function)
         _check_kernel(function)
         return Replayer(kernel, function, _checked_line(function, without), _checked_block(block))
@@ -297,6 +305,22 @@ class OneBlock:
 
 
 # --- what is refused -----------------------------------------------------------------------------
+
+
+def _check_is_kernel(given: Any) -> None:
+    """Raise LaunchRefused where a trace comes, a kernel with its launch, or what a launch left."""
+    if isinstance(given, Tracer | TracedLaunch):
+        what, name = "this is a trace", given.function.__name__
+    elif isinstance(given, Trace):
+        what, name = "this is a trace", given.launch.kernel
+    elif hasattr(given, "dispatcher"):
+        function = launch.kernel_of(given.dispatcher).function
+        what, name = "this is a kernel with its launch", function.__name__
+    elif given is None:
+        what, name = "this is None, as a launch returns it", "kernel"
+    else:
+        return
+    raise LaunchRefused(f"{what}; replay takes the kernel: replay({name})[grid, block](...)")
 
 
 def _check_kernel(function: FunctionType) -> None:

@@ -13,6 +13,7 @@ const PHASE_MS = 900; // between two phases
 const SHEET = 200; // pixels of the longest side of a global array
 const THIN = 14; // pixels of the height of a global array of one dimension
 const MOST_BOXES = 64; // into which a part of more than two dimensions is folded
+const MOST_KEYS = 8; // warps that the legend names; of more it names four
 const COLUMNS = 12; // phases in the table of what they do
 const CIVIDIS = [
   [18, 53, 112], [59, 73, 108], [87, 92, 109], [112, 113, 115],
@@ -128,6 +129,11 @@ function ranges(box) {
   return box.map(([first, end]) => (end === first + 1 ? first : `${first}:${end}`)).join(", ");
 }
 
+// What is said below an array is of the whole phase, not of the step.
+function inPhase(said) {
+  return said.length ? `in this phase: ${said.join("; ")}` : "not touched in this phase";
+}
+
 function counted(number, noun) {
   return number === 1 ? `1 ${noun}` : `${number} ${noun}s`;
 }
@@ -197,6 +203,7 @@ class Replay {
       make("p", { class: "smr-title" }, run.title),
       this.buildBarriers(),
       make("p", { class: `smr-summary${run.stale ? " smr-wrong" : ""}`, role: "status" }, run.summary),
+      make("p", { class: "smr-how" }, run.how),
       this.buildPlayer(),
       (this.said = make("div", { class: "smr-said", role: "status", "aria-live": "polite", "aria-atomic": "true" })),
       this.buildOperands(),
@@ -546,8 +553,7 @@ class Replay {
       const role = this.roleOf(tile, here?.phase), parts = this.partsOf(tile, here?.phase);
       tile.role.textContent = role;
       tile.role.dataset.role = tile.figure.dataset.role = role;
-      tile.words.textContent = parts.map((one) => `line ${one.line} ${this.sayPart(one)}`).join("; ")
-        || "not touched in this phase";
+      tile.words.textContent = inPhase(parts.map((one) => `line ${one.line} ${this.sayPart(one)}`));
     }
   }
 
@@ -591,7 +597,7 @@ class Replay {
       this.showBoxes(tile, boxes);
       const owned = this.run.owned.filter(([at]) => at === tile.at);
       const own = owned.map(([, box]) => `the block writes ${tile.name}[${ranges(box)}] in all`);
-      tile.words.textContent = [said.join("; ") || "not touched in this phase", ...own].join("; ");
+      tile.words.textContent = [inPhase(said), ...own].join("; ");
     }
   }
 
@@ -781,7 +787,9 @@ class Replay {
 // --- pieces ----------------------------------------------------------------------------------
 
 function buildLegend(warps) {
-  const shown = [...new Set([0, Math.floor(warps / 2), warps - 1])];
+  const all = Array.from({ length: warps }, (_, warp) => warp);
+  const four = [0, Math.floor(warps / 3), Math.floor((2 * warps) / 3), warps - 1];
+  const shown = warps <= MOST_KEYS ? all : four;
   const colours = shown.map((warp) => {
     const box = make("span", { class: "smr-key" });
     box.style.background = colourOf(warp, warps);

@@ -1,6 +1,6 @@
 """The runs of a replay as plain data that JSON can hold.
 
-    runs     one per run: without, title, summary, order, tiles, phases, steps, events
+    runs     one per run: without, title, summary, how, order, tiles, phases, steps, events
     run      which of them is shown first
     lines    the kernel's source, by line number
     patterns lists of elements, which accesses share
@@ -31,7 +31,7 @@ import numpy as np
 from ...lockstep.source import source
 from .film import Film, Part, parts_of_run
 from .record import Array, Box, Event, Run, Step
-from .words import left_out, phase_title, said_move, said_stale, summary, title
+from .words import left_out, order_explained, phase_title, said_move, said_stale, summary, title
 
 __all__ = ["ELEMENTS", "SCHEMA", "packed", "state"]
 
@@ -129,6 +129,7 @@ def _run(run: Run, film: Film, most: int, patterns: _Patterns) -> State:
         "without": run.without,
         "title": title(run),
         "summary": summary(run),
+        "how": order_explained(run),
         "stale": run.stale_count,
         "tiles": [
             {"name": tile.name, "space": tile.space, "shape": list(tile.shape), "dtype": tile.dtype}

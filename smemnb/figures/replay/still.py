@@ -6,7 +6,8 @@ them, too: there are the elements that are missing. Beside them stand the global
 in one scale, with the parts that the phase reads (filled) and writes (hatched).
 
 **Limits**: `MOMENTS` moments, `TILES` shared arrays, `SIDE` rows and columns of each and `SHEETS`
-global arrays are drawn; of a run with stale reads those around the first one.
+global arrays are drawn; of a run with stale reads those around the first one. The picture says how
+many phases it leaves out.
 """
 
 from __future__ import annotations
@@ -210,10 +211,18 @@ def still(run: Run, film: Film | None = None) -> Drawing:
     film = film if run.without is None else None
     return Drawing(
         _text(run, drawn, film),
-        _alt(run, film),
+        _alt(run, drawn, film),
         width,
         lambda: _png(run, drawn, beside, film, width),
     )
+
+
+def _left_out(run: Run, drawn: list[Panel]) -> str:
+    """How many of the recorded phases are drawn, "" where all are."""
+    shown = len({panel.phase for panel in drawn})
+    if shown == run.phases:
+        return ""
+    return f"{counted(run.phases - shown, 'phase')} of {run.phases} not drawn"
 
 
 def _text(run: Run, drawn: list[Panel], film: Film | None) -> str:
@@ -232,14 +241,17 @@ def _text(run: Run, drawn: list[Panel], film: Film | None) -> str:
         said.append(
             f"{panel.moment}: {counted(written, 'element')} of {panel.name} written{crossed}"
         )
-    return "\n".join([*said, *staged, summary(run)])
+    more = _left_out(run, drawn)
+    return "\n".join([*said, *([more] if more else []), *staged, summary(run)])
 
 
-def _alt(run: Run, film: Film | None) -> str:
+def _alt(run: Run, drawn: list[Panel], film: Film | None) -> str:
     """One sentence for those who do not see the picture."""
     found = f"; first, {said_stale(run, run.stale[0])}" if run.stale else ""
+    shown = counted(len({panel.phase for panel in drawn}), "phase")
+    more = _left_out(run, drawn)
     return (
-        f"The shared arrays of {title(run)}, at the end of {counted(run.phases, 'phase')},"
+        f"The shared arrays of {title(run)}, at the end of {shown}{f' ({more})' if more else ''},"
         f" coloured by the warp that wrote each element: {summary(run)}{found}{_alt_of(film)}."
     )
 
@@ -265,7 +277,8 @@ def _png(
 
     def paint(sheet: Sheet) -> None:
         sheet.write(LEFT, 20, title(run), size=13, bold=True, align="left")
-        sheet.write(LEFT, 42, summary(run), size=12, align="left")
+        said = "; ".join(filter(None, (summary(run), _left_out(run, drawn))))
+        sheet.write(LEFT, 42, said, size=12, align="left")
         y = TOP
         for row, high in zip(rows, tall, strict=True):
             sheet.write(LEFT, y + 11, row[0].moment, bold=True, align="left")

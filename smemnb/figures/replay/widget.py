@@ -35,7 +35,7 @@ __all__ = ["Replay"]
 
 
 class Replay:
-    """A block of a launch, recorded: `print` it, or display it in a notebook.
+    """A block of a launch, recorded: `print` it, display it in a notebook, or keep its `page()`.
 
     Attributes:
         runs: the recorded runs, first with all barriers, then without each of them.
@@ -95,7 +95,7 @@ class Replay:
         return _widget_class()(state=self.state)
 
     def page(self, title: str = "Replay") -> str:
-        """A page of HTML that shows the same without a kernel."""
+        """A page of HTML that shows the same without a kernel and without a network."""
         return page(self.state, title=title, still=self.still._repr_html_())
 
     def __repr__(self) -> str:

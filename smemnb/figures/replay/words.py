@@ -19,6 +19,7 @@ __all__ = [
     "left_out",
     "left_out_of_film",
     "lines_of",
+    "order_explained",
     "phase_title",
     "said_move",
     "said_stale",
@@ -99,6 +100,16 @@ def order_said(run: Run) -> str:
     if run.order == "random":
         return f"in random order, seed {run.seed}"
     return f"in {run.order} order"
+
+
+def order_explained(run: Run) -> str:
+    """What the order of warps means, in one sentence."""
+    drawn = f"in an order drawn from seed {run.seed}"
+    order = drawn if run.order == "random" else "the last one first"
+    return (
+        f"Between two barriers the engine runs the warps one after the other, {order}: one that"
+        " need not wait goes ahead of the others."
+    )
 
 
 def phase_title(line: int | None, phase: int) -> str:

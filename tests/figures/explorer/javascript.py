@@ -59,6 +59,9 @@ globalThis.ask = {
       return [problem, served.wavefronts, lanes.map((lane) => lane && lane.address)];
     }));
   },
+  bytes({ tiles }) {
+    return tiles.map((tile) => tileBytes(tile));
+  },
   typed({ requests }) {
     return requests.map(({ tile, access }) => {
       const { problem, served } = typedRequest(tile, access);

@@ -17,6 +17,7 @@ from tests.figures.explorer.javascript import (
     packed,
     random_requests,
 )
+from tests.figures.explorer.kernels import neighbours
 
 pytestmark = pytest.mark.browser
 REQUESTS, AT_A_TIME = 100_000, 10_000
@@ -386,11 +387,38 @@ def test_lines_of_a_trace(show, report):
 def test_what_if(show, report):
     """A recorded request with another pad: what it would be, beside what it was."""
     tab = show(report)
+    load = [row for row in report.lines if row.space == "shared"][1]
     assert summary(tab) == "32-way: 32 wavefronts, 31 extra"
+    assert f"whole launch: {load.requests:,} requests" in tab.inner_text(".smb-detail")
     turn(tab, "pad", 1)
     assert summary(tab) == "1-way: 1 wavefront, 0 extra"
-    assert "As recorded" in tab.inner_text(".smb-detail")
-    assert "32-way: 32 wavefronts" in tab.inner_text(".smb-detail")
+    said = tab.inner_text(".smb-detail")
+    assert f"whole launch as recorded (pad 0, swizzle none): {load.requests:,} requests" in said
+    assert "request as recorded: 32-way: 32 wavefronts" in said
+
+
+def test_groups_of_controls(show):
+    """What a reader sets is named: the request, and the layout."""
+    groups = show().locator(".smb-group")
+    names = groups.evaluate_all("all => all.map((e) => e.getAttribute('aria-label'))")
+    assert names == ["the warp asks", "layout of the tile"]
+
+
+def test_array_of_one_dimension(show):
+    """Its last row ends with its last element, and the arrow keys stop there."""
+    out, inp = np.zeros(128, np.float32), np.ones(130, np.float32)
+    tab = show(trace(neighbours)[1, 128](out, inp))
+    assert "the tile takes 520 bytes" in tab.inner_text(".smb-detail")
+    assert "array of 130 elements of 4 bytes, in rows of 32" in tab.inner_text(".smb-caption")
+    rows = "all => all.map((e) => e.querySelectorAll('[data-row]').length)"
+    assert tab.locator(".smb-cells[role=row]").evaluate_all(rows) == [32, 32, 32, 32, 2]
+    turn(tab, "pad", 1)
+    assert tab.locator(".smb-cell.smb-pad").count() == 4
+    tab.locator("[data-row='3'][data-col='20']").focus()
+    tab.keyboard.press("ArrowDown")
+    assert tab.evaluate(
+        "[document.activeElement.dataset.row, document.activeElement.dataset.col]"
+    ) == ["4", "1"]
 
 
 # --- themes and sizes ----------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from smemnb.rules.layout import Padded, Rotated, RowMajor, Swizzle, Xor, XorChun
 from smemnb.tracing import Trace, trace
 from tests.facts import facts
 from tests.figures.explorer.javascript import in_node, needs_node
+from tests.figures.explorer.kernels import neighbours, plain
 
 
 @pytest.fixture(scope="module")
@@ -121,8 +122,10 @@ def test_line(report):
     with pytest.raises(SmemnbError) as caught:
         state(report, line=1)
     assert facts(caught.value) == facts(f"1 {store} {load}")
-    with pytest.raises(SmemnbError, match="on other"):
+    with pytest.raises(SmemnbError, match=r"array='other'.*: tile$"):
         state(report, array="other")
+    with pytest.raises(SmemnbError, match=r"array='other'.*: tile$"):
+        state(report, line=load, array="other")
 
 
 def test_rows_and_bank_map(report):
@@ -156,6 +159,24 @@ def test_something_else(given):
         state(given)
 
 
+def test_kernel_without_its_launch():
+    """A kernel, or a trace that waits for its launch, is answered with the whole call."""
+    waiting = trace(transpose_tiled)
+    for given in (transpose_tiled, transpose_tiled.py_func, waiting, waiting[(3, 4), (32, 32)]):
+        with pytest.raises(TypeError) as caught:
+            state(given)
+        assert str(caught.value).endswith("explore(trace(transpose_tiled)[grid, block](...))")
+
+
+def test_without_shared_memory():
+    """A launch that touches none, and one that was not counted, are told apart."""
+    out = np.zeros(32, np.float32)
+    with pytest.raises(SmemnbError, match="plain uses no shared memory"):
+        state(trace(plain)[1, 32](out))
+    with pytest.raises(SmemnbError, match="counts=True"):
+        state(trace(plain, counts=False)[1, 32](out))
+
+
 def test_line_of_a_layout():
     with pytest.raises(TypeError, match="line of a trace"):
         state(RowMajor(32, 32), line=3)
@@ -177,3 +198,14 @@ def test_device_function():
     load, store = state(trace(outer)[1, 32](np.zeros(32, np.float32)))["lines"]
     assert " of put: store" in store["label"] and " of " not in load["label"]
     assert (store["tile"]["rows"], store["tile"]["cols"]) == (1, 32)
+
+
+@needs_node
+def test_one_dimension():
+    """130 elements of 4 bytes are 520 bytes in rows of 32; a pad comes after each whole row."""
+    begun = state(trace(neighbours)[1, 128](np.zeros(128, np.float32), np.ones(130, np.float32)))
+    tile = begun["lines"][0]["tile"]
+    assert tile == {**state()["tile"], "rows": 5, "elems": 130}
+    changes = [{}, {"pad": 1}, {"swizzle": "rotated"}, {"elems": 160, "pad": 1}]
+    taken = in_node("bytes", {"tiles": [{**tile, **one} for one in changes]})
+    assert taken == [520, 520 + 4 * 4, (4 * 32 + 6) * 4, 5 * 33 * 4]

@@ -152,6 +152,31 @@ def test_words_of_a_step(show, products):
     assert "warp 0" in tab.get_attribute("[aria-label=step]", "aria-valuetext")
 
 
+def test_order_of_warps(show, products):
+    """Below "warps in reversed order" stands what that means, for the run that is shown."""
+    tab = show(products)
+    assert "in reversed order" in tab.inner_text(".smr-summary")
+    assert "one after the other, the last one first" in tab.inner_text(".smr-how")
+    runs = [{**run, "how": f"run {at}"} for at, run in enumerate(products.state["runs"])]
+    tab = show(products, text=page({**products.state, "runs": runs}))
+    tab.locator(f"[data-line='{FULL}']").uncheck()
+    assert tab.inner_text(".smr-how") == "run 1"
+
+
+def test_words_of_an_array(show, products):
+    """Below an array stands what the whole phase does with it, beside the step's own words."""
+    tab = show(products)
+    part = f"line {line_of(product, '= a[')} writes a_tile[0:8, 0:8]"
+    below = tab.locator("figure:has(> canvas[data-tile=a_tile]) > span")
+    source = tab.locator("figure:has(> [data-array=a]) > span")
+    assert below.inner_text() == f"in this phase: {part}"
+    read = part.replace("writes a_tile", "reads a")
+    assert source.inner_text() == f"in this phase: {read}"
+    assert "32 elements" in tab.inner_text(".smr-said")
+    press(tab, "On to the next phase")
+    assert source.inner_text() == "not touched in this phase"
+
+
 def test_elements_by_keyboard(show, products):
     """The cursor of a tile goes from element to element and says who wrote it."""
     tab = show(products)
@@ -171,6 +196,17 @@ def test_hover(show, products):
     tab = show(products)
     tab.locator("canvas[data-tile=b_tile]").hover(position={"x": 3, "y": 3})
     assert tab.inner_text(".smr-info") == "b_tile[0, 0]: not yet written"
+
+
+@pytest.mark.parametrize(
+    ("warps", "named"),
+    [(1, [0]), (4, [0, 1, 2, 3]), (8, [*range(8)]), (9, [0, 3, 6, 8]), (32, [0, 10, 21, 31])],
+)
+def test_warps_of_the_legend(show, products, warps, named):
+    """Up to eight warps each has its colour in the legend; of more there are four."""
+    tab = show(products, text=page({**products.state, "warps": warps}))
+    said = tab.locator(".smr-legend > span").all_inner_texts()
+    assert [one for one in said if "warp" in one] == [f"written by warp {warp}" for warp in named]
 
 
 # --- parts ---------------------------------------------------------------------------------------

@@ -69,6 +69,18 @@ def test_launches():
         smemnb.replay(product)[1, (8, 8)](np.zeros((8, 8)), np.zeros((8, 8)))
 
 
+def test_something_else_than_a_kernel():
+    """A trace, with or without its launch, and a launch are answered with the whole call."""
+    out, inp = np.zeros((2, 32, 32), np.float32)
+    waiting = smemnb.trace(transpose_tiled)
+    launch = 1, (32, 32)
+    for given in (waiting, waiting[launch], waiting[launch](out, inp), transpose_tiled[launch]):
+        said = refused(lambda given=given: smemnb.replay(given))
+        assert said.endswith("replay(transpose_tiled)[grid, block](...)")
+    said = refused(lambda: smemnb.replay(transpose_tiled[launch](out, inp)))
+    assert said.endswith("replay(kernel)[grid, block](...)") and "None" in said
+
+
 def test_arguments_stay_as_they_are():
     """Neither the run with all barriers nor one without writes to the arguments."""
     a, b, out = np.ones((8, 16), np.float32), np.ones((16, 8), np.float32), np.full((8, 8), -7.0)

@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,8 +13,8 @@ from smemnb.errors import SmemnbError
 from smemnb.figures.explorer.widget import INSTALL, VIEW
 from smemnb.figures.replay import module_text, page, style_text
 from smemnb.figures.replay.state import ELEMENTS, packed
-from smemnb.figures.replay.still import panels
-from smemnb.figures.replay.words import lines_of
+from smemnb.figures.replay.still import panels, still
+from smemnb.figures.replay.words import lines_of, order_explained
 from tests.facts import facts
 from tests.figures.replay.kernels import line_of, long_walk, product, tall
 
@@ -29,6 +30,11 @@ def recorded(depth=16, **how):
 @pytest.fixture(scope="module")
 def found():
     return recorded(without=FULL)
+
+
+@pytest.fixture(scope="module")
+def long():
+    return recorded(depth=64)
 
 
 # --- text ----------------------------------------------------------------------------------------
@@ -57,9 +63,9 @@ def test_text(found):
     assert re.findall(r"0x|/|\.py\b", said) == []
 
 
-def test_long_runs():
+def test_long_runs(long):
     """Of many phases the first are printed."""
-    said = repr(recorded(depth=64))
+    said = repr(long)
     assert len(said.splitlines()) < 45
     assert facts("6 17") == facts(next(one for one in said.splitlines() if "phases" in one))
 
@@ -84,6 +90,20 @@ def test_still(found):
     html = forms["text/html"]
     assert html.count("data:image/png;base64,") == html.count("alt=") == 1
     assert str(found.run.stale_count) in html and "<script" not in html
+
+
+def test_phases_that_are_not_drawn(found, long):
+    """The picture's text and its sentence say how many; nothing is said where all are drawn."""
+    for run, drawn, said in (
+        (long.run, {0, 1, 2}, "14 phases of 17 not drawn"),
+        (found.run, {0, 1}, "1 phase of 3 not drawn"),  # the first stale read, and two ends
+    ):
+        assert {one.phase for one in panels(run)} == drawn
+        assert [one for one in still(run).text.splitlines() if "drawn" in one] == [said]
+        assert f"at the end of {len(drawn)} phases ({said})," in still(run).alt
+    whole = still(smemnb.replay(long_walk)[1, 64](np.zeros(64, np.int32), 1).run)
+    assert "at the end of 2 phases," in whole.alt
+    assert "drawn" not in whole.alt + whole.text
 
 
 def test_still_of_one_dimension():
@@ -131,6 +151,17 @@ def test_state(found):
             if event.kind == "store" and event.values is not None:
                 assert values == event.values.tolist()
     assert state["lines"][str(FULL)].startswith("cuda.syncthreads()") or "if full" in str(state)
+
+
+def test_order_explained(found):
+    """The order of warps of each run, for a reader who meets the word the first time."""
+    run = found.run
+    said = [order_explained(replace(run, order=order, seed=3)) for order in ("reversed", "random")]
+    assert "the last one first" in said[0] and facts(said[0]) == []
+    assert facts(said[1]) == ["3"]
+    assert [one["how"] for one in found.state["runs"]] == [
+        order_explained(one) for one in found.runs
+    ]
 
 
 def test_packed():

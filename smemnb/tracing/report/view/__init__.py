@@ -14,7 +14,7 @@ Elements with inline styles, no script and no ids. What a page takes away leaves
     links       strokes that join two lines of a finding
     table       a function as a table
     frame       what stands around the tables
-    page        a page of its own, for `smemnb trace --html`
+    page        a page of its own, for `Trace.page()`
     machine     the same of machine code, for `Trace.as_compiled()`
 
 Line numbers are those of the file or cell, as in findings, the text report and `show_source`.

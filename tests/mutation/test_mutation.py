@@ -146,7 +146,7 @@ def test_nearest_first():
     fault = Fault("smemnb/rules/bank.py", 1, "made up", "", "")
     near, others = goes(ROOT, fault)
     assert near[:2] == ["smemnb/rules/bank.py", "tests/rules/test_bank.py"]
-    assert "tests/rules/test_sector.py" in near and "tests/cli/test_lab.py" in others
+    assert "tests/rules/test_sector.py" in near and "tests/cli/test_doctor.py" in others
     assert others[-1].endswith(".ipynb")
     assert not set(near) & set(others)
 

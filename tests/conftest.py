@@ -61,7 +61,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     move_all_but_the_first(items)
-    leave_out_exhaustive(config, items)
+    leave_out_rare(config, items)
     if hasattr(config, "workerinput"):
         heavy_files_first(items)
     probes = {
@@ -96,18 +96,19 @@ def move_all_but_the_first(items: list[pytest.Item]) -> None:
                 item.add_marker("exhaustive")
 
 
-def leave_out_exhaustive(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Deselect the second tier, unless `-m` speaks of it; a test that is named by `::` stays.
+def leave_out_rare(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Deselect what is `exhaustive` or `nightly`, unless `-m` speaks of that mark.
 
-    A hook and not `-m` in `addopts`, which `-m toolchain` or `-m "not slow"` would replace.
+    A test that is named by `::` stays. A hook and not `-m` in `addopts`, which `-m toolchain` or
+    `-m "not slow"` would replace.
     """
-    if "exhaustive" in config.option.markexpr:
-        return
+    marks = [mark for mark in ("exhaustive", "nightly") if mark not in config.option.markexpr]
     named = tuple(one.rpartition("/")[2] for one in config.args if "::" in one)
     rare = {
         item
         for item in items
-        if item.get_closest_marker("exhaustive") and not any(name in item.nodeid for name in named)
+        if any(map(item.get_closest_marker, marks))
+        and not any(name in item.nodeid for name in named)
     }
     if rare:
         config.hook.pytest_deselected(items=[item for item in items if item in rare])

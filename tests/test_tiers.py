@@ -31,6 +31,11 @@ def test_rare_and_slow():
 def test_slow():
     pass
 
+
+@pytest.mark.nightly
+def test_long():
+    pass
+
 """
 MANY = """import pytest
 
@@ -40,13 +45,14 @@ MANY = """import pytest
 def test_many(n):
     pass
 """
-MARKS = 'markers = ["slow: s", "exhaustive: e", "first(n): f"]'
+MARKS = 'markers = ["slow: s", "exhaustive: e", "nightly: n", "first(n): f"]'
 PLAIN, RARE, BOTH, SLOW = "test_plain", "test_rare", "test_rare_and_slow", "test_slow"
+LONG = "test_long"
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """A folder with four tests and the hooks of tests/conftest.py."""
+    """A folder with five tests and the hooks of tests/conftest.py."""
     made = tmp_path_factory.mktemp("tiers")
     (made / "test_made_up.py").write_text(TESTS)
     (made / "conftest.py").write_text("from tests.conftest import pytest_collection_modifyitems\n")
@@ -64,6 +70,7 @@ def folder(tmp_path_factory):
         (["-m", "exhaustive"], {RARE, BOTH}),
         (["-m", "slow and exhaustive"], {BOTH}),
         (["-m", "exhaustive or not exhaustive"], {PLAIN, RARE, BOTH, SLOW}),
+        (["-m", "nightly"], {LONG}),
         (["-k", "rare"], set()),
         (["test_made_up.py::test_rare"], {RARE}),
         (["test_made_up.py"], {PLAIN, SLOW}),

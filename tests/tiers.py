@@ -6,6 +6,8 @@ with the mark `exhaustive` is in the second, which `.ci/run` and the nightly wor
     python -m pytest -m exhaustive                       the second tier alone
     python -m pytest -m "exhaustive or not exhaustive"   both
 
+What takes too long even for that has the mark `nightly`, and runs at night alone.
+
 Where many cases say the same of one thing, some of them stay in the first tier: the mark `first(n)`
 keeps n drawn cases of a test, `sampled` some of each group of cases.
 """

@@ -66,7 +66,7 @@ def test_arguments_are_seeded(name):
     assert not np.array_equal(one[1][:32], BY_NAME["trips"].arguments()[1][:32])
 
 
-@pytest.mark.first(25)
+@pytest.mark.first(8)
 @pytest.mark.parametrize("name", each(BY_NAME))
 def test_no_finding(name):
     """No error, and no warning but the price of an access that is meant to be dear."""
@@ -159,6 +159,7 @@ def test_patched_counter_is_off_and_the_hardware_is_not():
         assert [row.hardware for row in rows] == [row.model for row in rows], name
 
 
+@pytest.mark.first(100)
 @needs_recording
 @pytest.mark.parametrize("name", each(BY_NAME))
 def test_agreement(name):

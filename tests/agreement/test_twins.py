@@ -197,6 +197,7 @@ def test_every_race_of_racecheck_is_ours(every):
     assert sum(len(found.both) for found in every.values()) >= len(every) * 100 // 150
 
 
+@pytest.mark.exhaustive
 @needs_verdicts
 @pytest.mark.slow
 def test_what_we_alone_find_is_explained(every):

@@ -93,7 +93,7 @@ def test_solution(exercise):
     assert time.process_time() - began < 2 * 2
 
 
-@pytest.mark.first(64)
+@pytest.mark.first(32)
 @each_wrong
 def test_wrong(exercise, number):
     """A wrong answer is refused by the part, and in the words, that its definition names."""

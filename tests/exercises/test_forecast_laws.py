@@ -80,11 +80,12 @@ PLAIN = [one for one in CASES if not one[0].startswith(("buggy", "clean"))]
 
 
 def few(every, first):
-    """These first cases in the first tier, all others in the second."""
-    return [
-        pytest.param(*one, id=one[0], marks=() if one[0] in first else (exhaustive,))
-        for one in every
-    ]
+    """These first cases in the first tier, one in four in the second, the others at night."""
+    found = []
+    for number, one in enumerate(every):
+        rare = pytest.mark.nightly if number % 4 else exhaustive
+        found.append(pytest.param(*one, id=one[0], marks=() if one[0] in first else (rare,)))
+    return found
 
 
 @cache

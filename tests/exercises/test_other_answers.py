@@ -400,7 +400,7 @@ OTHER_ANSWERS = {
 EACH = [(name, kernel) for name, kernels in OTHER_ANSWERS.items() for kernel in kernels]
 
 
-@pytest.mark.first(9)
+@pytest.mark.first(5)
 @pytest.mark.parametrize(
     ("name", "kernel"), EACH, ids=[kernel.py_func.__name__ for _, kernel in EACH]
 )

@@ -114,6 +114,7 @@ def test_parts(cut, parts):
     traced(cut, (20, 20, 4 * cut.depth - 3), parts=parts, times=2)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("columns", sampled([pytest.param(one) for one in LAYOUTS], 1))
 def test_batch(columns):
     """Every matrix of a batch from its own operands; parts of each apart, in any order."""

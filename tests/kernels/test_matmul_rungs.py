@@ -48,7 +48,7 @@ def serious(found):
     return {one.kind for one in found.findings if not one.price} - small
 
 
-@pytest.mark.first(8)
+@pytest.mark.first(3)
 @pytest.mark.parametrize("shape", [(40, 33, 35), (1, 70, 33), (33, 1, 1), (5, 0, 6), (65, 17, 129)])
 @pytest.mark.parametrize("rung", ANY, ids=lambda rung: rung.name)
 def test_values_of_any_shape(rung, shape):
@@ -95,7 +95,7 @@ def test_values_of_the_choice(shape):
     assert serious(traced(fit.kernel, fit.grid, fit.block, m, k, n)) == set()
 
 
-@pytest.mark.first(1)
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("spare", [1, 4])
 def test_rows_that_lie_apart(spare):
     """Slices of wider matrices: their gaps are neither read nor written."""

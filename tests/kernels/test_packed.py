@@ -29,7 +29,7 @@ def turned(itemsize, shapes, rows, cols, count=1, begins=(0, 0), gaps=(0, 0)):
     return found
 
 
-@pytest.mark.first(3)
+@pytest.mark.first(1)
 @SIZES
 @SHAPES
 @pytest.mark.parametrize(

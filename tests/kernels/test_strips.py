@@ -109,7 +109,7 @@ def test_values_of_more_shapes(itemsize, flat):
         turned(itemsize, flat, extent, length, 1, begins.tolist(), gaps.tolist())
 
 
-@pytest.mark.first(2)
+@pytest.mark.first(1)
 @SIZES
 @pytest.mark.parametrize("flat", [False, True], ids=["narrow", "flat"])
 def test_batches(itemsize, flat):

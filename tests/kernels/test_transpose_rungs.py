@@ -113,7 +113,7 @@ def test_values(rung, shape):
     np.testing.assert_array_equal(out, inp.T)
 
 
-@pytest.mark.first(6)
+@pytest.mark.first(2)
 @pytest.mark.parametrize("itemsize", WORDS)
 @pytest.mark.parametrize("spare", [0, 1, 16])
 @pytest.mark.parametrize("shape", [(128, 144), (65, 130), (1, 1)])

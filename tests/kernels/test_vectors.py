@@ -196,6 +196,7 @@ def test_many_random_tilings(seed):
         random_case(rng, some[rng.integers(len(some))]).checked(prices=True)
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("infinite", ["vectors", "matrix"])
 @BOTH
 def test_values_beyond_the_end(tiling, infinite):
@@ -227,6 +228,7 @@ def requests(found):
     return sums
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize(
     "wide", [True, pytest.param(False, marks=pytest.mark.exhaustive)], ids=["wide", "narrow"]
 )
@@ -246,6 +248,7 @@ def test_matrix_is_read_once(along, wide):
     assert found["sums", "store"] == (groups * tiling.values * blocks, tiling.slot * blocks // 8)
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("along", ["columns", "depth"])
 def test_wavefronts(along):
     """Vectors are read from shared memory in as few wavefronts as their bytes allow."""

@@ -178,6 +178,7 @@ def full_work(rung, shape, itemsize=4):
     return work_of("full", seen, rung.block, H200, np.prod(shape) if deep else 0, None)
 
 
+@pytest.mark.first(4)
 @pytest.mark.parametrize(
     "rung",
     [

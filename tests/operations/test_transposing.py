@@ -61,7 +61,7 @@ def test_more_random_shapes():
         assert_turned(transpose(x).copy_to_host(), host[:, :cols])
 
 
-@pytest.mark.first(4)
+@pytest.mark.first(2)
 @pytest.mark.parametrize(
     "shape", [(0, 0), (0, 7), (7, 0), (1, 1), (1, 97), (97, 1), (31, 37), (64, 128), (129, 65)]
 )
@@ -102,6 +102,7 @@ def test_signalling_bits():
     assert transpose(x).view(np.uint32).tolist() == [[0x7F800001], [0xFF812345], [0x7F800000]]
 
 
+@pytest.mark.exhaustive
 def test_rows_that_repeat_or_overlap():
     """Inputs may be broadcast, or windows that overlap; 1-row and 1-column views of anything."""
     line = np.arange(9, dtype=np.int32)

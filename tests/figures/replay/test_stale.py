@@ -150,9 +150,17 @@ def test_never_written():
 LADDERS = [*transposes.LADDER, *products.LADDER]
 
 
-@pytest.mark.exhaustive
+LONG = {rung.name for rung in products.LADDER[3:]}
+"""Rungs whose replay, with a run without each barrier, takes half a minute."""
+
+
+def _tier(rung):
+    mark = pytest.mark.nightly if rung.name in LONG else pytest.mark.exhaustive
+    return pytest.param(rung, marks=mark, id=rung.name)
+
+
 @pytest.mark.slow
-@pytest.mark.parametrize("rung", LADDERS, ids=lambda rung: rung.name)
+@pytest.mark.parametrize("rung", map(_tier, LADDERS))
 def test_finished_kernels(rung):
     """No rung has a stale read, and each of its barriers prevents some."""
     rng = np.random.default_rng(5)

@@ -93,7 +93,7 @@ def product_plan(
         return _vectors(out, a, b, depth, many)
     problem = Problem(rows, cols, depth, count)
     found = choosing.choose(problem, many)
-    if by_rows and _ladder_suffices(problem, found, many):
+    if by_rows and _ladder_suffices(problem, found, many, whole=a.wide and b.wide):
         return matmul_plan(None, out.layout, a.layout, b.layout, processors, plain=plain)
     return _guarded(found, out, a, b, count)
 
@@ -172,15 +172,19 @@ def _cut_of(plan: Plan) -> Cut:
     )
 
 
-def _ladder_suffices(problem: Problem, found: Estimate, processors: int) -> bool:
+def _ladder_suffices(problem: Problem, found: Estimate, processors: int, *, whole: bool) -> bool:
     """Whether the kernels that were tuned for large results cost no more than the cut found.
 
     They make whole tiles of 128x128, or of 64x64 where those would be too few, and never cut the
-    depth over blocks.
+    depth over blocks. Where rows are loaded element by element, not `whole`, a shallow depth leaves
+    more to a tile's ends than to its product.
     """
     large, small = ladder.FASTEST, ladder.SMALL
     if -(-problem.rows // large.rows) * -(-problem.cols // large.cols) > processors:
-        return problem.rows >= large.rows and problem.cols >= large.cols
+        if problem.rows < large.rows or problem.cols < large.cols:
+            return False
+        cost = choosing.shared_cycles(problem, large.rows, large.cols, processors)
+        return whole or cost <= found.cycles
     if problem.rows < small.rows or problem.cols < small.cols:
         return False
     cost = choosing.estimate(problem, Cut(small.rows, small.cols), 1, processors).cycles

@@ -4,7 +4,8 @@ One kernel does not fit all: tiles of 128x128 need a result that gives every mul
 result of one tile has to cut its depth, a row times a matrix wants every byte read once. So each
 candidate is priced in cycles of one multiprocessor, from rules, and the cheapest one is taken:
 
-    product     FFMA issued at `SHARE` of the cycles, by all blocks that a multiprocessor holds
+    product     FFMA issued at `SHARE` of the cycles, by all blocks that a multiprocessor holds,
+                and `LOAD` for each element of the tiles on its way to shared memory
     arrival     bytes of the tiles over what L2 hands to a multiprocessor, and no step sooner than
                 a load takes from memory to its tile (`LATENCY`)
     rounds      blocks over multiprocessors, each holding as many as registers, threads and shared
@@ -14,8 +15,9 @@ candidate is priced in cycles of one multiprocessor, from rules, and the cheapes
 
 `estimates` says all of them, `choose` takes the least.
 
-**Limits**: the constants are those of an H200 (cc 9.0) and were set from the readings of the ladder
-and data sheets; the order of candidates is what they are for. No time is promised.
+**Limits**: the constants are those of an H200 (cc 9.0), fitted to 44 seeded products there
+(`kernels/TUNING.md`) or from data sheets; the order of candidates is what they are for. No time is
+promised.
 """
 
 from __future__ import annotations
@@ -43,8 +45,16 @@ CUTS = (
 """From which `choose` takes: large tiles read less, small ones and slices fill a GPU sooner."""
 
 FFMA_PER_CYCLE = 128
-SHARE = {64: 0.80, 32: 0.66, 16: 0.45}
+SHARE = {64: 0.79, 32: 0.75, 16: 0.57}
 """Elements of a thread -> the share of cycles that issue an FFMA where nothing else limits."""
+LOAD = 0.083
+"""Cycles of a multiprocessor for an element that is loaded, guarded and stored into a tile."""
+STORE_BYTES_PER_CYCLE, SLICES_STORE_BYTES_PER_CYCLE = 7, 27
+"""Of a result: from registers each lane stores its quads element by element, side by side lie only
+those that slices have added up in shared memory."""
+SHARED_SHARE, SHARED_TILE = 0.68, 20_000
+"""Of the kernel with large tiles that blocks share: the share of cycles that issue an FFMA, and
+cycles that each tile costs beside them."""
 L2_BYTES_PER_CYCLE = 40
 """That one multiprocessor gets from L2 while all of them ask."""
 DRAM_BYTES_PER_CYCLE = 16
@@ -138,14 +148,16 @@ def estimate(problem: Problem, cut: Cut, parts: int, multiprocessors: int) -> Es
     turns = max(1, -(-steps // cut.slices))
     depth = cut.depth * cut.slices
     issue = cut.rows * cut.cols * depth / (FFMA_PER_CYCLE * SHARE[cut.tall * cut.wide])
+    issue += (cut.rows + cut.cols) * depth * LOAD
     arrive = (cut.rows + cut.cols) * depth * 4 / L2_BYTES_PER_CYCLE
+    stored = SLICES_STORE_BYTES_PER_CYCLE if cut.slices > 1 else STORE_BYTES_PER_CYCLE
     per_turn = {"product": issue, "arrival": arrive, "latency": 0.0}
 
     def round_cycles(blocks_at_once: int) -> tuple[float, str]:
         costs = {name: cycles * blocks_at_once for name, cycles in per_turn.items()}
         costs["latency"] = LATENCY + issue
         limit = max(costs, key=lambda name: costs[name])
-        store = blocks_at_once * cut.rows * cut.cols * 4 / DRAM_BYTES_PER_CYCLE
+        store = blocks_at_once * cut.rows * cut.cols * 4 / stored
         return BEGIN + turns * costs[limit] + store, limit
 
     full, limit = round_cycles(held)
@@ -158,6 +170,13 @@ def estimate(problem: Problem, cut: Cut, parts: int, multiprocessors: int) -> Es
     if memory > cycles:
         cycles, limit = memory, "memory"
     return Estimate(cut, parts, tiles, rounds, cycles, limit)
+
+
+def shared_cycles(problem: Problem, rows: int, cols: int, multiprocessors: int) -> float:
+    """What one product costs in tiles of rows x cols that blocks share: rounds need not be full."""
+    tiles = -(-problem.rows // rows) * -(-problem.cols // cols)
+    product = rows * cols * problem.depth / (FFMA_PER_CYCLE * SHARED_SHARE)
+    return BEGIN + tiles / multiprocessors * (product + SHARED_TILE)
 
 
 def estimates(problem: Problem, multiprocessors: int) -> Iterator[Estimate]:

@@ -136,16 +136,16 @@ def graded(
 
 
 class _TimeOver(Exception):
-    """The time of a check was over between two launches; `runs` are those of these cases so far."""
+    """The time of a check was over between two launches; `runs` are those on published cases."""
 
     hint = "Does every thread do the work of all? Give each thread elements of its own."
 
-    def __init__(self, runs: list[Run], cases: int) -> None:
+    def __init__(self, runs: list[Run], cases: Sequence[Case]) -> None:
         super().__init__(
             f"the launches of this check may take {PATIENCE_SECONDS:.0f} s together, and these took"
-            f" more, with {len(runs)} of {cases} done"
+            f" more, with {len(runs)} of {len(cases)} done"
         )
-        self.runs = runs
+        self.runs = runs if cases[0].seed is None else []  # the counts of fresh ones are held later
 
 
 class _Stopped(Exception):
@@ -163,7 +163,7 @@ def _runs(exercise: Exercise, kernel: Any, cases: Sequence[Case], end: float) ->
     for case in cases:
         left = end - time.monotonic()
         if left <= 0:
-            raise _TimeOver(runs, len(cases))
+            raise _TimeOver(runs, cases)
         try:
             runs.append(observe(exercise, case, kernel, left))
         except SmemnbError as error:

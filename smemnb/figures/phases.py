@@ -109,7 +109,7 @@ def phase_map(*replays: Recorded) -> Drawing:
 
 def measure(run: Run) -> PhaseMap:
     """The buffers of a recorded run over its phases."""
-    from .replay.film import parts_of_run
+    from .replay.film import parts_of_run  # when a picture is asked for, not with the package
 
     phases = min(run.phases, MOST)
     buffers: list[Buffer] = []

@@ -34,8 +34,8 @@ def verdict(folder, *cells):
     """Passed and failed cells, and all that pytest said."""
     for name in ("conftest.py", "nbval.cfg", "pyproject.toml"):
         shutil.copy(ROOT / name, folder)
-    nbformat.write(new_notebook(cells=list(cells)), folder / "00_tiny.ipynb")
-    command = [sys.executable, "-m", "pytest", "-q", "-rN", "--color=no", "00_tiny.ipynb"]
+    nbformat.write(new_notebook(cells=list(cells)), folder / "10_tiny.ipynb")
+    command = [sys.executable, "-m", "pytest", "-q", "-rN", "--color=no", "10_tiny.ipynb"]
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=100)
     counts = {word: int(n) for n, word in re.findall(r"(\d+) (passed|failed)", done.stdout)}
     return counts.get("passed", 0), counts.get("failed", 0), done.stdout

@@ -72,7 +72,7 @@ def test_still_says_nothing_of_the_machine(monkeypatch):
 @pytest.mark.slow
 def test_stored_notebook(tmp_path):
     """A stored chapter holds picture and text, no view and no id, the same bytes each time."""
-    path = tmp_path / "00_tiny.ipynb"
+    path = tmp_path / "10_tiny.ipynb"
     cells = ["import smemnb", "smemnb.explore()"]
     nbformat.write(new_notebook(cells=[new_code_cell(cell) for cell in cells]), path)
     notebooks_store.store(path, execute=True)

@@ -32,6 +32,7 @@ each_seed = pytest.mark.parametrize(
 DEAR_TABLES = {
     "ex02_groups": "sectors",
     "ex04_records": "requests",
+    "ex33_vector": "requests",
     **dict.fromkeys(("ex04b_difference", "ex04b_turn", "ex08b_gram"), "kernel"),
 }
 """Where published budgets, or 64 KB of constants, refuse tables already, and by which part."""

@@ -51,6 +51,29 @@ def chase_shared(last, times, ring, rounds):
 
 
 @cache
+def chases(walks):
+    """A kernel in which one thread follows so many walks at once, a step of each per round."""
+
+    @cuda.jit
+    def kernel(last, times, ring, rounds):
+        """last = the walks' places after `UNROLLED * rounds` steps; from where `last` says."""
+        at = cuda.local.array(walks, uint32)
+        for walk in range(walks):
+            at[walk] = last[walk]
+        began = cycles()
+        for _ in range(rounds):
+            for _ in range(UNROLLED):
+                for walk in range(walks):
+                    at[walk] = ring[at[walk]]
+        ended = cycles()
+        for walk in range(walks):
+            last[walk] = at[walk]
+        times[0, 0], times[0, 1] = began, ended
+
+    return kernel
+
+
+@cache
 def multiply_adds(chains):
     """A kernel in which each thread has so many sums that do not wait for each other."""
 

@@ -16,10 +16,11 @@ from numba import cuda
 
 from ...measure.bench.device import sweep
 from ...measure.bench.timing import GpuClock, in_rounds
-from .kernels import UNROLLED, WORDS, chase, chase_shared, multiply_adds, walks
+from .kernels import UNROLLED, WORDS, chase, chase_shared, chases, multiply_adds, walks
 
 __all__ = [
     "FOOTPRINTS",
+    "chase_cycles",
     "flights",
     "footprint_cycles",
     "megahertz",
@@ -37,6 +38,8 @@ FOOTPRINTS = (
     *(size * MB for size in (256, 512, 1024)),
 )
 """Bytes over which a chase goes."""
+WALKS = (1, 2, 4, 8)
+CHASED = 4 * MB
 WARPS = (1, 2, 4, 8, 12, 16, 20, 24, 28, 32)
 FLIGHT_WARPS = (1, 2, 4, 8, 16, 32, 64)
 FLIGHT_LOADS = (1, 2, 4, 8)
@@ -97,6 +100,35 @@ def footprint_cycles(size: int) -> float:
 
     run(-(-min(places, WALKED_MOST) // UNROLLED) if kept else ROUNDS)
     return _step(run, ROUNDS)
+
+
+def chase_cycles(count: int, size: int = CHASED) -> float:
+    """Cycles in which one thread takes a step in each of so many walks through a ring.
+
+    The ring lies in the L2 cache, by default; the walks begin far from each other.
+    """
+    places = size // (4 * LINE)
+    host = ring(places)
+    on_device = cuda.to_device(host)
+    starts: list[int] = []
+    at = 0
+    for step in range(places):
+        if step % (places // count) == 0 and len(starts) < count:
+            starts.append(at)
+        at = int(host[at])
+    last, times = cuda.to_device(np.array(starts, np.uint32)), cuda.to_device(_no_times())
+    kernel = chases(count)
+
+    def run(rounds: int) -> float:
+        kernel[1, 1](last, times, on_device, rounds)
+        return _lasted(times)
+
+    run(-(-places // UNROLLED))
+    return _step(run, ROUNDS)
+
+
+def _no_times() -> Array:
+    return np.zeros((1, 2), np.int64)
 
 
 def shared_cycles(warps: int = 1) -> float:

@@ -49,6 +49,7 @@ class Latencies:
         footprints: bytes over which a chase through global memory goes -> cycles of its step.
         multiply_adds: (warps of a block, chains of a thread) -> cycles of a step of all of them.
         shared_by_warps: warps of a block -> cycles of a step of all of them.
+        walks: walks of one thread through a ring in the L2 cache -> cycles of a step of each.
         flights: bytes per second by what is under way.
         waits: kernel of `waiting` -> its stall reasons and branches under Nsight Compute.
     """
@@ -61,6 +62,7 @@ class Latencies:
     footprints: dict[int, float]
     multiply_adds: dict[tuple[int, int], float]
     shared_by_warps: dict[int, float]
+    walks: dict[int, float]
     flights: tuple[Flight, ...]
     waits: dict[str, stalls.Waits]
 
@@ -87,6 +89,7 @@ def _from(record: dict[str, Any]) -> Latencies:
         footprints=dict(record["footprints"]),
         multiply_adds={(warps, count): cycles for warps, count, cycles in chains},
         shared_by_warps=dict(record["shared"]),
+        walks=dict(record["walks"]),
         flights=tuple(Flight(**row) for row in record["flights"]),
         waits={name: stalls.Waits.of(read) for name, read in record["waits"].items()},
     )
@@ -117,6 +120,8 @@ def record(path: Path, *, raw: Path | None = None, say: Callable[[str], None] = 
     say(f"multiply-adds: {found['multiply_adds']}")
     found["shared"] = [[one, round(measuring.shared_cycles(one), 2)] for one in measuring.WARPS]
     say(f"shared: {found['shared']}")
+    found["walks"] = [[one, round(measuring.chase_cycles(one), 1)] for one in measuring.WALKS]
+    say(f"walks of one thread: {found['walks']}")
     found["footprints"] = []
     for size in measuring.FOOTPRINTS:
         found["footprints"].append([size, round(measuring.footprint_cycles(size), 1)])

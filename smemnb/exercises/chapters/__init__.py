@@ -20,6 +20,7 @@ CHAPTERS = {
     "32_register_tiles": ("ex06_column", "ex06_square", "ex06_turned"),
     "35_two_buffers": ("ex07_ahead", "ex07_walk"),
     "40_budgets": ("ex08_parts", "ex08_planes"),
+    "41_latency": ("ex41_sums", "ex41_arrival"),
     "42_profiling": ("ex09_peaks",),
     "43_checkpoint": ("ex08b_gram", "ex08b_distances", "ex08b_products"),
 }

@@ -46,8 +46,9 @@ def _summed(inp):
 def _matrix(rows, cols, seed=0, whole=False):
     """Numbers of very different size, whose sum depends on the order; or whole ones."""
     numbers = scattered((rows, cols), seed=rows + cols + seed)
-    powers = scattered((rows, cols), seed=rows + cols + seed + 1, low=0, high=0 if whole else 30)
-    return (numbers * np.float32(2) ** powers,)
+    high = 0 if whole else 30
+    powers = scattered((rows, cols), rows + cols + seed + 1, low=0, high=high, dtype=np.int32)
+    return (np.ldexp(numbers, powers),)
 
 
 def _cases():

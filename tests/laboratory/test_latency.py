@@ -2,13 +2,15 @@
 
 import json
 import re
+from importlib.resources import files
 
 import numpy as np
 import pytest
 
 from smemnb.compiled import cubin
 from smemnb.compiled.listing import listing
-from smemnb.laboratory.latency import kernels, measuring, recording, waiting
+from smemnb.laboratory.latency import here, kernels, measuring, recording, waiting
+from smemnb.simulator import devices
 
 SIGNATURE = "void(uint32[::1], int64[:, ::1], uint32[::1], int64{})"
 
@@ -142,7 +144,12 @@ def test_recorded_flights_obey_the_law():
 
 def test_a_recording_says_where_it_is_from():
     """GPU, driver, versions, date and command stand in the file."""
-    kept = json.loads(
-        (recording.files("smemnb.measure.recorded") / recording.FILE).read_text(encoding="utf-8")
-    )
+    source = files("smemnb.measure.recorded") / recording.FILE
+    kept = json.loads(source.read_text(encoding="utf-8"))
     assert {"gpu", "driver", "versions", "date", "command"} <= set(kept)
+
+
+@pytest.mark.skipif(devices.launches() == "gpu", reason="there is a GPU")
+def test_nothing_is_measured_without_a_gpu():
+    """A sentence instead."""
+    assert here.latencies_here() == here.NO_GPU

@@ -62,7 +62,7 @@ def _cases():
     )
     yield Case(partial(_back_by_rows, 128), grid=(2,), block=(64,), budget=once)
     shapes = [(90, 70, 32), (40, 1, 32), (7, 97, 32), (60, 33, 96), (1, 5, 32)]
-    shapes.append((*sizes(2, seed=41, low=20, high=90), 64))
+    shapes += [(places, threads, 64) for places, threads in [sizes(2, seed=41, low=20, high=90)]]
     for places, threads, block in shapes:
         held = Budget(shared_bytes=0, requests={"following": _loads(places, threads)})
         yield Case(

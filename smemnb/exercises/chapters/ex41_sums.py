@@ -55,10 +55,17 @@ def _cases():
     """A full size with its budget, and ragged ones: one to three rows left, or no four at all."""
     once = Budget(sectors_per_request=4, requests={"out": 4, "inp": 192}, shared_bytes=0)
     yield Case(partial(_matrix, 48, 128), grid=(2,), block=(64,), budget=once)
-    shapes = [(41, 35), (70, 1), (3, 97), (99, 33), (1, 40), (4, 32)]
-    shapes.append(sizes(2, seed=41, low=5, high=90))
+    shapes = [
+        (41, 35),
+        (70, 1),
+        (3, 97),
+        (99, 33),
+        (1, 40),
+        (4, 32),
+        sizes(2, seed=41, low=5, high=90),
+    ]
     for number, shape in enumerate(shapes):
-        data = partial(_matrix, *shape, whole=number == 4)
+        data = partial(_matrix, shape[0], shape[1], whole=number == 4)
         yield Case(data, cover((shape[1],), (32,)), (32,))
     yield Case(partial(_matrix, 42, 35), grid=(1,), block=(96,))
 

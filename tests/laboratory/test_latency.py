@@ -68,6 +68,7 @@ def test_multiply_adds_are_made():
     assert out.tolist() == [4.0] * 64
 
 
+@pytest.mark.first(3)
 @pytest.mark.parametrize("name", waiting.KERNELS)
 def test_kernels_that_wait_run(name, monkeypatch):
     """Two blocks of each, without a finding; the pairs store the same numbers."""

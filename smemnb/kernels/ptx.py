@@ -8,6 +8,7 @@
     store16(array, index, values)
     misalignment(array)              elements from a multiple of 16 bytes to the array's first one
     permuted(low, high, selector)    4 of the 8 bytes of two words
+    cycles()                         the multiprocessor's counter of cycles; 0 in the engine
 
 On a GPU they are one instruction each: no negative index counts from the end, an unsigned index
 costs no 64-bit arithmetic, and 16 bytes move at once. The offset counts elements from the array's
@@ -207,6 +208,22 @@ def permuted(typingctx, low, high, selector):
     return word(word, word, word), codegen
 
 
+@intrinsic
+def cycles(typingctx):
+    """The counter of cycles of the thread's multiprocessor, 64 bits; two of them, subtracted, time.
+
+    No access to memory moves from one side of it to the other. It does not wait for a load that is
+    under way. In the engine, which has no time, it is 0.
+    """
+
+    def codegen(context, builder, sig, args):
+        kind = ir.FunctionType(ir.IntType(64), [])
+        code = ir.InlineAsm(kind, "mov.u64 $0, %clock64;", "=l,~{memory}", side_effect=True)
+        return builder.call(code, [])
+
+    return types.int64(), codegen
+
+
 def _place(batch: Any, mask: Any, site: Any, array: Any, index: Any, at: int = 0) -> Any:
     """Offset in the store and the lanes inside, of the element `at` places after `index`."""
     if array.strides[-1] != 1 or array.unit != array.itemsize or not array.uniform:
@@ -345,3 +362,8 @@ def _(batch: Any, mask: Any, site: Any, low: Any, high: Any, selector: Any) -> A
         byte = (both >> (place * np.uint64(8))) & np.uint64(0xFF)
         word = word | (byte << np.uint64(8 * at))
     return word.astype(np.uint32)
+
+
+@lockstep_implementation(cycles)
+def _(batch: Any, mask: Any, site: Any) -> Any:
+    return np.zeros((), np.int64)

@@ -5,6 +5,7 @@
     results/        the file of times: tables, comparisons, charts
     readings        counters, findings and values of the teaching kernels, for `recorded/`
     nsight          counters of Nsight Compute, of one program
+    stalls          what the warps of a kernel wait for, of any program
     verify/         counters beside both views of the model: `smemnb verify`
     sanitizer       compute-sanitizer over a program, or over every rung
     hazards         what compute-sanitizer wrote, as data: `smemnb sanitize`

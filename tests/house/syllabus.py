@@ -142,6 +142,23 @@ BUDGETS: tuple[Row, ...] = (
     ("why fewer threads per block are faster", "40_budgets", "fewer-threads"),
     ("n-way made visible in time", "14_banks", "whose-time"),
 )
+LATENCY: tuple[Row, ...] = (
+    ("a chase: each load needs the one before it", "41_latency", "chase"),
+    ("the clock of a multiprocessor", "41_latency", "the-clock"),
+    ("registers, shared memory, L1, L2, DRAM in cycles", "41_latency", "five-latencies"),
+    ("the caches found by a ring that grows", "41_latency", "staircase"),
+    ("warps that hide a wait", "41_latency", "warps-hide"),
+    ("several walks of one thread", "41_latency", "walks-together"),
+    ("a chain broken into sums, and its rounding", "41_latency", "sums-broken"),
+    ("Little's law", "41_latency", "littles-law"),
+    ("bytes under way and bytes per second", "41_latency", "flights"),
+    ("stall reasons of kernels that wait for one thing", "41_latency", "stall-reasons"),
+    ("stall reasons of the ladders", "41_latency", "ladder-stalls"),
+    ("branch uniformity beside a divergent kernel", "41_latency", "divergent-branch"),
+    ("memory barriers beside a fence", "41_latency", "fence"),
+    ("what a kernel of one's own waits for", "41_latency", "own-waits"),
+    ("four loads under way per thread", "41_latency", "own-walks"),
+)
 PROFILING: tuple[Row, ...] = (
     ("request, wavefront, sector in ncu's names", "42_profiling", "names-in-ncu"),
     ("the trace beside the counters", "42_profiling", "trace-beside-counters"),
@@ -168,6 +185,7 @@ ROWS = (
     *REGISTERS,
     *BUFFERS,
     *BUDGETS,
+    *LATENCY,
     *PROFILING,
 )
 ERRATA: tuple[Row, ...] = (

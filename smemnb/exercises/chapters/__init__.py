@@ -21,6 +21,7 @@ CHAPTERS = {
     "33_turned_tile": ("ex06_turned", "ex33_vector"),
     "35_two_buffers": ("ex07_ahead", "ex07_walk"),
     "40_budgets": ("ex08_parts", "ex08_planes", "ex40_ring"),
+    "41_latency": ("ex41_sums", "ex41_arrival"),
     "42_profiling": ("ex09_peaks", "ex42_tones"),
     "43_checkpoint": ("ex08b_gram", "ex08b_distances", "ex08b_products"),
 }

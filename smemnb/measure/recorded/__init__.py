@@ -27,6 +27,11 @@ it.
 `h200_conflict_counter.json`: the counter of bank conflicts on a kernel that has none;
 `laboratory.conflict_counter` makes and reads it.
 
+`h200_latency.json`: cycles of multiply-adds, of shared memory, both caches and DRAM, bytes per
+second by what is under way, and the stall reasons of small kernels; `laboratory.latency` makes and
+reads it. `h200_ladder_stalls.json`: stall reasons of the rungs of both ladders; `measure.stalls`
+reads it.
+
 `loop_order.json`: in which order the compiler put the loads, stores and products of some loops;
 `laboratory.loop_order` makes and reads it.
 

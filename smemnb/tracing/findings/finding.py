@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from dataclasses import dataclass
 
+from ...session import PRINTED_COLUMNS
 from ..model import Dim3
 from .kinds import kind_of
 
@@ -55,10 +56,10 @@ class Finding:
         return f"{self.severity}, {self.kind.replace('_', ' ')}: {self.cause} {self.cure}"
 
     def __str__(self) -> str:
-        """As the repr, in lines of at most 96 columns, which a page does not break in a word."""
+        """As the repr, in lines that a notebook does not break within a word, indented or not."""
         lines = textwrap.wrap(
             repr(self),
-            96,
+            PRINTED_COLUMNS - 2,
             subsequent_indent="    ",
             break_on_hyphens=False,
             break_long_words=False,

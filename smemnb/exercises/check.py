@@ -16,9 +16,10 @@ from __future__ import annotations
 import inspect
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from ..errors import SmemnbError, UnsupportedSyntax, shortened
 from ..lockstep.intrinsics.printing import unshown
@@ -55,22 +56,49 @@ def check(name: Any, kernel: Any) -> Verdict:
     Raises:
         SmemnbError: NUMBA_ENABLE_CUDASIM=1, so that nothing can be graded.
     """
+    return answered("check", name, partial(checked, kernel=kernel), refused_verdict)
+
+
+def refused_verdict(exercise: str, part: str, text: str) -> Verdict:
+    """The verdict where nothing was graded: the part that says why, and why."""
+    return Verdict(exercise, (Part(part, text, ok=False),))
+
+
+Answer = TypeVar("Answer")
+
+
+def answered(
+    call: str,
+    name: Any,
+    answer: Callable[[Exercise], Answer],
+    refusal: Callable[[str, str, str], Answer],
+) -> Answer:
+    """What a learner's call gives: its answer, or a refusal where it has none.
+
+    Args:
+        call: what was called: "check", "forecast".
+        name: of the exercise, as the learner gave it.
+        answer: what is to be done with the exercise.
+        refusal: makes an answer of the exercise's name, the part that is refused, and the reason.
+
+    Raises:
+        SmemnbError: NUMBA_ENABLE_CUDASIM=1, so that nothing can be graded.
+    """
     try:
-        need_types("check")
+        need_types(call)
     except SmemnbError as error:
         raise shortened(error) from error.__cause__
     exercise = find(name)
     if exercise is None:
-        shown = name[:40] if isinstance(name, str) else "check"
-        return Verdict(shown, (Part("exercise", unknown(name), ok=False),))
+        return refusal(name[:40] if isinstance(name, str) else call, "exercise", unknown(name))
     try:
         watch_cells()
-        return checked(exercise, kernel)
+        return answer(exercise)
     except KeyboardInterrupt as error:
         raise shortened(error) from error.__cause__
     except Exception as error:  # a fault of ours must not end a learner's cell in a traceback
         text = f"the checker itself failed, please report it: {plain(error)}"
-        return Verdict(exercise.name, (Part("check", text, ok=False),))
+        return refusal(exercise.name, call, text)
 
 
 def checked(exercise: Exercise, kernel: Any) -> Verdict:
@@ -109,7 +137,7 @@ def graded(
     need_types("grading")
     refusal = refused(exercise, kernel)
     if refusal:
-        return Verdict(exercise.name, (Part("kernel", refusal, ok=False),))
+        return refused_verdict(exercise.name, "kernel", refusal)
     if same_code(kernel, exercise.stub):
         return Verdict(
             exercise.name,
@@ -132,7 +160,7 @@ def graded(
             return verdict
         return Verdict(exercise.name, (Part("kernel", str(over), ok=False),), over.hint)
     except _Stopped as stopped:
-        return Verdict(exercise.name, (Part("kernel", str(stopped), ok=False),))
+        return refused_verdict(exercise.name, "kernel", str(stopped))
 
 
 class _TimeOver(Exception):

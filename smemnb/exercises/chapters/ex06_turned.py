@@ -119,12 +119,12 @@ EXERCISE = Exercise(
             ("wavefronts", "16-way"),
         ),
         Wrong(
-            "One pad cell, as for a transpose: here a warp stores two cells of each of 16 rows.",
+            "One pad element, as in a transpose: here a warp stores two of each of 16 rows.",
             {"a_tile =": "a_tile = cuda.shared.array((DEPTH, 65), float32)"},
             ("wavefronts", "2-way"),
         ),
         Wrong(
-            "Four pad cells, as for a depth of 8.",
+            "Four pad elements, as for a depth of 8.",
             {"a_tile =": "a_tile = cuda.shared.array((DEPTH, 68), float32)"},
             ("wavefronts", "2-way"),
         ),

@@ -32,9 +32,9 @@ class Part:
 class Verdict:
     """What `check` found; true if every part is right.
 
-    >>> Verdict("ex00_scale", (Part("output", "no cell of out was written", ok=False),), "Store.")
+    >>> Verdict("ex00_scale", (Part("output", "out[0] was not written", ok=False),), "Store.")
     ex00_scale: not yet
-    output      no cell of out was written
+    output      out[0] was not written
     hint        Store.
     """
 

@@ -12,11 +12,11 @@ from .kinds import kind_of
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong with a launch, with its lines, threads and cell, and its cure.
+    """One thing that is wrong with a launch, with its lines, threads and element, and its cure.
 
     What `kind` means stands in `kinds.KINDS`; an unknown one is refused.
 
-    `count` is how many cells (races), threads (barriers) or lanes (reads of what nobody stored,
+    `count` is how many elements (races), threads (barriers) or lanes (reads of what nobody stored,
     indices out of range) it concerns in the whole launch; `threads`, `warps`, `block` and `index`
     name the first of them.
     """
@@ -43,7 +43,7 @@ class Finding:
 
     @property
     def unit(self) -> str:
-        """What `count` counts, in the right number: "cells", "threads" or "times"."""
+        """What `count` counts, in the right number: "elements", "threads" or "times"."""
         noun = kind_of(self.kind).unit
         return noun if self.count == 1 else noun + "s"
 

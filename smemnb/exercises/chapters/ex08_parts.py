@@ -15,7 +15,7 @@ def parts(out, inp, weights):
     """out[i] = sum of weights[d] * inp[i + d].  The launch brings what is staged, no byte more."""
     whole = cuda.shared.array(0, float32)
     tx, n, m = cuda.threadIdx.x, cuda.blockDim.x, weights.shape[0]
-    first, reach = cuda.blockIdx.x * n, n + m - 1  # cells of inp that a block needs
+    first, reach = cuda.blockIdx.x * n, n + m - 1  # elements of inp that a block needs
     # FILL (about 2 lines)
     near = whole[:reach]
     factors = whole[reach:]

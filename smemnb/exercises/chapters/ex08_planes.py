@@ -73,7 +73,7 @@ def _cases():
 
 
 def _fresh(draw):
-    """Whole tiles, held to the budget of the first case; ragged planes of large elements."""
+    """Whole tiles, held to the budget of the first case; ragged planes of large numbers."""
     count, rows, cols = draw.size(2, 6), 32 * draw.size(1, 3), 32 * draw.size(1, 3)
     data = partial(_inputs, count, rows, cols, seed=draw.numbers())
     yield Case(data, (cols // 32, rows // 32), (32, 32), like=0)

@@ -15,7 +15,7 @@ EDGE = 64  # rows and columns of a block of 16 x 16 threads
 
 @cuda.jit
 def gram(out, inp):
-    """out = inp.T @ inp.  Blocks of n x n threads make 4 n x 4 n cells, 16 per thread."""
+    """out = inp.T @ inp.  Blocks of n x n threads make 4 n x 4 n elements, 16 per thread."""
     tx, ty, n = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockDim.x
     top, left = cuda.blockIdx.y * 4 * n, cuda.blockIdx.x * 4 * n  # the block's corner in out
     acc = cuda.local.array((4, 4), float32)

@@ -14,7 +14,7 @@ TILE = 16
 
 @cuda.jit
 def products(out, a, b):
-    """out = the sum of a[p] @ b[p] over all p.  Blocks of n x n threads, one per cell of out."""
+    """out = the sum of a[p] @ b[p] over all p.  Blocks of n x n threads, one per element of out."""
     # FILL (about 22 lines)
     a_tile = cuda.shared.array((2, TILE, TILE), float32)
     b_tile = cuda.shared.array((2, TILE, TILE), float32)

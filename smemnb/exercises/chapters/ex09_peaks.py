@@ -9,18 +9,18 @@ from numba import cuda, float32
 
 from ..exercise import Budget, Case, Exercise, Wrong, scattered
 
-PITCH = 65  # cells from one row of the tile to the next
+PITCH = 65  # elements from one row of the tile to the next
 
 
 @cuda.jit
 def below_peak(out, inp):
-    """Each cell less the largest of its row; up to 64 columns.  Blocks of 32 x h have 32 rows."""
+    """Each element less the largest of its row, of up to 64.  Blocks of 32 x h have 32 rows."""
     tile = cuda.shared.array((32, PITCH), float32)
     peak = cuda.shared.array(32, float32)
     tx, ty, high = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockDim.y
     rows, cols = inp.shape
     first = cuda.blockIdx.x * 32  # the block's first row
-    # 1. stage: neighbouring lanes load neighbouring cells
+    # 1. stage: neighbouring lanes load neighbouring elements
     for r in range(ty, 32, high):
         for c in range(tx, cols, 32):
             # FILL (about 2 lines)
@@ -35,7 +35,7 @@ def below_peak(out, inp):
             largest = max(largest, tile[tx, c])
         peak[tx] = largest
     cuda.syncthreads()  # the peaks are known before anyone reads them
-    # 3. store: neighbouring lanes store neighbouring cells
+    # 3. store: neighbouring lanes store neighbouring elements
     for r in range(ty, 32, high):
         for c in range(tx, cols, 32):
             # FILL (about 2 lines)

@@ -11,7 +11,7 @@ from ..exercise import Budget, Case, Exercise, Wrong, cover, scattered
 
 DEPTH = 16  # columns of a, and rows of b, that are staged at a time
 EDGE = 64  # columns of a block, and rows of one of 16 x 16 threads
-PITCH = 66  # 16 lanes store one below the other, two cells per row: rows begin 2 banks apart
+PITCH = 66  # 16 lanes store one below the other, two elements per row: rows begin 2 banks apart
 
 
 @cuda.jit

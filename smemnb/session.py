@@ -22,6 +22,10 @@ from dataclasses import dataclass
 from types import FrameType, TracebackType
 from typing import Any
 
+PRINTED_COLUMNS = 72
+"""What a printed line may have: JupyterLab breaks longer ones within words, on a page of 1024
+pixels with the file browser beside it."""
+
 _PACKAGE = os.path.dirname(__file__)  # noqa: PTH120  a prefix of names of files
 _DECORATED = re.compile(r"^[ \t]*@")
 _DEFINITION = re.compile(r"^([ \t]*)(?:async[ \t]+)?def[ \t]+(\w+)", re.MULTILINE)

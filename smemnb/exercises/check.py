@@ -16,9 +16,10 @@ from __future__ import annotations
 import inspect
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 from ..errors import SmemnbError, UnsupportedSyntax, shortened
 from ..lockstep.intrinsics.printing import unshown
@@ -31,7 +32,7 @@ from .grading.advice import on_findings, on_fresh, on_launches, on_values
 from .grading.fresh import held
 from .grading.observe import Run, observe, outputs_of, title_of
 from .grading.parts import count_parts, findings_part
-from .grading.values import WrongCell, changed_input, wrong_cell
+from .grading.values import WrongElement, changed_input, wrong_element
 from .grading.verdict import Part, Verdict
 from .host_hooks import host_hook
 from .progress import remember
@@ -55,22 +56,49 @@ def check(name: Any, kernel: Any) -> Verdict:
     Raises:
         SmemnbError: NUMBA_ENABLE_CUDASIM=1, so that nothing can be graded.
     """
+    return answered("check", name, partial(checked, kernel=kernel), refused_verdict)
+
+
+def refused_verdict(exercise: str, part: str, text: str) -> Verdict:
+    """The verdict where nothing was graded: the part that says why, and why."""
+    return Verdict(exercise, (Part(part, text, ok=False),))
+
+
+Answer = TypeVar("Answer")
+
+
+def answered(
+    call: str,
+    name: Any,
+    answer: Callable[[Exercise], Answer],
+    refusal: Callable[[str, str, str], Answer],
+) -> Answer:
+    """What a learner's call gives: its answer, or a refusal where it has none.
+
+    Args:
+        call: what was called: "check", "forecast".
+        name: of the exercise, as the learner gave it.
+        answer: what is to be done with the exercise.
+        refusal: makes an answer of the exercise's name, the part that is refused, and the reason.
+
+    Raises:
+        SmemnbError: NUMBA_ENABLE_CUDASIM=1, so that nothing can be graded.
+    """
     try:
-        need_types("check")
+        need_types(call)
     except SmemnbError as error:
         raise shortened(error) from error.__cause__
     exercise = find(name)
     if exercise is None:
-        shown = name[:40] if isinstance(name, str) else "check"
-        return Verdict(shown, (Part("exercise", unknown(name), ok=False),))
+        return refusal(name[:40] if isinstance(name, str) else call, "exercise", unknown(name))
     try:
         watch_cells()
-        return checked(exercise, kernel)
+        return answer(exercise)
     except KeyboardInterrupt as error:
         raise shortened(error) from error.__cause__
     except Exception as error:  # a fault of ours must not end a learner's cell in a traceback
         text = f"the checker itself failed, please report it: {plain(error)}"
-        return Verdict(exercise.name, (Part("check", text, ok=False),))
+        return refusal(exercise.name, call, text)
 
 
 def checked(exercise: Exercise, kernel: Any) -> Verdict:
@@ -109,7 +137,7 @@ def graded(
     need_types("grading")
     refusal = refused(exercise, kernel)
     if refusal:
-        return Verdict(exercise.name, (Part("kernel", refusal, ok=False),))
+        return refused_verdict(exercise.name, "kernel", refusal)
     if same_code(kernel, exercise.stub):
         return Verdict(
             exercise.name,
@@ -132,7 +160,7 @@ def graded(
             return verdict
         return Verdict(exercise.name, (Part("kernel", str(over), ok=False),), over.hint)
     except _Stopped as stopped:
-        return Verdict(exercise.name, (Part("kernel", str(stopped), ok=False),))
+        return refused_verdict(exercise.name, "kernel", str(stopped))
 
 
 class _TimeOver(Exception):
@@ -172,7 +200,7 @@ def _runs(exercise: Exercise, kernel: Any, cases: Sequence[Case], end: float) ->
         except Exception as error:  # whatever a learner's code can raise
             text = f"the kernel stopped: {plain(error)}"
             raise _Stopped(text + _fresh_title(exercise, case)) from None
-        if wrong_cell(exercise, runs[-1]):
+        if wrong_element(exercise, runs[-1]):
             break
     return runs
 
@@ -186,11 +214,11 @@ def _fresh_title(exercise: Exercise, case: Case) -> str:
 
 
 def _verdict(exercise: Exercise, kernel: Any, runs: list[Run], *, advise: bool) -> Verdict:
-    parts, cell, first = _parts(exercise, runs, len(exercise.cases))
+    parts, element, first = _parts(exercise, runs, len(exercise.cases))
     verdict = Verdict(exercise.name, parts)
     if verdict or not advise:
         return verdict
-    return replace(verdict, hint=_hint(exercise, kernel, verdict, runs, cell, first))
+    return replace(verdict, hint=_hint(exercise, kernel, verdict, runs, element, first))
 
 
 def _with_fresh(
@@ -206,8 +234,10 @@ def _with_fresh(
     seed = fresh[0].case.seed
     assert seed is not None
     count = len(exercise.drawn(seed))
-    parts, cell, first = _parts(exercise, held(exercise, fresh), count)
-    if cell is None:  # what holds is said of the published cases, whose counts are always the same
+    parts, element, first = _parts(exercise, held(exercise, fresh), count)
+    if (
+        element is None
+    ):  # what holds is said of the published cases, whose counts are always the same
         failed = {part.name: part for part in parts if not part.ok}
         both = {part.name: part for part in published.parts} | failed
         said = f"{both['output'].text}, and in {count} fresh ones of seed {seed}"
@@ -216,15 +246,17 @@ def _with_fresh(
     verdict = Verdict(exercise.name, parts)
     if verdict or not advise:
         return verdict
-    return replace(verdict, hint=_hint(exercise, kernel, verdict, [*before, *fresh], cell, first))
+    return replace(
+        verdict, hint=_hint(exercise, kernel, verdict, [*before, *fresh], element, first)
+    )
 
 
 def _parts(
     exercise: Exercise, runs: list[Run], cases: int
-) -> tuple[tuple[Part, ...], WrongCell | None, Finding | None]:
-    """The parts of runs of that many cases, the first wrong cell, and the worst finding."""
-    cell = wrong_cell(exercise, runs[-1])
-    wrong = "" if cell is None else cell.text
+) -> tuple[tuple[Part, ...], WrongElement | None, Finding | None]:
+    """The parts of runs of that many cases, the first wrong element, and the worst finding."""
+    element = wrong_element(exercise, runs[-1])
+    wrong = "" if element is None else element.text
     right = f"right answer in {len(runs)} of {cases} launches"
     parts = [Part("output", wrong or right, ok=not wrong)]
     changed = next((text for text in map(changed_input, runs) if text), "")
@@ -232,12 +264,12 @@ def _parts(
         parts.append(Part("inputs", changed, ok=False))
     findings, first = findings_part(runs)
     if wrong and first and first.kind in ("uninitialised", "stale"):
-        text = f"{wrong}\nSuch a value may come from a cell that no thread has stored."
+        text = f"{wrong}\nSuch a value may come from an element that no thread has stored."
         parts[0] = replace(parts[0], text=text)
     parts.append(findings)
     if not wrong:
         parts += count_parts(exercise, runs)
-    return tuple(parts), cell, first
+    return tuple(parts), element, first
 
 
 def _hint(
@@ -245,15 +277,15 @@ def _hint(
     kernel: Any,
     verdict: Verdict,
     runs: list[Run],
-    cell: WrongCell | None,
+    element: WrongElement | None,
     first: Finding | None,
 ) -> str:
     said = verdict.advice
-    if first and (cell or verdict.reason == "findings"):
-        said = on_findings(exercise, kernel, first, wrong=cell is not None)
-    elif cell is not None:
-        said = on_values(exercise, kernel, runs[-1], cell)
-    if cell:
+    if first and (element or verdict.reason == "findings"):
+        said = on_findings(exercise, kernel, first, wrong=element is not None)
+    elif element is not None:
+        said = on_values(exercise, kernel, runs[-1], element)
+    if element:
         said += on_launches(runs)
     elif runs[-1].case.seed is not None:
         said += on_fresh(runs[-1])

@@ -13,15 +13,15 @@ drop accesses. What was tried is remembered as long as the session lasts.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
-from ..errors import SmemnbError, shortened
+from ..errors import SmemnbError
 from ..lockstep.intrinsics.printing import unshown
-from ..session import failed_definition, watch_cells
-from ..simulator.devices import need_types
+from ..session import failed_definition
 from ..tracing import trace
 from ..tracing.trace import Trace
-from .check import PATIENCE_SECONDS, checked, of_earlier_run, plain, refused
+from .check import PATIENCE_SECONDS, answered, checked, of_earlier_run, refused
 from .exercise import Exercise
 from .forecasts import tries
 from .forecasts.accesses import Access, accesses_of
@@ -31,7 +31,6 @@ from .forecasts.judging import judged, right_at_first_try
 from .forecasts.table import launch_text, table_text
 from .grading.observe import initial_output, outputs_of
 from .progress import first_try_of, remember
-from .registry import find, unknown
 from .source import function_of, parameters
 
 NOT_A_TRY = "not judged, and not a try: first the kernel"
@@ -68,22 +67,12 @@ def forecast(name: Any, kernel: Any, figures: Any = None) -> Forecast:
     Raises:
         SmemnbError: NUMBA_ENABLE_CUDASIM=1, so that nothing can be graded.
     """
-    try:
-        need_types("forecast")
-    except SmemnbError as error:
-        raise shortened(error) from error.__cause__
-    exercise = find(name)
-    if exercise is None:
-        shown = name[:40] if isinstance(name, str) else "forecast"
-        return Forecast(shown, refusal=unknown(name))
-    try:
-        watch_cells()
-        return forecast_of(exercise, kernel, figures)
-    except KeyboardInterrupt as error:
-        raise shortened(error) from error.__cause__
-    except Exception as error:  # a fault of ours must not end a learner's cell in a traceback
-        text = f"the checker itself failed, please report it: {plain(error)}"
-        return Forecast(exercise.name, refusal=text)
+    return answered(
+        "forecast",
+        name,
+        partial(forecast_of, kernel=kernel, figures=figures),
+        lambda exercise, _, text: Forecast(exercise, refusal=text),
+    )
 
 
 def forecast_of(exercise: Exercise, kernel: Any, figures: Any = None) -> Forecast:

@@ -8,7 +8,7 @@ FLOP = 2  # of a multiply-add
 
 
 def reads_per_product(tall: int, wide: int) -> float:
-    """Words a thread reads per multiply-add, if it makes `tall` x `wide` cells of a product.
+    """Words a thread reads per multiply-add, if it makes `tall` x `wide` elements of a product.
 
     Without conflicts, and word by word, these are wavefronts per multiply-add of a warp.
 
@@ -23,10 +23,10 @@ def allowed_tflops(chip: Chip, rows: int, cols: int, tall: int, wide: int) -> fl
 
     Args:
         chip: the GPU.
-        rows: of the cells that a block makes; DRAM serves all of its loads of float32.
-        cols: of the cells that a block makes.
-        tall: rows of a thread's cells; it reads word by word, without conflicts.
-        wide: columns of a thread's cells.
+        rows: of the elements that a block makes; DRAM serves all of its loads of float32.
+        cols: of the elements that a block makes.
+        tall: rows of a thread's elements; it reads word by word, without conflicts.
+        wide: columns of a thread's elements.
 
     >>> from smemnb.hardware import chip
     >>> f"{allowed_tflops(chip('H200'), 16, 16, 1, 1):.1f}"  # 4 FLOP/byte, 2 wavefronts: shared

@@ -1,11 +1,11 @@
-"""`tile_map`: the bank of each cell of a tile, and the wavefronts of a walk along it.
+"""`tile_map`: the bank of each element of a tile, and the wavefronts of a walk along it.
 
-Rows and columns are those of the kernel's index `tile[row, col]`; the number in a cell is the bank
-of its first word, whatever place the layout gives it. A column that shows one number all the way
-down is a column that a warp reads in 32 wavefronts. A highlighted walk takes its colours from the
-wavefronts, as in `bank_map`, and the other cells step back. Hatched cells are pad.
+Rows and columns are those of the kernel's index `tile[row, col]`; the number at an element is the
+bank of its first word, whatever place the layout gives it. A column that shows one number all the
+way down is a column that a warp reads in 32 wavefronts. A highlighted walk takes its colours from
+the wavefronts, as in `bank_map`, and the other elements step back. Hatched elements are pad.
 
-Taught in `14_banks` (the pad). **Limits**: 32 x 32 cells are drawn; of a larger
+Taught in `14_banks` (the pad). **Limits**: 32 x 32 elements are drawn; of a larger
 tile those around the highlighted walk, or the first ones.
 """
 
@@ -37,7 +37,7 @@ MOST = 32  # rows and columns that are drawn
 
 @dataclass(frozen=True)
 class Walk:
-    """A warp's way along one row or column: cell i for lane i, a new request every 32 cells."""
+    """A warp's way along one row or column: element i for lane i, a new request every 32."""
 
     along: str
     index: int
@@ -50,7 +50,7 @@ class Walk:
 
     @property
     def wavefront(self) -> tuple[int, ...]:
-        """Wavefront that reads each cell, counted anew in each request."""
+        """Wavefront that reads each element, counted anew in each request."""
         return tuple(n for one in self.requests for n in one.wavefront if n)
 
     def __str__(self) -> str:
@@ -71,11 +71,11 @@ class Walk:
 
 
 def tile_map(layout: Layout, *, highlight: tuple[str, int] | str | None = None) -> Drawing:
-    """The bank of each cell of a tile, drawn, with its numbers as text.
+    """The bank of each element of a tile, drawn, with its numbers as text.
 
     >>> from smemnb.rules.layout import Padded
     >>> tile_map(Padded(4, 8), highlight=("column", 0))
-    Padded 4 x 8, pad_elems=1, 4-byte elements: bank of each cell (model)
+    Padded 4 x 8, pad_elems=1, 4-byte elements: bank of each element (model)
     row 0:  0  1  2  3  4  5  6  7
     row 1:  9 10 11 12 13 14 15 16
     row 2: 18 19 20 21 22 23 24 25
@@ -105,7 +105,7 @@ def tile_map(layout: Layout, *, highlight: tuple[str, int] | str | None = None) 
 
 
 def banks(layout: Layout) -> tuple[tuple[int, ...], ...]:
-    """The bank of the first word of each cell, row by row.
+    """The bank of the first word of each element, row by row.
 
     >>> from smemnb.rules.layout import Xor
     >>> banks(Xor(32, 32))[1][:4]
@@ -117,7 +117,7 @@ def banks(layout: Layout) -> tuple[tuple[int, ...], ...]:
 
 
 def walk(layout: Layout, highlight: tuple[str, int] | str) -> Walk:
-    """A warp reading one row or column of a tile, one cell per lane.
+    """A warp reading one row or column of a tile, one element per lane.
 
     >>> from smemnb.rules.layout import RowMajor
     >>> walk(RowMajor(32, 32), ("column", 5)).wavefronts
@@ -127,16 +127,16 @@ def walk(layout: Layout, highlight: tuple[str, int] | str) -> Walk:
     if len(given) != 2 or given[0] not in ("row", "column") or not isinstance(given[1], int):
         raise ValueError(f'highlight is {highlight!r}; write ("column", 0) or ("row", 0)')
     along, index = given
-    end, cells = layout.shape if along == "row" else layout.shape[::-1]
+    end, elements = layout.shape if along == "row" else layout.shape[::-1]
     if not 0 <= index < end:
         raise ValueError(f"highlight {along} {index} is outside this tile: 0 to {end - 1}")
     requests = []
-    for first in range(0, cells, WARP_LANES):
-        cell = np.arange(first, first + WARP_LANES)
-        active = cell < cells
-        cell = np.minimum(cell, cells - 1)
-        line = np.full_like(cell, index)
-        address = layout.address(line, cell) if along == "row" else layout.address(cell, line)
+    for first in range(0, elements, WARP_LANES):
+        element = np.arange(first, first + WARP_LANES)
+        active = element < elements
+        element = np.minimum(element, elements - 1)
+        line = np.full_like(element, index)
+        address = layout.address(line, element) if along == "row" else layout.address(element, line)
         requests.append(service(address, width=layout.itemsize, active=active))
     return Walk(along, index, tuple(requests))
 
@@ -144,7 +144,7 @@ def walk(layout: Layout, highlight: tuple[str, int] | str) -> Walk:
 def text(layout: Layout, shown: Walk | None = None) -> str:
     """The numbers of the map: banks of the first rows, wavefronts of the walks."""
     found = banks(layout)
-    said = [f"{_named(layout)}: bank of each cell (model)"]
+    said = [f"{_named(layout)}: bank of each element (model)"]
     rows = list(enumerate(found))
     if len(rows) > 2 * ROWS_SAID:
         rows = rows[:ROWS_SAID] + rows[-1:]
@@ -152,9 +152,9 @@ def text(layout: Layout, shown: Walk | None = None) -> str:
     for number, line in rows:
         if number == len(found) - 1 and len(rows) < len(found):
             said.append("...")
-        cells = " ".join(f"{one:2d}" for one in line[:COLUMNS_SAID])
+        elements = " ".join(f"{one:2d}" for one in line[:COLUMNS_SAID])
         more = " ..." if len(line) > COLUMNS_SAID else ""
-        said.append(f"row {number:{digits}d}: {cells}{more}")
+        said.append(f"row {number:{digits}d}: {elements}{more}")
     for along, each in (
         ("rows:   ", layout.row_wavefronts()),
         ("columns:", layout.column_wavefronts()),
@@ -168,9 +168,8 @@ def alt(layout: Layout, shown: Walk | None = None) -> str:
     """One sentence for those who do not see the map."""
     down = counted(int(layout.column_wavefronts().sum()), "wavefront")
     ends = f"; highlighted is {shown}" if shown else ""
-    return (
-        f"Tile map, the bank of each cell: {_named(layout)}; reading by columns takes {down}{ends}."
-    )
+    said = f"reading by columns takes {down}{ends}"
+    return f"Tile map, the bank of each element: {_named(layout)}; {said}."
 
 
 def _named(layout: Layout) -> str:
@@ -186,7 +185,7 @@ def _named(layout: Layout) -> str:
 
 @dataclass(frozen=True)
 class Window:
-    """The part of a tile that is drawn: cells, and pad behind them."""
+    """The part of a tile that is drawn: elements, and pad behind them."""
 
     rows: range
     cols: range
@@ -194,7 +193,7 @@ class Window:
 
     @classmethod
     def of(cls, layout: Layout, shown: Walk | None) -> Window:
-        """At most 32 x 32 cells, with the walk among them."""
+        """At most 32 x 32 elements, with the walk among them."""
         row, col = 0, 0
         if shown is not None:
             first = shown.index // MOST * MOST
@@ -217,7 +216,7 @@ class Window:
         return TOP + ROW * len(self.rows) + BELOW
 
     def corner(self, row: int, col: int) -> tuple[int, int]:
-        """Top left pixel of a cell."""
+        """Top left pixel of an element."""
         return LEFT + (col - self.cols.start) * CELL, TOP + (row - self.rows.start) * ROW
 
 
@@ -248,9 +247,9 @@ def _paint_words(sheet: Sheet, layout: Layout, shown: Walk | None, window: Windo
         _, y = window.corner(row, 0)
         sheet.write(LEFT - 8, y + ROW / 2, str(row), colour=FAINT, align="right")
     y = TOP + len(window.rows) * ROW
-    said = "number: the bank of the cell" + ("; hatched: pad" if window.pad else "")
+    said = "number: the bank of the element" + ("; hatched: pad" if window.pad else "")
     if (len(window.rows), len(window.cols)) != layout.shape:
-        said += f"; {len(window.rows)} x {len(window.cols)} cells of the tile are shown"
+        said += f"; {len(window.rows)} x {len(window.cols)} elements of the tile are shown"
     sheet.write(LEFT, y + 17, said, colour=FAINT, align="left")
     if shown is not None:
         sheet.write(LEFT, y + 38, f"{shown} (model)", size=12, align="left")

@@ -26,6 +26,8 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
+from ..session import PRINTED_COLUMNS
+
 __all__ = ["LoopOrder", "loop_orders"]
 
 FILE = "loop_order.json"
@@ -55,7 +57,7 @@ class LoopOrder:
         2 LDG, 2 STS, BAR
         """
         words = [f"{count} {name}" if count > 1 else name for name, count in self.runs]
-        return fill(", ".join(words), 96)
+        return fill(", ".join(words), PRINTED_COLUMNS)
 
     def count(self, name: str) -> int:
         """Instructions of this name in the loop."""

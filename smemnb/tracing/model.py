@@ -59,9 +59,9 @@ class SiteCounts:
 class Observation:
     """Something a watcher saw go wrong, before it is put into words.
 
-    `kind` is one of `findings.kinds.KINDS`. `count` is how many cells (races), threads (barriers)
-    or lanes (initialisation, bounds) it concerns; block, threads, index name the first of them.
-    `other_block` is None where both are of one block.
+    `kind` is one of `findings.kinds.KINDS`. `count` is how many elements (races), threads
+    (barriers) or lanes (initialisation, bounds) it concerns; block, threads, index name the first
+    of them. `other_block` is None where both are of one block.
     """
 
     kind: str

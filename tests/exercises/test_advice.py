@@ -92,7 +92,7 @@ def test_hint_of_repeated_work():
     verdict = check("ex00_rounds", every_thread_does_all)
     assert verdict.reason == "requests"
     assert "stored 256 times" in verdict.hint
-    assert "cells of its own" in verdict.hint
+    assert "elements of its own" in verdict.hint
 
 
 @cuda.jit
@@ -106,7 +106,7 @@ def nobody_stored(out, inp):
 def test_value_of_a_cell_that_nobody_stored():
     """A strange value is distinguished from an overflow."""
     text = check("ex00_scale", nobody_stored).part("output").text
-    assert text.endswith("may come from a cell that no thread has stored.")
+    assert text.endswith("may come from an element that no thread has stored.")
 
 
 @pytest.mark.parametrize("kernel", [guard_off_by_one, without_guard])
@@ -114,7 +114,7 @@ def test_largest_launch_first(kernel):
     """A finding is shown for a launch with cells, not for the empty output."""
     text = check("ex00_scale", kernel).part("findings").text
     assert "has size 0" not in text
-    assert "output of 0 cells" not in text
+    assert "output of 0 elements" not in text
 
 
 @pytest.mark.parametrize(

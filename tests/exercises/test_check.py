@@ -12,6 +12,7 @@ from smemnb.exercises.draw import seed_of
 from smemnb.exercises.progress import file
 from smemnb.exercises.registry import exercises, find
 from smemnb.exercises.source import source_of
+from smemnb.exercises.variants import kernel_of, shown_solution
 from tests.facts import facts
 
 SCALE = find("ex00_scale")
@@ -46,9 +47,22 @@ def test_not_a_kernel(kernel, words):
     """What is not a kernel of this exercise is refused before anything runs or is recorded."""
     verdict = check("ex00_scale", kernel)
     assert not verdict
-    assert words in repr(verdict)
+    assert words in verdict.parts[0].text
     assert "0x" not in repr(verdict)
     assert not file().exists()
+
+
+@pytest.mark.parametrize("name", ["ex00_scale", "ex01_rank", "ex03_planes"])
+def test_copy_of_an_earlier_version(name):
+    """Docstrings and comments of a learner's old copy may read otherwise, as stub and filled."""
+    exercise = find(name)
+    old = exercise.stub.replace("element", "cell")
+    assert old != exercise.stub
+    untouched = check(name, kernel_of(old, exercise.solution))
+    assert not untouched and file().exists() is False
+    assert "this is the stub as it was given" in untouched.parts[0].text
+    filled = shown_solution(exercise.solution).replace("element", "cell")
+    assert check(name, kernel_of(filled, exercise.solution))
 
 
 def test_hostile():
@@ -137,7 +151,7 @@ def test_other_names():
 def test_nothing_written():
     """The verdict on an empty kernel says that nothing was written, not that values are wrong."""
     verdict = check("ex00_scale", kernels.empty)
-    assert verdict.part("output").text.startswith("no cell of out was written\n")
+    assert verdict.part("output").text.startswith("no element of out was written\n")
     assert verdict.hint.startswith("No thread")
 
 
@@ -146,7 +160,7 @@ def test_nan_is_not_unwritten():
     assert (
         check("ex00_scale", kernels.not_a_number)
         .part("output")
-        .text.startswith("out[0] is nan, expected -164 (of 1024 cells: 1024 wrong)")
+        .text.startswith("out[0] is nan, expected -164 (of 1024 elements: 1024 wrong)")
     )
 
 

@@ -17,11 +17,12 @@ from smemnb.exercises.check import check
 from smemnb.exercises.forecast import forecast_of
 from smemnb.exercises.forecasts import tries
 from smemnb.exercises.forecasts.accesses import accesses_of
-from smemnb.exercises.forecasts.answer import WIDTH, Forecast, Line
+from smemnb.exercises.forecasts.answer import Forecast, Line
 from smemnb.exercises.forecasts.figures import Refused, check_form, matched
 from smemnb.exercises.forecasts.judging import judged
 from smemnb.exercises.progress import file, first_try_of, folder, remember
 from smemnb.exercises.variants import edited
+from smemnb.session import PRINTED_COLUMNS
 from tests.facts import facts
 from tests.tiers import exhaustive
 
@@ -80,13 +81,13 @@ def misses(answer):
 
 
 def test_the_table_is_python():
-    """What is printed can be run: the call with the dict, all figures None, 80 columns."""
+    """What is printed can be run: the call with the dict, all figures None, no line too long."""
     text = repr(forecast("ex03_flip", flip_over))
     said = []
     names = {"forecast": lambda *given: said.append(given), "flip_over": flip_over}
     exec(text, names)
     assert said == [("ex03_flip", flip_over, dict.fromkeys(FLIP, (None, None)))]
-    assert max(map(len, text.splitlines())) <= WIDTH
+    assert max(map(len, text.splitlines())) <= PRINTED_COLUMNS
     assert not set(re.findall(r"\d+", text)) & {"192", "768"}
     assert {"(3, 2)", "(32, 32)", "96 x 64", "64 x 96"} <= set(
         re.findall(r"\(\d+, \d+\)|\d+ x \d+", text)
@@ -278,7 +279,7 @@ def test_a_refusal_is_no_try(figures):
     answer = forecast("ex03_flip", flip_over, figures)
     assert not answer and answer.lines == () and answer.refusal
     assert first_try_of("ex03_flip") is None
-    assert max(map(len, repr(answer).splitlines())) <= WIDTH
+    assert max(map(len, repr(answer).splitlines())) <= PRINTED_COLUMNS
 
 
 def test_huge_figures(accesses):
@@ -424,10 +425,10 @@ def test_no_record(monkeypatch):
     ids=["table", "right", "wrong", "open", "refused"],
 )
 def test_text_and_html(figures):
-    """Text within 80 columns; the HTML has the same words, and styles on its elements alone."""
+    """No line too long; the HTML has the same words, and styles on its elements alone."""
     answer = forecast("ex03_flip", flip_over, figures)
     text, page = repr(answer), answer._repr_html_()
-    assert max(map(len, text.splitlines())) <= WIDTH
+    assert max(map(len, text.splitlines())) <= PRINTED_COLUMNS
     shown = unescape(re.sub(r"<[^>]*>", " ", page)).replace("\u00a0", " ")
     words = re.findall(r"\w+", text)
     assert [word for word in words if word not in re.findall(r"\w+", shown)] == []

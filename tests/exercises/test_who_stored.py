@@ -9,7 +9,7 @@ from smemnb.exercises.exercise import Budget, Case, Exercise, cover, scattered
 from smemnb.exercises.grading.advice import on_findings, on_launches
 from smemnb.exercises.grading.observe import observe
 from smemnb.exercises.grading.parts import count_parts, lines
-from smemnb.exercises.grading.values import wrong_cell
+from smemnb.exercises.grading.values import wrong_element
 from smemnb.exercises.grading.who_stored import who_stored
 from smemnb.exercises.registry import find
 from smemnb.exercises.variants import edited
@@ -98,8 +98,8 @@ def test_nobody_and_atomics():
     """A cell that no thread stores has no writer; one that all add to has the last of them."""
     run = observe(exercise(), launched(4, 4), none_there)
     assert who_stored(exercise(), none_there, run, 0, (0, 0)) == ("", [])
-    cell = wrong_cell(exercise(), run)
-    assert (cell.index, cell.written) == ((0, 0), False)
+    element = wrong_element(exercise(), run)
+    assert (element.index, element.written) == ((0, 0), False)
     run = observe(exercise(start=0), launched(4, 4), added)
     said, _ = who_stored(exercise(start=0), added, run, 0, (0, 0))
     assert said.startswith("Thread (3, 3) of block 0 stores it")
@@ -179,11 +179,11 @@ def test_two_dynamic_arrays():
     """They begin at the same byte, which no finding says; nor does the race that may come of it."""
     verdict = check("ex08_parts", two_dynamic)
     assert verdict.part("findings").ok
-    assert "shared array of 0 cells" in verdict.hint
+    assert "shared array of 0 elements" in verdict.hint
     assert "byte 0" in verdict.hint
     racing = check("ex08b_distances", two_dynamic_tiles)
     assert racing.part("findings").text.startswith("race")
-    assert "shared array of 0 cells" in racing.hint
+    assert "shared array of 0 elements" in racing.hint
 
 
 @cuda.jit
@@ -200,7 +200,7 @@ def test_other_blocks():
     runs = [
         observe(made, launched(8, 8, block), eight_taken_for_granted) for block in ((8, 8), (4, 4))
     ]
-    assert [wrong_cell(made, run) is None for run in runs] == [True, False]
+    assert [wrong_element(made, run) is None for run in runs] == [True, False]
     blocks = on_launches(runs)
     assert re.findall(r"\(\d, \d\)", blocks) == ["(8, 8)", "(4, 4)"]
     assert "blockDim" in blocks

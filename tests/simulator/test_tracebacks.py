@@ -109,4 +109,4 @@ def test_interrupted(call):
         signal.signal(signal.SIGINT, before)
     line = endless.py_func.__code__.co_firstlineno + 3
     assert f"the loop in line {line} of endless (`k >= 0`)" in str(caught.value)
-    assert len(traceback.extract_tb(caught.tb)) == 3
+    assert len(traceback.extract_tb(caught.tb)) <= 4

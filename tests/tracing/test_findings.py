@@ -4,6 +4,7 @@ import itertools
 
 import pytest
 
+from smemnb.session import PRINTED_COLUMNS
 from tests.facts import facts
 from tests.tracing.records import (
     BARRIER,
@@ -41,16 +42,16 @@ def test_race():
     assert found.source == "tile[ty, tx] = inp[ty, tx]"
     assert found.other_source == "out[ty, tx] = tile[tx, ty]"
     assert (found.threads, found.warps) == (((3, 1, 0), (1, 3, 0)), (1, 3))
-    assert (found.array, found.index, found.count, found.unit) == ("tile", (1, 3), 992, "cells")
+    assert (found.array, found.index, found.count, found.unit) == ("tile", (1, 3), 992, "elements")
 
 
 def test_printed():
-    """The repr is one line; printed, it keeps its words whole in lines of at most 96 columns."""
+    """The repr is one line; printed, it keeps its words whole, in lines that a notebook shows."""
     found = only(race())
     lines = str(found).splitlines()
     assert " ".join(line.strip() for line in lines) == repr(found)
-    assert [line[:4] == "    " for line in lines] == [False, True, True]
-    assert max(map(len, lines)) <= 96
+    assert [line[:4] == "    " for line in lines] == [False, *[True] * (len(lines) - 1)]
+    assert len(lines) > 2 and max(map(len, lines)) <= PRINTED_COLUMNS - 2
 
 
 def test_race_of_the_next_pass():
@@ -75,7 +76,7 @@ def test_race_of_one_store_with_itself():
     """Two threads at the same store are named, no second line is invented."""
     found = only(race(then=TILE_STORE))
     assert facts(found.cause) == facts(f"{STORE} tile[ty, tx] 3 1 1 1 3 3 tile[1, 3]")
-    assert found.cure.startswith("Let one thread store it, give every thread a cell of its own")
+    assert found.cure.startswith("Let one thread store it, give every thread an element of its own")
 
 
 def test_race_between_functions():
@@ -201,7 +202,7 @@ def test_uninitialised():
     found = only(seen("uninitialised"))
     assert facts(found.cause) == facts(f"{LOAD} tile[tx, ty] 3 1 1 tile[1, 3]")
     assert "shared memory does not start as zeros" in found.cure
-    assert "or do not load it (end the loop at the last stored cell)" in found.cure
+    assert "or do not load it (end the loop at the last stored element)" in found.cure
 
 
 def test_stale():

@@ -40,6 +40,6 @@ def test_unknown():
 
 def test_twice():
     """Two kinds of one name are refused when the table is made."""
-    twice = [Kind("race", "error", "cell", words), Kind("race", "note", "cell", words)]
+    twice = [Kind("race", "error", "element", words), Kind("race", "note", "element", words)]
     with pytest.raises(ValueError, match="two kinds of findings are named 'race'"):
         _table(twice)

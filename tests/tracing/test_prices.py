@@ -175,7 +175,7 @@ def test_uncoalesced_by_fields():
     found = only(first, 1, 64, zeros(64), ramp(256))
     assert found.count == 2 * (16 - 4)
     assert found.cause.endswith("from lane to lane it goes on by 16 bytes.")
-    assert found.cure.startswith("Let neighbouring lanes take neighbouring cells: one array per")
+    assert found.cure.startswith("Let neighbouring lanes take neighbouring elements: one array per")
 
 
 @cuda.jit
@@ -190,7 +190,7 @@ def test_uncoalesced_by_strides(step):
     found = only(taken, 1, 128, zeros(128), cuda.to_device(ramp(384))[::step])
     assert (found.kind, found.count) == ("uncoalesced", 4 * (12 - 4))
     assert found.cause.endswith(
-        "it goes on by 12 bytes, along axis 0 of inp, where inp has its cells 12 bytes apart."
+        "it goes on by 12 bytes, along axis 0 of inp, where inp has its elements 12 bytes apart."
     )
     assert found.cure.startswith("Pass a contiguous copy of inp:")
 

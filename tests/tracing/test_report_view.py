@@ -166,7 +166,7 @@ def test_a_finding_stands_at_its_line():
     page = viewed(report)
     rows = page.rows()
     (at_first,) = rows[STORE][3:]
-    assert found.cause in at_first and found.cure in at_first and "992 cells" in at_first
+    assert found.cause in at_first and found.cure in at_first and "992 elements" in at_first
     *_, at_other = rows[LOAD]
     assert page.text.count(found.cause) == 1
     assert f"line {STORE}" in at_other and "tile[1, 3]" in at_other

@@ -180,7 +180,7 @@ def test_text_of_a_finding():
     head, found = repr(trace).split("findings: ")
     assert head == TABLE
     assert " ".join(found.split()) == (
-        f"1 error error: {trace.findings[0].cause} First in block 1; 992 cells in all. "
+        f"1 error error: {trace.findings[0].cause} First in block 1; 992 elements in all. "
         f"{trace.findings[0].cure}"
     )
 
@@ -188,9 +188,9 @@ def test_text_of_a_finding():
 @pytest.mark.parametrize(
     ("grid", "count", "said"),
     [
-        ((4, 2, 1), 5, "them. First in block (1, 0); 5 cells in all. Put"),
+        ((4, 2, 1), 5, "them. First in block (1, 0); 5 elements in all. Put"),
         ((4, 2, 1), 1, "them. In block (1, 0). Put"),
-        ((1, 1, 1), 5, "them. 5 cells in all. Put"),
+        ((1, 1, 1), 5, "them. 5 elements in all. Put"),
         ((1, 1, 1), 1, "them. Put"),
     ],
 )

@@ -44,7 +44,7 @@ line  source, access         requests   wavefronts  n-way  extra   sectors  each
 findings: 1 warning, 1 note
   warning: Line 15 stores out[col, row] and moves 800 sectors where 100 would hold the bytes: from
     lane to lane it goes on by 80 bytes, along axis 0 of out. 700 extra sectors in all. Let
-    threadIdx.x walk along axis 1: exchange the roles of x and y, or stage the cells in a shared
+    threadIdx.x walk along axis 1: exchange the roles of x and y, or stage the elements in a shared
     tile and exchange them there.
   note: The barrier of line 13 orders nothing in this launch: no thread comes to what another one
     touched before it. 2 times in all. Take it out, if that holds for every launch; it costs time

@@ -11,7 +11,7 @@ from ..exercise import Budget, Case, Exercise, Wrong, cover, scattered, sizes
 
 @cuda.jit
 def add_bias(out, matrix, bias):
-    """A matrix plus one value per column: out = matrix + bias, one thread per cell."""
+    """A matrix plus one value per column: out = matrix + bias, one thread per element."""
     # FILL (about 3 lines)
     col, row = cuda.grid(2)
     if row < out.shape[0] and col < out.shape[1]:
@@ -72,7 +72,7 @@ EXERCISE = Exercise(
             ("output", "not written"),
         ),
         Wrong(
-            "Every block stores the first cells: blockIdx is left out.",
+            "Every block stores the first elements: blockIdx is left out.",
             {"col, row": "col, row = cuda.threadIdx.x, cuda.threadIdx.y"},
             ("output", "out[0, 32] was not written"),
         ),
@@ -85,12 +85,12 @@ EXERCISE = Exercise(
     cases=tuple(_matrix_cases()),
     fresh=_fresh,
     hints=(
-        "One thread, one cell of `out`: which row and which column are its own? "
+        "One thread, one element of `out`: which row and which column are its own? "
         "`cuda.grid(2)` gives both, x first.",
         "x runs along a row, so it is the column. The grid may reach past the last column "
         "and past the last row: the guard has to ask about both.",
         "Line 1: col and row from `cuda.grid(2)`. Line 2: an if with `row` against "
-        "`out.shape[0]` and `col` against `out.shape[1]`. Line 3: store the sum of a cell of "
+        "`out.shape[0]` and `col` against `out.shape[1]`. Line 3: store the sum of an element of "
         "`matrix` and the `bias` of its column.",
     ),
     budget=Budget(shared_bytes=0),  # ragged rows begin inside a sector: no bound on them

@@ -1,4 +1,4 @@
-"""More cells than threads: each thread takes several cells."""
+"""More elements than threads: each thread takes several elements."""
 
 # mypy: disable-error-code="attr-defined"
 
@@ -11,7 +11,7 @@ from ..exercise import Budget, Case, Exercise, Wrong, scattered, sizes
 
 @cuda.jit
 def rounds(out, inp):
-    """One more than the input: out = inp + 1, also with fewer threads than cells."""
+    """One more than the input: out = inp + 1, also with fewer threads than elements."""
     i = cuda.grid(1)
     threads = cuda.gridsize(1)
     # FILL (about 2 lines)
@@ -24,7 +24,7 @@ def _inputs(count, seed=0):
 
 
 def _few_threads():
-    """A full size with its budget; fewer threads than cells, as many, and more."""
+    """A full size with its budget; fewer threads than elements, as many, and more."""
     once = Budget(sectors_per_request=4, requests={"out": 32, "inp": 32}, shared_bytes=0)
     yield Case(partial(_inputs, 1024), grid=(2,), block=(128,), budget=once)
     launches = [(1000, 2, 64), (1000, 1, 96), (128, 2, 64), (1, 1, 32), (100, 2, 64)]
@@ -44,12 +44,12 @@ def _fresh(draw):
 EXERCISE = Exercise(
     name="ex00_rounds",
     chapter="11_sectors",
-    title="More cells than threads",
+    title="More elements than threads",
     specification=lambda inp: inp + 1,
     solution=rounds,
     wrong=(
         Wrong(
-            "Right, but each thread takes cells side by side, so that lanes lie far apart.",
+            "Right, but each thread takes elements side by side, so that lanes lie far apart.",
             {
                 "for cell": "each = (out.shape[0] + threads - 1) // threads\n"
                 "for cell in range(i * each, min(i * each + each, out.shape[0])):"
@@ -57,12 +57,12 @@ EXERCISE = Exercise(
             ("sectors", "31.25 per request; budget 4"),
         ),
         Wrong(
-            "One cell for each thread: the cells past the last thread stay as they were.",
+            "One element for each thread: the elements past the last thread stay as they were.",
             {"for cell": "cell = i\nif cell < out.shape[0]:"},
             ("output", "out[256] was not written"),
         ),
         Wrong(
-            "Right, but every thread stores every cell.",
+            "Right, but every thread stores every element.",
             {"for cell": "for cell in range(out.shape[0]):"},
             ("requests", "8192 requests touch out; budget 32"),
         ),
@@ -72,12 +72,12 @@ EXERCISE = Exercise(
             ("requests", "60 requests touch out; budget 32"),
         ),
         Wrong(
-            "Whole rounds: in the last one, some threads have no cell.",
+            "Whole rounds: in the last one, some threads have no element.",
             {"for cell": "for first in range(0, out.shape[0], threads):\n    cell = first + i"},
             ("findings", "out of range"),
         ),
         Wrong(
-            "The loop ends one cell early.",
+            "The loop ends one element early.",
             {"for cell": "for cell in range(i, out.shape[0] - 1, threads):"},
             ("output", "out[1023] was not written"),
         ),
@@ -85,9 +85,9 @@ EXERCISE = Exercise(
     cases=tuple(_few_threads()),
     fresh=_fresh,
     hints=(
-        "All threads together take the first `threads` cells, then the next `threads` cells, "
-        "and so on. Which cell does a thread take after cell `i`?",
-        "A thread's cells are i, i + threads, i + 2 * threads, ... as long as they are in "
+        "All threads together take the first `threads` elements, then the next `threads` elements, "
+        "and so on. Which element does a thread take after element `i`?",
+        "A thread's elements are i, i + threads, i + 2 * threads, ... as long as they are in "
         "`out`. `range` with three arguments gives just these.",
         "A for loop over a `range` from `i` to the length of `out` in steps of `threads`; "
         "inside it, one store as in add_one. The end of the range is the guard.",

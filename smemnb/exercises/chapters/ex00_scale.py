@@ -1,4 +1,4 @@
-"""Twice the input: one thread per cell."""
+"""Twice the input: one thread per element."""
 
 # mypy: disable-error-code="attr-defined"
 
@@ -11,7 +11,7 @@ from ..exercise import Budget, Case, Exercise, Wrong, cover, scattered, sizes
 
 @cuda.jit
 def scale(out, inp):
-    """Twice the input: out = 2 * inp, one thread per cell."""
+    """Twice the input: out = 2 * inp, one thread per element."""
     i = cuda.grid(1)
     # FILL (about 2 lines)
     if i < out.shape[0]:
@@ -23,9 +23,9 @@ def _inputs(count, seed=0):
 
 
 def _cases():
-    """A full size with its budget; ragged, drawn and no cells; two launches of 300 cells.
+    """A full size with its budget; ragged, drawn and no elements; two launches of 300 elements.
 
-    1000 cells come first: what fails there is easier to see than what fails with none.
+    1000 elements come first: what fails there is easier to see than what fails with none.
     """
     once = Budget(sectors_per_request=4, requests={"out": 32, "inp": 32}, shared_bytes=0)
     yield Case(partial(_inputs, 1024), grid=(8,), block=(128,), budget=once)
@@ -58,17 +58,17 @@ EXERCISE = Exercise(
             ("findings", "out of range"),
         ),
         Wrong(
-            "Every block stores the first cells: blockIdx is left out.",
+            "Every block stores the first elements: blockIdx is left out.",
             {"i =": "i = cuda.threadIdx.x"},
             ("output", "out[128] was not written"),
         ),
         Wrong(
             "The factor is left out.",
             {"out[i]": "out[i] = inp[i]"},
-            ("output", "of 1024 cells"),
+            ("output", "of 1024 elements"),
         ),
         Wrong(
-            "The guard leaves out the last cell.",
+            "The guard leaves out the last element.",
             {"if i <": "if i < out.shape[0] - 1:"},
             ("output", "out[1023] was not written"),
         ),
@@ -78,7 +78,7 @@ EXERCISE = Exercise(
             ("inputs", "after the launch"),
         ),
         Wrong(
-            "Right, but the lanes of a warp lie gridDim.x cells apart.",
+            "Right, but the lanes of a warp lie gridDim.x elements apart.",
             {"i =": "i = cuda.threadIdx.x * cuda.gridDim.x + cuda.blockIdx.x"},
             ("sectors", "32 per request; budget 4"),
         ),
@@ -91,8 +91,8 @@ EXERCISE = Exercise(
     cases=tuple(_cases()),
     fresh=_fresh,
     hints=(
-        "Each thread has one cell. Which one is already in `i`; the rest is one assignment.",
-        "The grid has whole blocks, so it may have more threads than `out` has cells. What "
+        "Each thread has one element. Which one is already in `i`; the rest is one assignment.",
+        "The grid has whole blocks, so it may have more threads than `out` has elements. What "
         "must a thread ask before it touches memory?",
         "An if on `i` and the length of `out`; inside it, one store with the doubled value.",
     ),

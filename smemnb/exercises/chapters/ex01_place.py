@@ -1,4 +1,4 @@
-"""The place of each cell in its row: stage, wait, reuse."""
+"""The place of each element in its row: stage, wait, reuse."""
 
 # mypy: disable-error-code="attr-defined"
 
@@ -27,7 +27,7 @@ def _cases(once, *launches):
 
 @cuda.jit
 def place(out, inp):
-    """Place of each cell in its row: how many cells of the row are smaller.  One block per row."""
+    """Place of each element in its row: how many of the row are smaller.  One block per row."""
     tile = cuda.shared.array(TILE, float32)
     tx = cuda.threadIdx.x
     row = cuda.blockIdx.x
@@ -45,7 +45,7 @@ def place(out, inp):
 
 
 def _fresh(draw):
-    """Full rows, held to the budget of the first case; short ones of large cells."""
+    """Full rows, held to the budget of the first case; short ones of large elements."""
     rows, threads = draw.size(2, 6), draw.one_of(64, 96, 128)
     data = partial(_inputs, rows, threads, seed=draw.numbers())
     yield Case(data, (rows,), (threads,), like=0)
@@ -57,7 +57,7 @@ def _fresh(draw):
 EXERCISE = Exercise(
     name="ex01_place",
     chapter="12_shared_memory",
-    title="Place of each cell in its row",
+    title="Place of each element in its row",
     specification=lambda inp: (inp[:, None] < inp[:, :, None]).sum(2).astype(np.int32),
     solution=place,
     wrong=(
@@ -77,7 +77,7 @@ EXERCISE = Exercise(
             ("requests", "4112 requests touch inp; budget 16"),
         ),
         Wrong(
-            "Compares with all cells of the tile, of which a short row fills only a part.",
+            "Compares with all elements of the tile, of which a short row fills only a part.",
             {"for k": "for k in range(TILE):"},
             ("findings", "uninitialised"),
         ),
@@ -90,12 +90,12 @@ EXERCISE = Exercise(
     ),
     fresh=_fresh,
     hints=(
-        "Three steps: stage, barrier, reuse. In the first hole each thread that has a cell "
-        "of the row stages it, one cell per thread, and then the whole block waits.",
+        "Three steps: stage, barrier, reuse. In the first hole each thread that has an element "
+        "of the row stages it, one element per thread, and then the whole block waits.",
         "A row may be shorter than the block. The guard belongs to the staging alone; the "
         "barrier is for every thread of the block.",
-        "In the second hole a loop goes over the cells of the row, 0 to the length of the "
-        "row, in the tile; where the tile's cell k is below the thread's own, add 1.",
+        "In the second hole a loop goes over the elements of the row, 0 to the length of the "
+        "row, in the tile; where the tile's element k is below the thread's own, add 1.",
     ),
     budget=Budget(sectors_per_request=4, shared_bytes=512),
 )

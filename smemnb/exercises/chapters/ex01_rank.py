@@ -1,4 +1,4 @@
-"""The rank of each cell: two barriers in a loop over tiles."""
+"""The rank of each element: two barriers in a loop over tiles."""
 
 # mypy: disable-error-code="attr-defined"
 
@@ -27,13 +27,13 @@ def _cases(once, *launches):
 
 
 def _lines(*launches):
-    """Launches on a line of cells, given as (cells, threads per block)."""
+    """Launches on a line of elements, given as (elements, threads per block)."""
     return [((n,), *cover((n,), (threads,)), threads) for n, threads in launches]
 
 
 @cuda.jit
 def rank(out, inp):
-    """Rank of each cell: how many cells of the whole of inp are smaller."""
+    """Rank of each element: how many elements of the whole of inp are smaller."""
     tile = cuda.shared.array(TILE, float32)
     tx = cuda.threadIdx.x
     i = cuda.grid(1)
@@ -41,7 +41,7 @@ def rank(out, inp):
     mine = inp[i] if i < n else float32(0)
     smaller = 0
     for start in range(0, n, cuda.blockDim.x):
-        count = min(cuda.blockDim.x, n - start)  # cells of this piece
+        count = min(cuda.blockDim.x, n - start)  # elements of this piece
         # FILL (about 7 lines)
         if tx < count:
             tile[tx] = inp[start + tx]
@@ -55,7 +55,7 @@ def rank(out, inp):
 
 
 def _fresh(draw):
-    """Whole blocks, held to the budget of the first case; a ragged line of large cells."""
+    """Whole blocks, held to the budget of the first case; a ragged line of large elements."""
     blocks, threads = draw.size(2, 4), draw.one_of(64, 128)
     data = partial(_inputs, blocks * threads, seed=draw.numbers())
     yield Case(data, (blocks,), (threads,), like=0)
@@ -67,7 +67,7 @@ def _fresh(draw):
 EXERCISE = Exercise(
     name="ex01_rank",
     chapter="13_races",
-    title="Rank of each cell",
+    title="Rank of each element",
     specification=lambda inp: (inp < inp[:, None]).sum(1).astype(np.int32),
     solution=rank,
     wrong=(
@@ -77,12 +77,12 @@ EXERCISE = Exercise(
             ("findings", "race"),
         ),
         Wrong(
-            "Threads without a cell leave; the last block stages with holes.",
+            "Threads without an element leave; the last block stages with holes.",
             {"n = inp": "n = inp.shape[0]\nif i >= n:\n    return"},
             ("output", "wrong"),
         ),
         Wrong(
-            "Compares with the cells of the own block only.",
+            "Compares with the elements of the own block only.",
             {"for start": "start = cuda.blockIdx.x * cuda.blockDim.x\nif start < n:"},
             ("output", "wrong"),
         ),
@@ -101,9 +101,9 @@ EXERCISE = Exercise(
     hints=(
         "One pass of the loop is the exercise `ex01_place` again, for the piece of inp that "
         "begins at `start`: stage, barrier, compare.",
-        "Only threads below `count` have a cell to stage. All threads compare, and all come "
+        "Only threads below `count` have an element to stage. All threads compare, and all come "
         "to both barriers. Why is there a second one?",
-        "Stage the cell `tx` of the piece; barrier; a loop over the `count` cells of the "
+        "Stage the element `tx` of the piece; barrier; a loop over the `count` elements of the "
         "tile that compares each with `mine`; barrier, at the end of the pass.",
     ),
     budget=Budget(shared_bytes=512),

@@ -1,4 +1,4 @@
-"""The sum of the last eight cells: a tile with a halo."""
+"""The sum of the last eight elements: a tile with a halo."""
 
 # mypy: disable-error-code="attr-defined"
 
@@ -30,13 +30,13 @@ def _cases(once, *launches):
 
 
 def _lines(*launches):
-    """Launches on a line of cells, given as (cells, threads per block)."""
+    """Launches on a line of elements, given as (elements, threads per block)."""
     return [((n,), *cover((n,), (threads,)), threads) for n, threads in launches]
 
 
 @cuda.jit
 def window(out, inp):
-    """Sum of the last 8 cells: out[i] = inp[i - 7] + ... + inp[i], with 0 before the start."""
+    """Sum of the last 8 elements: out[i] = inp[i - 7] + ... + inp[i], with 0 before the start."""
     tile = cuda.shared.array(SPAN, float32)
     tx = cuda.threadIdx.x
     i = cuda.grid(1)
@@ -48,7 +48,7 @@ def window(out, inp):
             tile[tx] = inp[i - HALO]
         else:
             tile[tx] = 0
-    cuda.syncthreads()  # the cells and the halo are staged before anyone adds
+    cuda.syncthreads()  # the elements and the halo are staged before anyone adds
     if i < out.shape[0]:
         acc = float32(0)
         for k in range(HALO + 1):
@@ -57,7 +57,7 @@ def window(out, inp):
 
 
 def _fresh(draw):
-    """Whole blocks, held to the budget of the first case; a ragged line of large cells."""
+    """Whole blocks, held to the budget of the first case; a ragged line of large elements."""
     blocks, threads = draw.size(2, 9), draw.one_of(32, 64, 128)
     data = partial(_inputs, blocks * threads, seed=draw.numbers())
     yield Case(data, (blocks,), (threads,), like=0)
@@ -69,17 +69,17 @@ def _fresh(draw):
 EXERCISE = Exercise(
     name="ex01_window",
     chapter="12_shared_memory",
-    title="Sum of the last eight cells",
+    title="Sum of the last eight elements",
     specification=lambda inp: np.convolve(inp, ONES)[: inp.size],
     solution=window,
     wrong=(
         Wrong(
-            "Nobody waits until cells and halo are staged.",
+            "Nobody waits until elements and halo are staged.",
             {"cuda.syncthreads()": ""},
             ("findings", "race"),
         ),
         Wrong(
-            "The cells before the block are left out: only the first block has zeros there.",
+            "The elements before the block are left out: only the first block has zeros there.",
             {"tile[tx] = inp": "tile[tx] = 0"},
             ("output", "out[128] is"),
         ),
@@ -89,7 +89,7 @@ EXERCISE = Exercise(
             ("output", "out[0] is nan"),
         ),
         Wrong(
-            "Right, but every cell is loaded from global memory eight times.",
+            "Right, but every element is loaded from global memory eight times.",
             {"acc += tile": "if i + k >= HALO:\n    acc += inp[i + k - HALO]"},
             ("requests", "295 requests touch inp; budget 39"),
         ),
@@ -101,11 +101,11 @@ EXERCISE = Exercise(
     ),
     fresh=_fresh,
     hints=(
-        "The tile has 7 cells more than the block has threads. Cells 7 and up are staged "
-        "already. Which cells of inp belong into cells 0 to 6?",
-        "The first 7 threads have a second job: cell `tx` of the tile is the cell of inp "
+        "The tile has 7 elements more than the block has threads. Elements 7 and up are staged "
+        "already. Which elements of inp belong into elements 0 to 6?",
+        "The first 7 threads have a second job: element `tx` of the tile is the element of inp "
         "7 before the thread's own. In the first block there is none (-7 wraps): store 0.",
-        "An if on `tx`; inside it an if on `i` with one store for the case that the cell "
+        "An if on `tx`; inside it an if on `i` with one store for the case that the element "
         "exists and an else that stores 0. The barrier comes after both, outside.",
     ),
     budget=Budget(shared_bytes=540),

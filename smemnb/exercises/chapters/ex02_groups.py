@@ -23,7 +23,7 @@ def group_sums(out, key, value):
     # FILL (about 2 lines)
     for g in range(GROUPS):
         own[g, tx] = 0
-    # 2. each thread adds up its own cells of the row
+    # 2. each thread adds up its own elements of the row
     for i in range(tx, key.shape[1], n):
         g = key[row, i]
         # FILL (about 1 line)
@@ -127,11 +127,11 @@ EXERCISE = Exercise(
         "Begin with SHAPE. Every thread has 8 sums of its own, and which of them it touches "
         "depends on its key. So all 8 sums of a thread must lie in one bank, and 32 threads in "
         "32 banks.",
-        "In rows of 64 cells, cell (g, tx) lies in bank tx % 32 for every g: steps 1 and 2 are "
-        "clean. In step 3, lane tx reads row tx: if all lanes begin with cell 0 of their row, "
-        "they meet in one bank. The sum may begin anywhere in the row.",
-        "In step 3, t counts up to n, and lane tx does not read cell t of its row, but cell t + "
-        "tx, modulo n. Over the whole loop it still visits each of the n cells once.",
+        "In rows of 64 elements, element (g, tx) lies in bank tx % 32 for every g: steps 1 and 2 "
+        "are clean. In step 3, lane tx reads row tx: if all lanes begin with element 0 of their "
+        "row, they meet in one bank. The sum may begin anywhere in the row.",
+        "In step 3, t counts up to n, and lane tx does not read element t of its row, but element "
+        "t + tx, modulo n. Over the whole loop it still visits each of the n elements once.",
     ),
     budget=Budget(shared_bytes=2048),
 )

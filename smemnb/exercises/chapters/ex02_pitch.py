@@ -1,4 +1,4 @@
-"""The sum of each row of 24 cells: a pitch without conflict."""
+"""The sum of each row of 24 elements: a pitch without conflict."""
 
 # mypy: disable-error-code="attr-defined"
 
@@ -10,12 +10,12 @@ from numba import cuda, float32
 from ..exercise import Budget, Case, Exercise, Wrong, cover, scattered, sizes
 
 COLS = 24
-PITCH = 25  # cells from row to row: an odd number, so that a column visits 32 banks
+PITCH = 25  # elements from row to row: an odd number, so that a column visits 32 banks
 
 
 @cuda.jit
 def row_sums(out, inp):
-    """Sum of each row of 24 cells: out[i] = inp[i, 0] + ... + inp[i, 23].  32 rows per block."""
+    """Sum of each row of 24 elements: out[i] = inp[i, 0] + ... + inp[i, 23].  32 rows per block."""
     tile = cuda.shared.array((32, PITCH), float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     first = cuda.blockIdx.x * 32  # the block's first row
@@ -36,7 +36,7 @@ def _rows_of_24(rows, unit, seed=0):
 
 
 def _row_sum_cases():
-    """Four full blocks with their budget; one row, ragged, drawn and other blocks, large cells."""
+    """Four full blocks with their budget; one row, ragged, drawn, other blocks, large numbers."""
     staged = Budget(sectors_per_request=4, requests={"inp": 128, "out": 4}, shared_bytes=3200)
     yield Case(partial(_rows_of_24, 128, 1), grid=(4,), block=(32, 8), budget=staged)
     launches = [(n, 8, 1) for n in (1, 31, 33, *sizes(2, seed=2, low=34, high=300))]
@@ -45,7 +45,7 @@ def _row_sum_cases():
 
 
 def _fresh(draw):
-    """Full blocks, held to the budget of the first case; a ragged number of rows, large cells."""
+    """Full blocks, held to the budget of the first case; a ragged number of rows, large numbers."""
     blocks, high = draw.size(2, 6), draw.one_of(2, 4, 8, 16)
     data = partial(_rows_of_24, 32 * blocks, 1, draw.numbers())
     yield Case(data, (blocks,), (32, high), like=0)
@@ -57,7 +57,7 @@ def _fresh(draw):
 EXERCISE = Exercise(
     name="ex02_pitch",
     chapter="15_rows_and_columns",
-    title="Sum of each row of 24 cells",
+    title="Sum of each row of 24 elements",
     specification=lambda inp: inp.sum(axis=1),
     solution=row_sums,
     wrong=(
@@ -90,7 +90,7 @@ EXERCISE = Exercise(
         "The words between two lanes are the pitch. Which pitch of 24 or more shares no "
         "factor with 32? Take the smallest, shared memory is scarce.",
         "PITCH is the smallest odd number above 24. The loop goes over COLS values of k and "
-        "adds the tile's cell in row tx and column k to acc.",
+        "adds the tile's element in row tx and column k to acc.",
     ),
     budget=Budget(shared_bytes=3200),
 )

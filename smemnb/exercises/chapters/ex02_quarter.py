@@ -63,7 +63,7 @@ EXERCISE = Exercise(
             ("wavefronts", "8-way"),
         ),
         Wrong(
-            "A pad of one cell, as for float32: one byte, a quarter of a word.",
+            "A pad of one element, as for float32: one byte, a quarter of a word.",
             {"tile =": "tile = cuda.shared.array((32, 33), uint8)"},
             ("wavefronts", "2-way"),
         ),
@@ -97,7 +97,7 @@ EXERCISE = Exercise(
         "In np.rot90, the last column of inp, cols - 1, becomes row 0 of out. The lanes of a "
         "warp now stand one below the other in the tile and side by side in out.",
         "The store: row `cols - 1 - ` (the column in inp), column `top + tx`; the value is "
-        "the tile's cell in row tx. For the pitch count in words: 32 bytes are 8 of them.",
+        "the tile's element in row tx. For the pitch count in words: 32 bytes are 8 of them.",
         "The tile's rows need an odd number of words, 9: how many bytes is that? The column "
         "in inp is left + c.",
     ),

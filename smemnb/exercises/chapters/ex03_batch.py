@@ -9,7 +9,7 @@ from numba import cuda, float32
 
 from ..exercise import Budget, Case, Exercise, Wrong, cover, scattered
 
-PITCH = 33  # cells from row to row: an odd number, so that a column visits 32 banks
+PITCH = 33  # elements from row to row: an odd number, so that a column visits 32 banks
 
 
 @cuda.jit
@@ -46,7 +46,7 @@ def _cases():
 
 
 def _fresh(draw):
-    """Full tiles, held to the budget of the first case; ragged matrices of large cells."""
+    """Full tiles, held to the budget of the first case; ragged matrices of large elements."""
     for like, edge, unit in ((0, 32, 1), (None, 1, 2.0**64)):
         rows, cols = (edge * draw.size(1, 96 // edge) for _ in range(2))
         count, high = draw.size(1, 4), draw.one_of(4, 8, 16, 32)
@@ -75,7 +75,7 @@ EXERCISE = Exercise(
             "Nobody waits until the tile is full.", {"cuda.syncthreads()": ""}, ("findings", "race")
         ),
         Wrong(
-            "Rows of 32 cells: the lanes that read a column queue for one bank.",
+            "Rows of 32 elements: the lanes that read a column queue for one bank.",
             {"tile =": "tile = cuda.shared.array((32, 32), float32)"},
             ("wavefronts", "32-way"),
         ),
@@ -102,7 +102,7 @@ EXERCISE = Exercise(
         "From ty to 32 in steps of the block's height. In the first loop y is a row of the tile; "
         "in the second, y is a column of it, so a row of out. Each has a guard of its own.",
         "Second loop: the row of out is left + y, below the columns of inp; its column is "
-        "top + tx, below the rows of inp; the value is the tile's cell in row tx, column y.",
+        "top + tx, below the rows of inp; the value is the tile's element in row tx, column y.",
     ),
     budget=Budget(shared_bytes=4224),
 )

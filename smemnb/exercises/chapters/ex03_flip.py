@@ -9,7 +9,7 @@ from numba import cuda, float32
 
 from ..exercise import Budget, Case, Exercise, Wrong, cover, scattered
 
-PITCH = 33  # cells from row to row: an odd number, so that a column visits 32 banks
+PITCH = 33  # elements from row to row: an odd number, so that a column visits 32 banks
 
 
 @cuda.jit
@@ -49,7 +49,7 @@ def _cases():
 
 
 def _fresh(draw):
-    """Full tiles, held to the budget of the first case; a ragged matrix of large cells."""
+    """Full tiles, held to the budget of the first case; a ragged matrix of large elements."""
     rows, cols = 32 * draw.size(1, 3), 32 * draw.size(1, 3)
     data = partial(_matrix, rows, cols, seed=draw.numbers())
     yield Case(data, (cols // 32, rows // 32), (32, 32), like=0)
@@ -69,7 +69,7 @@ EXERCISE = Exercise(
             "Nobody waits until the tile is full.", {"cuda.syncthreads()": ""}, ("findings", "race")
         ),
         Wrong(
-            "Rows of 32 cells: the lanes that read a column queue for one bank.",
+            "Rows of 32 elements: the lanes that read a column queue for one bank.",
             {"tile =": "tile = cuda.shared.array((32, 32), float32)"},
             ("wavefronts", "32-way"),
         ),
@@ -80,7 +80,7 @@ EXERCISE = Exercise(
             ("output", "wrong"),
         ),
         Wrong(
-            "Right, but each thread stores the cell that it loaded: lanes store down a column.",
+            "Right, but each thread stores the element that it loaded: lanes store down a column.",
             {
                 "if below": "if row < rows and col < cols:",
                 "out[cols": "out[cols - 1 - col, rows - 1 - row] = inp[row, col]",
@@ -88,7 +88,8 @@ EXERCISE = Exercise(
             ("sectors", "18 per request; budget 4"),
         ),
         Wrong(
-            "The store has no guard: below 0, an index counts from the end, onto cells of others.",
+            "The store has no guard: below 0, an index counts from the end, onto elements of "
+            "others.",
             {"if below": "if True:"},
             ("output", "is nan"),
         ),
@@ -112,8 +113,8 @@ EXERCISE = Exercise(
         "The lanes of a warp are to stand side by side in out. A row of out comes from a column of "
         "inp: so the lane now counts rows of inp, and the warp has one column.",
         "Row of inp: the block's first row plus tx. Column: the block's first column plus ty. In "
-        "the tile that is the cell [tx, ty]; before it is read, all threads must have stored. On "
-        "which side can an index leave the array once cols - 1 - x is formed?",
+        "the tile that is the element [tx, ty]; before it is read, all threads must have stored. "
+        "On which side can an index leave the array once cols - 1 - x is formed?",
         "Barrier; below = first row of the block + tx; right = first column + ty; a guard with "
         "both; the store goes to row cols - 1 - right and column rows - 1 - below.",
     ),

@@ -14,11 +14,11 @@ PIXEL_PITCH = 3  # words from pixel to pixel: odd as it is
 
 @cuda.jit
 def planes(out, inp):
-    """Planes of an image of pixels with 3 cells each: out = inp.T.  A pixel per thread."""
+    """Planes of an image of pixels with 3 elements each: out = inp.T.  A pixel per thread."""
     tile = cuda.shared.array((128, PIXEL_PITCH), float32)
     tx, n = cuda.threadIdx.x, cuda.blockDim.x  # n threads have n pixels, at most 128
     first = cuda.blockIdx.x * n  # the block's first pixel
-    # 1. stage 3 * n cells: neighbouring lanes load neighbouring cells of memory
+    # 1. stage 3 * n elements: neighbouring lanes load neighbouring elements of memory
     for k in range(tx, 3 * n, n):
         # FILL (about 3 lines)
         pixel, channel = k // 3, k % 3
@@ -64,17 +64,17 @@ EXERCISE = Exercise(
     solution=planes,
     wrong=(
         Wrong(
-            "Right, but each lane loads its own pixel: 3 cells apart, three times over.",
+            "Right, but each lane loads its own pixel: 3 elements apart, three times over.",
             {"out[channel": "out[channel, first + tx] = inp[first + tx, channel]"},
             ("sectors", "8 per request; budget 4"),
         ),
         Wrong(
-            "Right, but staged as it was read: each lane brings its own pixel, 3 cells apart.",
+            "Right, but staged as it was read: each lane brings its own pixel, 3 elements apart.",
             {"for k": "for k in range(3 * tx, 3 * tx + 3):"},
             ("sectors", "12 per request; budget 4"),
         ),
         Wrong(
-            "One pad cell by habit: 3 is odd and needs none, 4 is 4-way.",
+            "One pad element by habit: 3 is odd and needs none, 4 is 4-way.",
             {"tile =": "tile = cuda.shared.array((128, 4), float32)"},
             ("wavefronts", "4-way"),
         ),
@@ -84,12 +84,12 @@ EXERCISE = Exercise(
             ("findings", "race"),
         ),
         Wrong(
-            "The staged cells are taken for three planes of n cells already.",
+            "The staged elements are taken for three planes of n elements already.",
             {"out[channel": "k = channel * n + tx\nout[channel, first + tx] = tile[k // 3, k % 3]"},
             ("output", "wrong"),
         ),
         Wrong(
-            "n cells are staged where n pixels have 3 * n.",
+            "n elements are staged where n pixels have 3 * n.",
             {"for k": "for k in range(tx, n, n):"},
             ("output", "wrong"),
         ),
@@ -102,12 +102,12 @@ EXERCISE = Exercise(
     cases=tuple(_cases()),
     fresh=_fresh,
     hints=(
-        "In memory, cell k of the block's pixels follows cell k - 1. A lane need not stage the "
-        "cells of its own pixel. Of which pixel, and which channel, is cell k?",
+        "In memory, element k of the block's pixels follows element k - 1. A lane need not stage "
+        "the elements of its own pixel. Of which pixel, and which channel, is element k?",
         "Pixel k // 3, channel k % 3, with a guard for the last block. Later a lane reads the 3 "
-        "cells of its own pixel: which n-way has a pitch of 3 words? Does it want a pad?",
+        "elements of its own pixel: which n-way has a pitch of 3 words? Does it want a pad?",
         "First hole: pixel and channel of k; if the pixel, counted from `first`, exists, store "
-        "its cell into the tile. Second: a loop over the 3 channels; row channel of out.",
+        "its element into the tile. Second: a loop over the 3 channels; row channel of out.",
     ),
     budget=Budget(shared_bytes=1536),
 )

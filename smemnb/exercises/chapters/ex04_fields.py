@@ -14,11 +14,11 @@ MOST = 128  # records of a block
 
 @cuda.jit
 def fields(out, inp):
-    """Eight planes: out = inp.T; inp has a row of 8 cells per record.  A record per thread."""
+    """Eight planes: out = inp.T; inp has a row of 8 elements per record.  A record per thread."""
     tile = cuda.shared.array((MOST, 8), float32)
     tx, n = cuda.threadIdx.x, cuda.blockDim.x  # n threads have n records
     first = cuda.blockIdx.x * n  # the block's first record
-    # 1. stage 8 * n cells: neighbouring lanes load neighbouring cells of memory
+    # 1. stage 8 * n elements: neighbouring lanes load neighbouring elements of memory
     for k in range(tx, 8 * n, n):
         r, f = k // 8, k % 8  # record and field
         if first + r < inp.shape[0]:
@@ -64,7 +64,7 @@ EXERCISE = Exercise(
     solution=fields,
     wrong=(
         Wrong(
-            "Cells where they would be anyway: 8 words from record to record.",
+            "Elements where they would be anyway: 8 words from record to record.",
             {
                 "tile[r": "tile[r, f] = inp[first + r, f]",
                 "out[f": "out[f, first + tx] = tile[tx, f]",
@@ -104,7 +104,7 @@ EXERCISE = Exercise(
             ("wavefronts", "2-way"),
         ),
         Wrong(
-            "Right, but each lane loads its own record: 8 cells apart, eight times over.",
+            "Right, but each lane loads its own record: 8 elements apart, eight times over.",
             {"out[f": "out[f, first + tx] = inp[first + tx, f]"},
             ("sectors", "18 per request; budget 4"),
         ),

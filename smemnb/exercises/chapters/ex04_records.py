@@ -10,12 +10,12 @@ from numba import cuda, float32
 from ...kernels.ptx import load16, store16
 from ..exercise import Budget, Case, Exercise, Wrong, cover, scattered
 
-SIZE = 32 * 32 * 4  # cells of a tile of 32 x 32 records
+SIZE = 32 * 32 * 4  # elements of a tile of 32 x 32 records
 
 
 @cuda.jit
 def transpose_records(out, inp):
-    """out[c, r] = inp[r, c], records of 4 cells.  Tiles of 32 x 32, blocks of 32 x 8 or others."""
+    """out[c, r] = inp[r, c], records of 4 elements.  Tiles of 32 x 32, blocks of 32 x 8 or so."""
     tile = cuda.shared.array(SIZE, float32, alignment=16)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     rows, cols = inp.shape[0], inp.shape[1]
@@ -65,7 +65,7 @@ def _cases():
 
 
 def _fresh(draw):
-    """Full tiles, held to the budget of the first case; a ragged matrix of large cells."""
+    """Full tiles, held to the budget of the first case; a ragged matrix of large elements."""
     for like, edge, unit in ((0, 32, 1), (None, 1, 2.0**64)):
         rows, cols = (edge * draw.size(1, 64 // edge) for _ in range(2))
         grid, block = cover((cols, rows), (32, 32)), (32, draw.one_of(4, 8, 16))
@@ -121,7 +121,7 @@ EXERCISE = Exercise(
         "A request of 16 bytes per lane has four phases of 8 lanes. In the second loop the 8 lanes "
         "of a phase stand in 8 rows of the tile: which chunk should each row give?",
         "Chunk x of row y is kept at x xor (y % 8), in the same row. A row has 32 chunks, a chunk "
-        "has 4 cells; store16 and load16 take offsets in cells.",
+        "has 4 elements; store16 and load16 take offsets in elements.",
         "First: chunk = 32 chunks per row, times y, plus tx xor the shift of y; store16 to the "
         "tile at 4 times that. Second: row tx, chunk x; out's record is (left + x) * rows + "
         "top + tx.",

@@ -1,4 +1,4 @@
-"""A transpose through tiles of 32 x 64 cells, no byte to spare."""
+"""A transpose through tiles of 32 x 64 elements, no byte to spare."""
 
 # mypy: disable-error-code="attr-defined"
 
@@ -46,7 +46,7 @@ def _cases():
 
 
 def _fresh(draw):
-    """Full tiles, held to the budget of the first case; a ragged matrix of large cells."""
+    """Full tiles, held to the budget of the first case; a ragged matrix of large elements."""
     for like, high, wide, unit in ((0, HIGH, WIDE, 1), (None, 1, 1, 2.0**64)):
         rows, cols = high * draw.size(1, 96 // high), wide * draw.size(1, 128 // wide)
         grid, block = cover((cols, rows), (WIDE, HIGH)), (32, draw.one_of(4, 8, 16, 32))
@@ -61,7 +61,7 @@ EXERCISE = Exercise(
     solution=transpose_long,
     wrong=(
         Wrong(
-            "Cells where they would be anyway: 64 words from row to row, a column is one bank.",
+            "Elements where they would be anyway: 64 words from row to row, a column is one bank.",
             {
                 "tile[y": "tile[y, x] = inp[top + y, left + x]",
                 "out[left": "out[left + x, top + tx] = tile[tx, x]",
@@ -77,7 +77,7 @@ EXERCISE = Exercise(
             ("wavefronts", "32-way"),
         ),
         Wrong(
-            "x ^ (y // 2): two rows share a shift, their cells share a bank.",
+            "x ^ (y // 2): two rows share a shift, their elements share a bank.",
             {
                 "tile[y": "tile[y, x ^ (y // 2)] = inp[top + y, left + x]",
                 "out[left": "out[left + x, top + tx] = tile[tx, x ^ (tx // 2)]",
@@ -90,7 +90,7 @@ EXERCISE = Exercise(
             ("output", "wrong"),
         ),
         Wrong(
-            "(x + y) % 32: both halves of a row land on the same 32 cells.",
+            "(x + y) % 32: both halves of a row land on the same 32 elements.",
             {
                 "tile[y": "tile[y, (x + y) % 32] = inp[top + y, left + x]",
                 "out[left": "out[left + x, top + tx] = tile[tx, (x + tx) % 32]",
@@ -110,7 +110,7 @@ EXERCISE = Exercise(
     cases=tuple(_cases()),
     fresh=_fresh,
     hints=(
-        "Both lines name the cell in row y and column x of the tile. Where is it kept? Decide "
+        "Both lines name the element in row y and column x of the tile. Where is it kept? Decide "
         "once, as a formula of row and column, then use it in both lines.",
         "The column becomes column xor row. Does that leave the row of 64? A row's number is below "
         "32, so the xor exchanges columns within each half.",

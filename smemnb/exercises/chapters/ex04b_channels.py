@@ -19,7 +19,7 @@ def channels(out, inp):
     tile = cuda.shared.array((MOST, 14), int16)  # 7 words from sample to sample
     tx, n = cuda.threadIdx.x, cuda.blockDim.x
     first = cuda.blockIdx.x * n  # the block's first sample
-    for k in range(tx, 12 * n, n):  # cells in the order of memory
+    for k in range(tx, 12 * n, n):  # elements in the order of memory
         sample, channel = k // 12, k % 12
         if first + sample < inp.shape[0]:
             tile[sample, channel] = inp[first + sample, channel]
@@ -66,7 +66,7 @@ EXERCISE = Exercise(
             ("wavefronts", "2-way"),
         ),
         Wrong(
-            "A pad of one cell, as for float32: half a word, clean in some columns only.",
+            "A pad of one element, as for float32: half a word, clean in some columns only.",
             {"tile =": "tile = cuda.shared.array((MOST, 13), int16)"},
             ("wavefronts", "2-way"),
         ),
@@ -81,7 +81,7 @@ EXERCISE = Exercise(
             ("output", "wrong"),
         ),
         Wrong(
-            "128 threads are taken for granted: a smaller block leaves cells out.",
+            "128 threads are taken for granted: a smaller block leaves elements out.",
             {"tx, n =": "tx, n = cuda.threadIdx.x, MOST"},
             ("output", "block 64"),
         ),
@@ -99,11 +99,11 @@ EXERCISE = Exercise(
     cases=tuple(_cases()),
     fresh=_fresh,
     hints=(
-        "As the pixels of 20_transpose, with 12 cells per sample and 2 bytes per cell. Stage the "
-        "cells in the order of memory; a lane then reads its own sample.",
-        "Two cells share a word, so 12 cells are 6 words, an even pitch. Which is the next odd "
-        "one, and how many cells is that?",
-        "7 words are 14 cells. Loop over k from tx to 12 * n in steps of n; sample and channel "
+        "As the pixels of 20_transpose, with 12 elements per sample and 2 bytes per element. "
+        "Stage the elements in the order of memory; a lane then reads its own sample.",
+        "Two elements share a word, so 12 elements are 6 words, an even pitch. Which is the next "
+        "odd one, and how many elements is that?",
+        "7 words are 14 elements. Loop over k from tx to 12 * n in steps of n; sample and channel "
         "are k // 12 and k % 12; guard; barrier; a loop over the 12 channels of sample tx.",
     ),
     budget=Budget(shared_bytes=3584),

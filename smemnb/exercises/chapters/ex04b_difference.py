@@ -12,7 +12,7 @@ from ..exercise import Budget, Case, Exercise, Wrong, cover, scattered
 
 @cuda.jit
 def less_mirror(out, inp):
-    """A square matrix less its transpose: out = inp - inp.T.  32 x 32 cells of out per block."""
+    """A square matrix less its transpose: out = inp - inp.T.  32 x 32 elements of out per block."""
     # FILL (about 11 lines)
     tile = cuda.shared.array((32, 33), float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
@@ -36,7 +36,7 @@ def _square(n, unit=1, seed=0):
 
 
 def _cases():
-    """Nine full tiles with their budget; one cell, ragged edges, other blocks."""
+    """Nine full tiles with their budget; one element, ragged edges, other blocks."""
     clean = Budget(sectors_per_request=4, requests={"inp": 576, "out": 288}, shared_bytes=4224)
     yield Case(partial(_square, 96), (3, 3), (32, 8), budget=clean)
     for n, high in [(1, 8), (35, 8), (70, 4), (70, 32), (64, 16)]:
@@ -45,7 +45,7 @@ def _cases():
 
 
 def _fresh(draw):
-    """Full tiles, held to the budget of the first case; a ragged matrix of large cells."""
+    """Full tiles, held to the budget of the first case; a ragged matrix of large elements."""
     for like, edge, unit in ((0, 32, 1), (None, 1, 2.0**40)):
         n, high = edge * draw.size(1, 96 // edge), draw.one_of(4, 8, 16, 32)
         data = partial(_square, n, unit, draw.numbers())
@@ -90,7 +90,8 @@ EXERCISE = Exercise(
             ("sectors", "13.33 per request; budget 4"),
         ),
         Wrong(
-            "Right, but the block's own cells go through a tile as well, which nobody else reads.",
+            "Right, but the block's own elements go through a tile as well, which nobody else "
+            "reads.",
             {
                 "tile =": "tile = cuda.shared.array((32, 33), float32)\n"
                 "own = cuda.shared.array((32, 32), float32)",
@@ -111,11 +112,11 @@ EXERCISE = Exercise(
     fresh=_fresh,
     hints=(
         "A block of out needs two tiles of inp. One of them lies where the block lies, and each of "
-        "its cells is needed by one thread. Which one is worth staging?",
+        "its elements is needed by one thread. Which one is worth staging?",
         "The mirror's tile has its corner at row left, column top. Load it along its rows, read it "
-        "down its columns. The own cells come straight from global memory.",
+        "down its columns. The own elements come straight from global memory.",
         "First loop: tile[y, tx] from row left + y and column top + tx of inp, guarded. Barrier. "
-        "Second loop: row top + y, column left + tx, guarded: inp there less the tile's cell in "
+        "Second loop: row top + y, column left + tx, guarded: inp there less the tile's element in "
         "row tx and column y. The tile needs a pad or a swizzle.",
     ),
     budget=Budget(shared_bytes=4224),

@@ -43,7 +43,7 @@ def _cases():
 
 
 def _fresh(draw):
-    """Full tiles, held to the budget of the first case; a ragged matrix of large cells."""
+    """Full tiles, held to the budget of the first case; a ragged matrix of large elements."""
     for like, edge, unit in ((0, 32, 1), (None, 1, 2.0**60)):
         rows, cols = (edge * draw.size(1, 96 // edge) for _ in range(2))
         grid, block = cover((cols, rows), (32, 32)), (32, draw.one_of(4, 8, 16))

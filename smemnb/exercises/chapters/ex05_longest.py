@@ -118,7 +118,7 @@ EXERCISE = Exercise(
             ("findings", "race"),
         ),
         Wrong(
-            "Stages only where the thread has a cell of out: the last rows of b's tiles "
+            "Stages only where the thread has an element of out: the last rows of b's tiles "
             "are missing.",
             {
                 "if row < a": (
@@ -144,9 +144,9 @@ EXERCISE = Exercise(
         "Every number here is below 0, so a 0 would win: best would keep a start value of 0, and a "
         "0 beyond the edge would be taken. NOTHING is the number that loses against all others, "
         "even far below 0, and stays what it is when something is added.",
-        "Six lines stage: NOTHING into both cells, then, each in an if of its own, the cell of a "
-        "and that of b. Two lines: k goes over the n columns of the tile; best becomes the larger "
-        "one of itself and the sum of a row's cell k and a column's cell k.",
+        "Six lines stage: NOTHING into both elements, then, each in an if of its own, the element "
+        "of a and that of b. Two lines: k goes over the n columns of the tile; best becomes the "
+        "larger one of itself and the sum of a row's element k and a column's element k.",
     ),
     budget=Budget(extra=None, shared_bytes=2048),
 )

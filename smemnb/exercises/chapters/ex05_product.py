@@ -14,7 +14,7 @@ TILE = 16
 
 @cuda.jit
 def product(out, a, b):
-    """out = a @ b, whatever the shapes.  Blocks of n x n threads, one per cell of out."""
+    """out = a @ b, whatever the shapes.  Blocks of n x n threads, one per element of out."""
     a_tile = cuda.shared.array((TILE, TILE), float32)
     b_tile = cuda.shared.array((TILE, TILE), float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
@@ -85,7 +85,7 @@ EXERCISE = Exercise(
     solution=product,
     wrong=(
         Wrong(
-            "No barrier after staging: a fast warp reads cells that nobody has stored yet.",
+            "No barrier after staging: a fast warp reads elements that nobody has stored yet.",
             {"cuda.syncthreads()  # both": ""},
             ("findings", "race"),
         ),
@@ -110,17 +110,19 @@ EXERCISE = Exercise(
             ("output", "no thread has stored"),
         ),
         Wrong(
-            "No guard on the loads: threads past the edge load cells that are not there.",
+            "No guard on the loads: threads past the edge load elements that are not there.",
             {"if row < a": "if True:", "if k0 + ty": "if True:"},
             ("findings", "out of range"),
         ),
         Wrong(
-            "The indices of b's tile exchanged where it is read: equal cells in b would hide it.",
+            "The indices of b's tile exchanged where it is read: equal elements in b would hide "
+            "it.",
             {"acc +=": "acc += a_tile[ty, k] * b_tile[tx, k]"},
             ("output", "wrong"),
         ),
         Wrong(
-            "Threads without a cell leave before the barriers, and stage nothing for the others.",
+            "Threads without an element leave before the barriers, and stage nothing for the "
+            "others.",
             {
                 "acc =": "acc = float32(0)\n"
                 "if row >= out.shape[0] or col >= out.shape[1]:\n"
@@ -142,13 +144,15 @@ EXERCISE = Exercise(
     cases=tuple(_cases()),
     fresh=_fresh,
     hints=(
-        "One pass of the loop: stage a tile of a and one of b, a cell of each per thread; wait; "
-        "add n products; wait. Thread (tx, ty) stages the cells of its own place in both tiles.",
-        "A thread may have a cell of a and none of b, or none at all: two ifs for the two loads, "
-        "and a 0 in every cell that gets none. All threads stage for others, so no return.",
+        "One pass of the loop: stage a tile of a and one of b, an element of each per thread; "
+        "wait; add n products; wait. Thread (tx, ty) stages the elements of its own place in both "
+        "tiles.",
+        "A thread may have an element of a and none of b, or none at all: two ifs for the two "
+        "loads, and a 0 in every element that gets none. All threads stage for others, so no "
+        "return.",
         "In a, the row is the thread's own and the column k0 + tx; in b, the row is k0 + ty and "
-        "the column its own. Set both cells to 0, then overwrite them where row and column exist. "
-        "At the end, store acc where out has that cell.",
+        "the column its own. Set both elements to 0, then overwrite them where row and column "
+        "exist. At the end, store acc where out has that element.",
     ),
     budget=Budget(extra=None, shared_bytes=2048),
 )

@@ -10,12 +10,12 @@ from numba import cuda, float32
 from ..exercise import Budget, Case, Exercise, Wrong, cover, scattered
 
 EDGE = 32
-PITCH = 33  # cells from row to row of b's tile: odd, so that 32 rows begin in 32 banks
+PITCH = 33  # elements from row to row of b's tile: odd, so that 32 rows begin in 32 banks
 
 
 @cuda.jit
 def by_rows(out, a, b):
-    """out = a @ b.T, whatever the shapes.  Blocks of n x n threads, one per cell of out."""
+    """out = a @ b.T, whatever the shapes.  Blocks of n x n threads, one per element of out."""
     a_tile = cuda.shared.array((EDGE, EDGE), float32)
     b_tile = cuda.shared.array((EDGE, PITCH), float32)
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
@@ -92,7 +92,7 @@ EXERCISE = Exercise(
             ("wavefronts", "32-way"),
         ),
         Wrong(
-            "Two pad cells: the pitch stays even, two lanes meet in each bank.",
+            "Two pad elements: the pitch stays even, two lanes meet in each bank.",
             {"b_tile =": "b_tile = cuda.shared.array((EDGE, 34), float32)"},
             ("wavefronts", "2-way"),
         ),
@@ -126,7 +126,7 @@ EXERCISE = Exercise(
             ("sectors", "32 per request; budget 4"),
         ),
         Wrong(
-            "The tile's indices as for a @ b: equal cells in b would hide it.",
+            "The tile's indices as for a @ b: equal elements in b would hide it.",
             {"acc +=": "acc += a_tile[ty, k] * b_tile[k, tx]"},
             ("output", "wrong"),
         ),
@@ -140,8 +140,8 @@ EXERCISE = Exercise(
         "`cuda.blockIdx.x * n`. In the product, lane tx then needs row tx of the tile: a column "
         "for the warp. Which pitch makes that clean?",
         "The row of b is `cuda.blockIdx.x * n + ty`; guard it, and the column k0 + tx, and store "
-        "the cell at [ty, tx]. The product reads a's tile at [ty, k] as ever, and b's at [tx, k]. "
-        "PITCH is the smallest odd number from 32 up.",
+        "the element at [ty, tx]. The product reads a's tile at [ty, k] as ever, and b's at [tx, "
+        "k]. PITCH is the smallest odd number from 32 up.",
     ),
     budget=Budget(shared_bytes=8320),
 )

@@ -1,4 +1,4 @@
-"""Eight results of a column per thread: a cell of b read once for all of them."""
+"""Eight results of a column per thread: an element of b read once for all of them."""
 
 # mypy: disable-error-code="attr-defined"
 
@@ -112,7 +112,7 @@ EXERCISE = Exercise(
             ("findings", "race"),
         ),
         Wrong(
-            "Right, but the cell of b is read again for each result.",
+            "Right, but the element of b is read again for each result.",
             {"once =": "", "acc[i] +=": "acc[i] += a_tile[ty * RESULTS + i, k] * b_tile[k, tx]"},
             ("requests", "8576 requests go to shared memory; budget 4992"),
         ),
@@ -129,12 +129,12 @@ EXERCISE = Exercise(
     fresh=_fresh,
     hints=(
         "Thread (tx, ty) makes column `col`, and 8 of the block's rows. At each k, all 8 sums "
-        "need one and the same cell of b's tile: read it once, into a variable.",
+        "need one and the same element of b's tile: read it once, into a variable.",
         "The thread's rows in the tile begin at `ty * RESULTS`. Two loops: k outside, and inside "
         "the 8 results, acc[0] to acc[7]. At the end a loop with a guard stores them.",
-        "Inside: the variable is b_tile's cell [k, tx]; acc[i] grows by that times the cell of "
-        "a_tile in row ty * RESULTS + i, column k. Row i of the thread is row top + ty * RESULTS "
-        "+ i of out; it may be beyond the last one, and so may col.",
+        "Inside: the variable is b_tile's element [k, tx]; acc[i] grows by that times the element "
+        "of a_tile in row ty * RESULTS + i, column k. Row i of the thread is row top + ty * "
+        "RESULTS + i of out; it may be beyond the last one, and so may col.",
     ),
     budget=Budget(sectors_per_request=4, shared_bytes=6144),
 )

@@ -160,12 +160,13 @@ EXERCISE = Exercise(
     cases=tuple(_cases()),
     fresh=_fresh,
     hints=(
-        "Per k: read 4 cells of a's tile into a_part, 4 of b's into b_part, then add all 16 "
+        "Per k: read 4 elements of a's tile into a_part, 4 of b's into b_part, then add all 16 "
         "products to acc. The verdict on banks depends on which rows and columns a thread takes.",
         "Of a warp's 32 lanes, 16 have one ty and neighbouring tx. For each j they should read "
         "neighbours: so the four columns of a thread lie 16 apart. And its rows? A row of the "
-        "tile has 16 cells: the two ty of a warp read in different banks if they read neighbouring "
-        "rows, in one bank if rows 2 or 4 apart. A block is `high` threads high, not always 16.",
+        "tile has 16 elements: the two ty of a warp read in different banks if they read "
+        "neighbouring rows, in one bank if rows 2 or 4 apart. A block is `high` threads high, not "
+        "always 16.",
         "The thread's rows are ty, ty + high, ty + 2 * high, ...; its columns tx, tx + 16, ... "
         "The same rows and columns, from top and left on, are those of out; each may lie beyond "
         "the edge.",

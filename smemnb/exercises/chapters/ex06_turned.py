@@ -11,7 +11,7 @@ from ..exercise import Budget, Case, Exercise, Wrong, cover, scattered
 
 DEPTH = 16  # columns of a, and rows of b, that are staged at a time
 EDGE = 64  # columns of a block, and rows of one of 16 x 16 threads
-PITCH = 66  # 16 lanes store one below the other, two cells per row: rows begin 2 banks apart
+PITCH = 66  # 16 lanes store one below the other, two elements per row: rows begin 2 banks apart
 
 
 @cuda.jit
@@ -119,12 +119,12 @@ EXERCISE = Exercise(
             ("wavefronts", "16-way"),
         ),
         Wrong(
-            "One pad cell, as for a transpose: here a warp stores two cells of each of 16 rows.",
+            "One pad element, as in a transpose: here a warp stores two of each of 16 rows.",
             {"a_tile =": "a_tile = cuda.shared.array((DEPTH, 65), float32)"},
             ("wavefronts", "2-way"),
         ),
         Wrong(
-            "Four pad cells, as for a depth of 8.",
+            "Four pad elements, as for a depth of 8.",
             {"a_tile =": "a_tile = cuda.shared.array((DEPTH, 68), float32)"},
             ("wavefronts", "2-way"),
         ),

@@ -202,11 +202,11 @@ EXERCISE = Exercise(
     cases=tuple(_cases()),
     fresh=_fresh,
     hints=(
-        "Two halves: before the product, ask for the cells of the next tiles; after it, put them "
-        "into the buffer that nobody reads now. One barrier per pass is enough: where must it "
-        "stand, so that the next pass finds those cells, and may overwrite these?",
-        "`fetch` gives this thread's two cells of the tiles at any depth, zeros if there are "
-        "none: the next tiles begin n further, and n may be less than 16. Keep both cells in "
+        "Two halves: before the product, ask for the elements of the next tiles; after it, put "
+        "them into the buffer that nobody reads now. One barrier per pass is enough: where must "
+        "it stand, so that the next pass finds those elements, and may overwrite these?",
+        "`fetch` gives this thread's two elements of the tiles at any depth, zeros if there are "
+        "none: the next tiles begin n further, and n may be less than 16. Keep both elements in "
         "variables. After the product the buffers change roles: 0 becomes 1, and 1 becomes 0.",
         "Above the product: a_next and b_next from fetch, at k0 plus n. Below: now becomes 1 "
         "minus itself; a_next goes into a_tile at [now, ty, tx], b_next into b_tile likewise; at "

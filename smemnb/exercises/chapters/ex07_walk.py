@@ -85,7 +85,7 @@ def _waits(tiles):
 
 
 def _fresh(draw):
-    """Whole tiles, held to the budget of the first case; a ragged matrix of large cells."""
+    """Whole tiles, held to the budget of the first case; a ragged matrix of large elements."""
     for like, edge, unit in ((0, TILE, 1), (1, 1, 2.0**64)):
         rows, cols = (edge * draw.size(2, 96 // edge) for _ in range(2))
         grid, block = cover((rows,), (TILE,)), (32, draw.one_of(4, 8, 16))
@@ -141,7 +141,7 @@ EXERCISE = Exercise(
             ("output", "wrong"),
         ),
         Wrong(
-            "Right, but the cells to store are loaded again, down a column of inp.",
+            "Right, but the elements to store are loaded again, down a column of inp.",
             {"out[col0": "out[col0 + i, row0 + tx] = inp[row0 + tx, col0 + i]"},
             ("sectors", "18 per request; budget 4"),
         ),
@@ -151,11 +151,11 @@ EXERCISE = Exercise(
     hints=(
         "The shape is that of the product before: something is put and waited for ahead of the "
         "loop; in the loop, ask for the next, use this one, put the next, wait once.",
-        "`load` brings a tile's cells into `held`, `put` from there into a buffer; both take care "
-        "of rows and edges. The next tile of the walk begins TILE columns further. The store "
+        "`load` brings a tile's elements into `held`, `put` from there into a buffer; both take "
+        "care of rows and edges. The next tile of the walk begins TILE columns further. The store "
         "wants a column of the buffer `now`, as in every transpose.",
         "Ahead of the loop: put into buffer `now`, and a barrier. First line of the loop: load "
-        "from column col0 plus TILE. The cell to store is the one in row tx, column i of buffer "
+        "from column col0 plus TILE. The element to store is the one in row tx, column i of buffer "
         "`now`. At the end: the other buffer becomes `now`, put, barrier.",
     ),
     budget=Budget(shared_bytes=8448),

@@ -105,17 +105,17 @@ EXERCISE = Exercise(
             "The weights begin behind the first n elements: where the last elements of inp are "
             "staged, too.",
             {"factors =": "factors = whole[n:]"},
-            ("output", "of 1024 cells: 40 wrong"),
+            ("output", "of 1024 elements: 40 wrong"),
         ),
         Wrong(
             "The weights begin an element too late, and end beyond what the launch brings.",
             {"factors =": "factors = whole[reach + 1 :]"},
-            ("output", "of 1024 cells: 978 wrong"),
+            ("output", "of 1024 elements: 978 wrong"),
         ),
         Wrong(
             "The part is cut off at a number of bytes, where elements are counted.",
             {"factors =": "factors = whole[4 * reach :]"},
-            ("output", "of 1024 cells: 1021 wrong"),
+            ("output", "of 1024 elements: 1021 wrong"),
         ),
         Wrong(
             "An element per thread is staged: the last threads read beyond what is there.",

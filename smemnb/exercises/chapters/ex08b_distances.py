@@ -96,7 +96,7 @@ EXERCISE = Exercise(
             ("wavefronts", "32-way"),
         ),
         Wrong(
-            "The pad in the wrong tile: of a's, all lanes read one cell.",
+            "The pad in the wrong tile: of a's, all lanes read one element.",
             {
                 "a_tile, b_tile =": "a_tile, b_tile = whole[: n * pitch], whole[n * pitch :]",
                 "a_tile[ty * n + tx] = 0": "a_tile[ty * pitch + tx] = 0",
@@ -108,7 +108,7 @@ EXERCISE = Exercise(
             ("wavefronts", "32-way"),
         ),
         Wrong(
-            "A pad in both tiles: the last cells of b's lie beyond what the launch brings.",
+            "A pad in both tiles: the last elements of b's lie beyond what the launch brings.",
             {
                 "a_tile, b_tile =": "a_tile, b_tile = whole[: n * pitch], whole[n * pitch :]",
                 "a_tile[ty * n + tx] = 0": "a_tile[ty * pitch + tx] = 0",
@@ -150,7 +150,8 @@ EXERCISE = Exercise(
             ("shared", "16640 bytes of shared memory per block; budget 8320"),
         ),
         Wrong(
-            "Beyond the depth the last coordinate again: its difference counts once for each cell.",
+            "Beyond the depth the last coordinate again: its difference counts once for each "
+            "element.",
             {
                 "if row < a": "if row < a.shape[0]:",
                 "a_tile[ty * n + tx] = a[": (
@@ -178,7 +179,7 @@ EXERCISE = Exercise(
             ("sectors", "32 per request; budget 4"),
         ),
         Wrong(
-            "b's tile is read along a row, as in a product: its cells are the wrong points'.",
+            "b's tile is read along a row, as in a product: its elements are the wrong points'.",
             {"apart =": "apart = a_tile[ty * n + k] - b_tile[k * pitch + tx]"},
             ("output", "wrong"),
         ),
@@ -193,14 +194,14 @@ EXERCISE = Exercise(
     fresh=_fresh,
     hints=(
         "It is a product of rows with rows, with a squared difference in place of a product. The "
-        "launch brings n * n cells for one tile and n * (n + 1) for the other: which of them needs "
-        "the pad? And what has to stand beyond the depth?",
+        "launch brings n * n elements for one tile and n * (n + 1) for the other: which of them "
+        "needs the pad? And what has to stand beyond the depth?",
         "Lane tx reads row tx of b's tile: that one has a pitch of n + 1. Of a's, a warp reads one "
-        "cell. Both tiles are parts of one dynamic array. A 0 in both beyond the depth adds "
+        "element. Both tiles are parts of one dynamic array. A 0 in both beyond the depth adds "
         "nothing, in one of them it adds a square.",
-        "Slice the whole at n * n. Per tile of the depth: 0 at ty * n + tx and at ty * pitch + tx; "
-        "a guarded load of a's row, another of b's row n * blockIdx.x + ty; barrier; n times the "
-        "difference of a's cell ty * n + k and b's cell tx * pitch + k, squared; barrier. Last, "
-        "a guarded store.",
+        "Slice the whole at n * n. Per tile of the depth: 0 at ty * n + tx and at ty * pitch + "
+        "tx; a guarded load of a's row, another of b's row n * blockIdx.x + ty; barrier; n times "
+        "the difference of a's element ty * n + k and b's element tx * pitch + k, squared; "
+        "barrier. Last, a guarded store.",
     ),
 )

@@ -15,7 +15,7 @@ EDGE = 64  # rows and columns of a block of 16 x 16 threads
 
 @cuda.jit
 def gram(out, inp):
-    """out = inp.T @ inp.  Blocks of n x n threads make 4 n x 4 n cells, 16 per thread."""
+    """out = inp.T @ inp.  Blocks of n x n threads make 4 n x 4 n elements, 16 per thread."""
     tx, ty, n = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockDim.x
     top, left = cuda.blockIdx.y * 4 * n, cuda.blockIdx.x * 4 * n  # the block's corner in out
     acc = cuda.local.array((4, 4), float32)
@@ -106,7 +106,7 @@ EXERCISE = Exercise(
             "The loads are not guarded.", {"if k0 + k": "if True:"}, ("findings", "out of range")
         ),
         Wrong(
-            "Blocks of 16 x 16 are taken for granted: smaller ones leave cells out.",
+            "Blocks of 16 x 16 are taken for granted: smaller ones leave elements out.",
             {"tx, ty, n =": "tx, ty, n = cuda.threadIdx.x, cuda.threadIdx.y, 16"},
             ("output", "block (8, 8)"),
         ),
@@ -162,16 +162,16 @@ EXERCISE = Exercise(
     cases=tuple(_cases()),
     fresh=_fresh,
     hints=(
-        "Cell (row, col) of out is the sum over k of inp[k, row] times inp[k, col]: two columns of "
-        "inp. So a tile is 16 rows of inp and as many of its columns as the block has rows, or "
-        "columns, of out. Which way do lanes go along such a tile when they load it, and when "
-        "they read it?",
+        "Element (row, col) of out is the sum over k of inp[k, row] times inp[k, col]: two "
+        "columns of inp. So a tile is 16 rows of inp and as many of its columns as the block has "
+        "rows, or columns, of out. Which way do lanes go along such a tile when they load it, and "
+        "when they read it?",
         "Along its rows, both times: nothing is turned, and no pad is needed. Two tiles: columns "
         "from top on, and from left on. The rest is the square of 32_register_tiles: a thread "
         "has 4 rows and 4 columns, n apart.",
-        "Per 16 rows: a loop over cells, from ty * n + tx in steps of n * n, row cell "
+        "Per 16 rows: a loop over cell, from ty * n + tx in steps of n * n, row cell "
         "over 4 n, column the remainder; a 0 and a guarded load for each tile; barrier; for each "
-        "k, 4 cells of each tile into local arrays, 16 products; barrier. At the end a guarded "
+        "k, 4 elements of each tile into local arrays, 16 products; barrier. At the end a guarded "
         "store of each sum.",
     ),
     budget=Budget(shared_bytes=8192),

@@ -14,7 +14,7 @@ TILE = 16
 
 @cuda.jit
 def products(out, a, b):
-    """out = the sum of a[p] @ b[p] over all p.  Blocks of n x n threads, one per cell of out."""
+    """out = the sum of a[p] @ b[p] over all p.  Blocks of n x n threads, one per element of out."""
     # FILL (about 22 lines)
     a_tile = cuda.shared.array((2, TILE, TILE), float32)
     b_tile = cuda.shared.array((2, TILE, TILE), float32)
@@ -169,11 +169,12 @@ EXERCISE = Exercise(
         "pairs are one row: the first tile of the next pair is loaded while the last one of this "
         "pair is multiplied. How do you find pair and depth of tile number `step`?",
         "A pair has as many tiles as its depth takes, the last one ragged: p is step over that "
-        "number, the depth begins at the remainder times n. Each cell that is loaded has three "
+        "number, the depth begins at the remainder times n. Each element that is loaded has three "
         "guards, for p, row and column; a 0 where one fails.",
-        "One loop, with a step more than there are tiles. In it: p and k0; the two cells, into "
+        "One loop, with a step more than there are tiles. In it: p and k0; the two elements, into "
         "variables, 0 or loaded; unless it is the first step, n products from buffer now; now "
-        "becomes 1 minus itself; the two cells into that buffer; a barrier. Then a guarded store.",
+        "becomes 1 minus itself; the two elements into that buffer; a barrier. Then a guarded "
+        "store.",
     ),
     budget=Budget(extra=None, shared_bytes=4096),
 )

@@ -1,4 +1,4 @@
-"""How far each cell is below the largest of its row: rows staged, and read by columns."""
+"""How far each element is below the largest of its row: rows staged, and read by columns."""
 
 # mypy: disable-error-code="attr-defined"
 
@@ -9,18 +9,18 @@ from numba import cuda, float32
 
 from ..exercise import Budget, Case, Exercise, Wrong, scattered
 
-PITCH = 65  # cells from one row of the tile to the next
+PITCH = 65  # elements from one row of the tile to the next
 
 
 @cuda.jit
 def below_peak(out, inp):
-    """Each cell less the largest of its row; up to 64 columns.  Blocks of 32 x h have 32 rows."""
+    """Each element less the largest of its row, of up to 64.  Blocks of 32 x h have 32 rows."""
     tile = cuda.shared.array((32, PITCH), float32)
     peak = cuda.shared.array(32, float32)
     tx, ty, high = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockDim.y
     rows, cols = inp.shape
     first = cuda.blockIdx.x * 32  # the block's first row
-    # 1. stage: neighbouring lanes load neighbouring cells
+    # 1. stage: neighbouring lanes load neighbouring elements
     for r in range(ty, 32, high):
         for c in range(tx, cols, 32):
             # FILL (about 2 lines)
@@ -35,7 +35,7 @@ def below_peak(out, inp):
             largest = max(largest, tile[tx, c])
         peak[tx] = largest
     cuda.syncthreads()  # the peaks are known before anyone reads them
-    # 3. store: neighbouring lanes store neighbouring cells
+    # 3. store: neighbouring lanes store neighbouring elements
     for r in range(ty, 32, high):
         for c in range(tx, cols, 32):
             # FILL (about 2 lines)
@@ -93,12 +93,12 @@ EXERCISE = Exercise(
             ("sectors", "32 per request; budget 4"),
         ),
         Wrong(
-            "Rows of 64 cells: the 32 lanes that read a column meet in one bank.",
+            "Rows of 64 elements: the 32 lanes that read a column meet in one bank.",
             {"tile =": "tile = cuda.shared.array((32, 64), float32)"},
             ("wavefronts", "32-way"),
         ),
         Wrong(
-            "Clean, but two cells of pad per row more than it takes.",
+            "Clean, but two elements of pad per row more than it takes.",
             {"tile =": "tile = cuda.shared.array((32, 67), float32)"},
             ("shared", "8704 bytes of shared memory per block; budget 8448"),
         ),
@@ -131,7 +131,7 @@ EXERCISE = Exercise(
             ("findings", "race"),
         ),
         Wrong(
-            "Right, but every cell is loaded a second time, though it stands in the tile.",
+            "Right, but every element is loaded a second time, though it stands in the tile.",
             {"out[first": "out[first + r, c] = inp[first + r, c] - peak[r]"},
             ("requests", "256 requests touch inp; budget 128"),
         ),
@@ -144,10 +144,10 @@ EXERCISE = Exercise(
         "Three steps, each with its guard for the block's last rows: copy into the tile along "
         "rows, let each lane of the first warp go along one row of the tile, subtract along rows. "
         "Step 2 makes all lanes read one column of the tile: the pitch decides its n-way.",
-        "Step 1: if the row first + r exists, its cell c goes to the tile. Step 2: begin with the "
-        "row's first cell, compare with those from 1 on, put the result into peak at tx. Step 3: "
-        "under the same guard as step 1, the tile's cell less the peak of r. An odd PITCH, the "
-        "smallest that 64 columns fit into.",
+        "Step 1: if the row first + r exists, its element c goes to the tile. Step 2: begin with "
+        "the row's first element, compare with those from 1 on, put the result into peak at tx. "
+        "Step 3: under the same guard as step 1, the tile's element less the peak of r. An odd "
+        "PITCH, the smallest that 64 columns fit into.",
     ),
     budget=Budget(shared_bytes=8448),
 )

@@ -9,9 +9,7 @@ import textwrap
 from dataclasses import dataclass
 from typing import Literal
 
-from ..grading.verdict import INDENT, Verdict
-
-WIDTH = 80
+from ..grading.verdict import INDENT, WIDTH, Verdict
 
 State = Literal["right", "misjudged", "open"]
 
@@ -131,9 +129,7 @@ def _row(name: str, text: str) -> str:
     lines = [
         short
         for line in text.split("\n")
-        for short in textwrap.wrap(
-            line, WIDTH - INDENT, break_long_words=False, break_on_hyphens=False
-        )
+        for short in textwrap.wrap(line, WIDTH, break_long_words=False, break_on_hyphens=False)
     ]
     first, *rest = lines or [""]
     return "\n".join([f"{name:<{INDENT}}{first}", *(" " * INDENT + line for line in rest)])

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from ...session import PRINTED_COLUMNS
 from ..exercise import Case
 from .accesses import SPACES, Access
 
-WIDTH = 80
+WIDTH = PRINTED_COLUMNS - 2
+"""Less than what is printed may have: in a cell of code, line numbers stand beside it."""
 
 
 def launch_text(case: Case, parameters: Sequence[str], args: Sequence[Any]) -> str:

@@ -1,8 +1,8 @@
 """The hint of a verdict: what most likely is wrong, read from the counts of the failing run.
 
 Budgets fail for few reasons, and the trace tells them apart: lanes per request (one lane works
-while its warp waits), touches per cell (cells stored or loaded again and again), and the worst
-request of a line (which two lanes meet in which bank).
+while its warp waits), touches per element (what is stored or loaded again and again), and the
+worst request of a line (which two lanes meet in which bank).
 """
 
 from __future__ import annotations
@@ -16,26 +16,26 @@ from ...tracing.model import AccessRow
 from ..exercise import Exercise, Kernel
 from ..source import parameters, source_of
 from .observe import Run
-from .values import WrongCell
+from .values import WrongElement
 from .who_stored import who_stored
 
 FEW_LANES = 4  # per request: below, a warp's other lanes wait
 
 PLAIN = {
     "unwritten": "No thread reached a store into the output: look at the condition around it.",
-    "dynamic": "The kernel makes more than one shared array of 0 cells. Each of them begins at "
+    "dynamic": "The kernel makes more than one shared array of 0 elements. Each of them begins at "
     "byte 0 of the dynamic memory, so they overlap. Make one, and take slices of it.",
     "findings": "Change the line that the finding names.",
-    "output": "Work out on paper which thread writes the cell named above, and from what.",
+    "output": "Work out on paper which thread writes the element named above, and from what.",
     "inputs": "Only the outputs may be stored to; keep a changed value in a variable.",
     "wavefronts": "Lanes of one warp meet in one bank on that line.",
-    "sectors": "Lanes side by side should touch cells side by side: the last index goes up by one "
-    "with threadIdx.x.",
+    "sectors": "Lanes side by side should touch elements side by side: the last index goes up by "
+    "one with threadIdx.x.",
     "requests": "Some value is loaded or stored more often than needed: keep it in a variable.",
-    "shared_requests": "A cell of a tile is read more often than needed: read it once into a "
+    "shared_requests": "An element of a tile is read more often than needed: read it once into a "
     "variable or a local array, and use it there for every result that needs it.",
-    "shared": "Multiply the number of cells of each shared array by the bytes of a cell: one array "
-    "is larger than it has to be.",
+    "shared": "Multiply the number of elements of each shared array by the bytes of an element: "
+    "one array is larger than it has to be.",
     "barriers": "With a second buffer, one barrier per tile is enough: put it where the next tiles "
     "are full and all threads have read these.",
 }
@@ -50,28 +50,30 @@ def on_findings(exercise: Exercise, kernel: Kernel, first: Finding, *, wrong: bo
     if dynamic_arrays(source_of(kernel) or "") > 1:
         return PLAIN["dynamic"]
     if wrong and first.kind in ("out_of_range", "wrapped_index"):
-        return f"{first.cure} If that thread should have a cell there, correct the index instead."
+        return (
+            f"{first.cure} If that thread should have an element there, correct the index instead."
+        )
     budgets = [exercise.budget, *(case.budget for case in exercise.cases if case.budget)]
     if first.kind.startswith("race") and any(one.barriers is not None for one in budgets):
         return f"{first.cure} But first: should both lines use the same buffer?"
     return first.cure or PLAIN["findings"]
 
 
-def on_values(exercise: Exercise, kernel: Kernel, run: Run, cell: WrongCell) -> str:
-    """Say who stored the first wrong cell, and from what, as far as a run shows it."""
+def on_values(exercise: Exercise, kernel: Kernel, run: Run, element: WrongElement) -> str:
+    """Say who stored the first wrong element, and from what, as far as a run shows it."""
     if dynamic_arrays(source_of(kernel) or "") > 1:
         return PLAIN["dynamic"]
-    if not cell.any_written:
+    if not element.any_written:
         return swapped(parameters(exercise.solution), run.names) or PLAIN["unwritten"]
-    if not cell.written:
-        return "No thread stores that cell: which one should, and what keeps it from doing so?"
-    said, sources = who_stored(exercise, kernel, run, cell.output, cell.index)
+    if not element.written:
+        return "No thread stores that element: which one should, and what keeps it from doing so?"
+    said, sources = who_stored(exercise, kernel, run, element.output, element.index)
     if not said:
         return PLAIN["output"]
     if sources:
         return f"{said} Is that the right thread, and are those the values that it needs?"
     return (
-        f"{said} Is that the right thread? If so, look at the cells that its value is computed "
+        f"{said} Is that the right thread? If so, look at the elements that its value is computed "
         "from: are they the right ones, all of them, each once?"
     )
 
@@ -89,7 +91,7 @@ def swapped(asked: Sequence[str], names: Sequence[str]) -> str:
 
 
 def dynamic_arrays(source: str) -> int:
-    """Count the shared arrays of 0 cells in a source that are not sliced where they are made.
+    """Count the shared arrays of 0 elements in a source that are not sliced where they are made.
 
     >>> two = "a = cuda.shared.array(0, float32); b = cuda.shared.array(0, float32)"
     >>> dynamic_arrays(two), dynamic_arrays(two + "[9:]")
@@ -148,43 +150,43 @@ def on_requests(exercise: Exercise, run: Run, name: str, allowed: int) -> str:
         few = "one lane uses" if lanes == 1 else f"about {lanes} lanes use"
         return (
             f"In line {worst.line}, {few} {name} at a time while the other lanes of the warp wait. "
-            "Let neighbouring lanes touch neighbouring cells, 32 in one request."
+            "Let neighbouring lanes touch neighbouring elements, 32 in one request."
         )
-    cells = _cells(run, name)
+    elements = _elements(run, name)
     stored = sum(row.lanes for row in rows if row.kind == "store")
-    if cells and stored > cells:
+    if elements and stored > elements:
         return (
-            f"Each cell of {name} is stored {_times(stored, cells)} times. Give every thread cells "
-            "of its own."
+            f"Each element of {name} is stored {_times(stored, elements)} times. Give every "
+            "thread elements of its own."
         )
     if "shared.array" in (source_of(exercise.solution) or "") and rows:
         if not any(row.space == "shared" for row in run.trace.lines):
             return _unused_tile(run)
         loaded = sum(row.lanes for row in rows)
-        if loaded > cells > 0:
+        if loaded > elements > 0:
             return (
-                f"Each cell of {name} is loaded {_times(loaded, cells)} times. Load it once into "
-                "the shared array, and read it there from then on."
+                f"Each element of {name} is loaded {_times(loaded, elements)} times. Load it once "
+                "into the shared array, and read it there from then on."
             )
     return PLAIN["requests"]
 
 
-def _times(touches: int, cells: int) -> str:
-    """Say how often each cell is touched on average: "2", "1.5", "about 512"."""
-    mean = touches / cells
-    return f"about {round(mean)}" if mean > 9 and touches % cells else f"{round(mean, 1):g}"
+def _times(touches: int, elements: int) -> str:
+    """Say how often each element is touched on average: "2", "1.5", "about 512"."""
+    mean = touches / elements
+    return f"about {round(mean)}" if mean > 9 and touches % elements else f"{round(mean, 1):g}"
 
 
 def _unused_tile(run: Run) -> str:
     if run.trace.launch.static_shared_bytes:
         return (
-            "The shared array is never used. Store into its cells with tile[...] = ...; "
+            "The shared array is never used. Store into its elements with tile[...] = ...; "
             "`tile = ...` only gives the name to another value."
         )
-    return "Load each cell once into a shared array, and read it there from then on."
+    return "Load each element once into a shared array, and read it there from then on."
 
 
-def _cells(run: Run, name: str) -> int:
+def _elements(run: Run, name: str) -> int:
     arrays = (*run.outputs, *run.inputs)
     given = dict(zip(run.names, arrays, strict=False)).get(name)
     return int(getattr(given, "size", 0))
@@ -200,12 +202,12 @@ def on_wavefronts(rows: list[AccessRow]) -> str:
     if word == other:
         return (
             f"Lanes {first} and {then} of a warp update the same word, {word}: an atomic serves "
-            "them one after the other. Let them update different cells."
+            "them one after the other. Let them update different elements."
         )
     return (
         f"Lanes {first} and {then} of a warp need words {word} and {other}, which both lie in bank "
-        f"{word % 32}; a bank serves one word at a time. Arrange the cells so that the two words "
-        "lie in two banks, or let the two lanes come to them in different rounds."
+        f"{word % 32}; a bank serves one word at a time. Arrange the elements so that the two "
+        "words lie in two banks, or let the two lanes come to them in different rounds."
     )
 
 

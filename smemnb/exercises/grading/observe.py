@@ -1,7 +1,7 @@
 """Runs a kernel on one case of an exercise, in the engine, and keeps what it wrote and its trace.
 
 Outputs are poisoned before the launch: floats with a NaN that no arithmetic makes, integers with a
-value that the right answer does not contain. A cell that holds its poison afterwards was not
+value that the right answer does not contain. An element that holds its poison afterwards was not
 written. The kernel gets copies of the inputs, so that a changed input is seen.
 """
 
@@ -42,8 +42,8 @@ class Run:
     trace: Trace
 
     @property
-    def cells(self) -> int:
-        """Cells of the (first) output."""
+    def elements(self) -> int:
+        """Elements of the (first) output."""
         return int(self.expected[0].size)
 
     @property
@@ -60,7 +60,7 @@ def title_of(case: Case, inputs: tuple[Any, ...], output: Array) -> str:
     grid, block = (_dim(d) for d in (case.grid, case.block))
     seed = "" if case.seed is None else f", fresh, seed {case.seed}"
     if not output.size:
-        return f"an output of 0 cells, grid {grid}, block {block}{seed}"
+        return f"an output of 0 elements, grid {grid}, block {block}{seed}"
     arrays = [value for value in inputs if isinstance(value, np.ndarray)]
     shapes = [_shape(array) for array in arrays if array.ndim > 1]
     extents = [sorted(array.shape) for array in arrays if array.ndim > 1]
@@ -109,7 +109,7 @@ def observe(exercise: Exercise, case: Case, kernel: Kernel, patience_s: float | 
 def counted(exercise: Exercise, case: Case) -> Run:
     """Run the solution on one case and count, no more: nothing of it has to be looked for.
 
-    Which cells it touches is decided by whole numbers, so Numba's type inference, which takes
+    Which elements it touches is decided by whole numbers, so Numba's type inference, which takes
     longer than the launch, is left out. Tests compare the counts with those of `observe`.
     """
     function = function_of(exercise.solution)
@@ -141,7 +141,7 @@ def _three(extent: tuple[int, ...]) -> tuple[int, int, int]:
 
 
 def poison(expected: Array) -> Any:
-    """Choose a scalar that no right cell holds.
+    """Choose a scalar that no right element holds.
 
     >>> int(poison(np.array([127, 126], np.int8)))
     125

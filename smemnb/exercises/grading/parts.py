@@ -60,7 +60,7 @@ def findings_part(runs: Sequence[Run]) -> tuple[Part, Finding | None]:
     wrapped = [one for one in seen if one[1].kind == "wrapped_index"]
     if wrapped and all(found.kind in FOLLOW_A_WRAPPED_INDEX for _, found in errors):
         errors = wrapped
-    run, first = max(errors, key=lambda one: one[0].cells)  # a launch of some size shows more
+    run, first = max(errors, key=lambda one: one[0].elements)  # a launch of some size shows more
     others = len({(f.kind, f.line, f.other_line) for r, f in seen if r is run}) - 1
     more = f" ({others} more)" if others else ""
     text = f"{first.kind.replace('_', ' ')}: {first.cause}{more}\n{first.line} | {first.source}"

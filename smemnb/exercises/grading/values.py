@@ -1,4 +1,4 @@
-"""Whether the values of a run are right, and which cell is the first that is not."""
+"""Whether the values of a run are right, and which element is the first that is not."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ WHOLE = 10**15
 
 
 @dataclass(frozen=True)
-class WrongCell:
-    """The first wrong cell of a run: number of the output, index, and what is wrong, in words.
+class WrongElement:
+    """The first wrong element of a run: number of the output, index, and what is wrong, in words.
 
     `written`: whether a thread stored it; `any_written`: one of this output at all.
     """
@@ -28,8 +28,8 @@ class WrongCell:
     text: str
 
 
-def wrong_cell(exercise: Exercise, run: Run) -> WrongCell | None:
-    """Find the first wrong cell; None if every cell of every output is right."""
+def wrong_element(exercise: Exercise, run: Run) -> WrongElement | None:
+    """Find the first wrong element; None if every element of every output is right."""
     results = zip(run.names, run.outputs, run.expected, run.unwritten, strict=False)
     for output, (name, got, expected, unwritten) in enumerate(results):
         close = np.isclose(got, expected, rtol=exercise.rtol, atol=0, equal_nan=True)
@@ -37,7 +37,7 @@ def wrong_cell(exercise: Exercise, run: Run) -> WrongCell | None:
         if bad.any():
             index = tuple(int(i) for i in np.argwhere(bad)[0])
             text = _first_bad(name, got, expected, unwritten, bad, index)
-            return WrongCell(
+            return WrongElement(
                 output, index, not unwritten[index], not unwritten.all(), f"{text}\n({run.title})"
             )
     return None
@@ -47,13 +47,13 @@ def _first_bad(
     name: str, got: Array, expected: Array, unwritten: Array, bad: Array, index: tuple[int, ...]
 ) -> str:
     if unwritten.all():
-        return f"no cell of {name} was written"
-    cell = f"{name}[{', '.join(map(str, index))}]"
+        return f"no element of {name} was written"
+    element = f"{name}[{', '.join(map(str, index))}]"
     seen = "was not written" if unwritten[index] else f"is {number(got[index])}"
     missing = int(unwritten.sum())
     counts = [(int(bad.sum()) - missing, "wrong"), (missing, "not written")]
     said = ", ".join(f"{count} {what}" for count, what in counts if count)
-    return f"{cell} {seen}, expected {number(expected[index])} (of {got.size} cells: {said})"
+    return f"{element} {seen}, expected {number(expected[index])} (of {got.size} elements: {said})"
 
 
 def number(value: Any) -> str:
@@ -79,7 +79,7 @@ def changed_input(run: Run) -> str:
             bad = ~np.isclose(before, after, rtol=0, atol=0, equal_nan=True)
             if bad.any():
                 index = tuple(int(i) for i in np.argwhere(bad)[0])
-                cell = f"{name}[{', '.join(map(str, index))}]"
+                element = f"{name}[{', '.join(map(str, index))}]"
                 values = f"was {number(before[index])} and is {number(after[index])}"
-                return f"{cell} {values} after the launch\n({run.title})"
+                return f"{element} {values} after the launch\n({run.title})"
     return ""

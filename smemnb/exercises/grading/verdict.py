@@ -9,11 +9,12 @@ import re
 import textwrap
 from dataclasses import dataclass, field
 
+from ...session import PRINTED_COLUMNS
 from ..glossary_links import unlinked
 from .advice import PLAIN
 
 INDENT = 12
-WIDTH = 88
+WIDTH = PRINTED_COLUMNS - INDENT
 _SOURCE = re.compile(r"\s|\d+ \| ")
 
 
@@ -31,9 +32,9 @@ class Part:
 class Verdict:
     """What `check` found; true if every part is right.
 
-    >>> Verdict("ex00_scale", (Part("output", "no cell of out was written", ok=False),), "Store.")
+    >>> Verdict("ex00_scale", (Part("output", "out[0] was not written", ok=False),), "Store.")
     ex00_scale: not yet
-    output      no cell of out was written
+    output      out[0] was not written
     hint        Store.
     """
 
@@ -82,7 +83,7 @@ def _row(name: str, text: str) -> str:
 
 
 def _wrapped(line: str) -> list[str]:
-    """A sentence in lines of a notebook's width; source lines (number, bar) stay whole."""
+    """A sentence in lines that a notebook does not break; source lines (number, bar) stay whole."""
     if _SOURCE.match(line) or len(line) <= WIDTH:
         return [line]
     return textwrap.wrap(line, WIDTH, break_long_words=False, break_on_hyphens=False)

@@ -1,7 +1,8 @@
-"""Who stored a wrong cell: the launch runs once more, with a watcher on that cell alone.
+"""Who stored a wrong element: the launch runs once more, with a watcher on that element alone.
 
-Values can be wrong without a finding: where an index is exchanged, a neighbour's cell is read, and
-nothing else shows it. The engine knows the thread, the line and the cells that were loaded there.
+Values can be wrong without a finding: where an index is exchanged, a neighbour's element is read,
+and nothing else shows it. The engine knows the thread, the line and the elements that were loaded
+there.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ PATIENCE_SECONDS = 5.0
 
 
 class LastStore(Watcher):
-    """Watches the stores into one cell of one array; `last` says the newest in words.
+    """Watches the stores into one element of one array; `last` says the newest in words.
 
-    `cell` is the number of the element in row-major order.
+    `element` is the number of the element in row-major order.
     """
 
-    def __init__(self, array: str, cell: int) -> None:
-        self._array, self._cell = array, cell
+    def __init__(self, array: str, element: int) -> None:
+        self._array, self._element = array, element
         self.last, self.sources, self.threads = "", list[str](), set[tuple[Dim3, Dim3]]()
 
     def start(self, launch: Launch) -> None:
@@ -49,7 +50,7 @@ class LastStore(Watcher):
             self._loads[event.site] = event
         elif event.array.space == "global" and event.array.name == self._array:
             for one in event.cells():
-                hit = one.offset * one.unit // one.array.itemsize == self._cell
+                hit = one.offset * one.unit // one.array.itemsize == self._element
                 self._keep(one, np.broadcast_to(hit & one.active, self._batch.shape))
 
     def _keep(self, event: Access, hit: Any) -> None:
@@ -63,7 +64,7 @@ class LastStore(Watcher):
         thread, around = place(who[0], launch.block), place(who[1], launch.grid)
         said = f"Thread {thread} of block {around} stores it in line {event.site.line}"
         self.sources = [
-            _cell(load, int(np.broadcast_to(load.offset, self._batch.shape)[at]))
+            _element(load, int(np.broadcast_to(load.offset, self._batch.shape)[at]))
             for site, load in self._loads.items()
             if (site.function, site.line) == (event.site.function, event.site.line)
             and load.array.space in ("shared", "global")
@@ -72,7 +73,7 @@ class LastStore(Watcher):
         self.last = said + (f", from {' and '.join(self.sources)}" if self.sources else "")
 
 
-def _cell(load: Access, offset: int) -> str:
+def _element(load: Access, offset: int) -> str:
     """The element that a lane loads, as it is written: tile[3, 0]."""
     array = load.array
     rest, index = offset * load.unit // array.unit, dict.fromkeys(range(len(array.shape)), 0)
@@ -83,9 +84,9 @@ def _cell(load: Access, offset: int) -> str:
 
 
 def who_stored(
-    exercise: Exercise, kernel: Kernel, run: Run, output: int, cell: Sequence[int]
+    exercise: Exercise, kernel: Kernel, run: Run, output: int, element: Sequence[int]
 ) -> tuple[str, list[str]]:
-    """Say who last stored a cell of an output, and list the cells that its line loaded.
+    """Say who last stored an element of an output, and list the elements that its line loaded.
 
     The sentence is "" if no store was seen.
 
@@ -94,12 +95,12 @@ def who_stored(
         kernel: what was run.
         run: its run; the same case is run again.
         output: number of the output.
-        cell: the index of the cell.
+        element: the index of the element.
     """
     from ...simulator import launch
 
     case, expected = run.case, run.expected[output]
-    seen = LastStore(run.names[output], int(np.ravel_multi_index(tuple(cell), expected.shape)))
+    seen = LastStore(run.names[output], int(np.ravel_multi_index(tuple(element), expected.shape)))
     outputs = [initial_output(exercise, array) for array in run.expected]
     try:
         with unshown():

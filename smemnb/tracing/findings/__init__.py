@@ -1,10 +1,10 @@
 """What the watchers saw go wrong, in words: one cause, one cure, both with their lines.
 
-A watcher hands over an `Observation` (sites, threads, a cell); a `Finding` says it in a sentence
-that names the lines as they are written, the threads with their warps, and the cell, and in a
-second sentence what to change. `kinds` lists every kind of finding with its severity, unit and
-words; the words stand in one file per family: `races`, `signals`, `barriers`, `memory`, `indices`,
-`prices`, `waivers`.
+A watcher hands over an `Observation` (sites, threads, an element); a `Finding` says it in a
+sentence that names the lines as they are written, the threads with their warps, and the element,
+and in a second sentence what to change. `kinds` lists every kind of finding with its severity, unit
+and words; the words stand in one file per family: `races`, `signals`, `barriers`, `memory`,
+`indices`, `prices`, `waivers`.
 
 Taught in `13_races`. **Limits**: a finding is about the launch that was watched; another
 grid or other data may show more.

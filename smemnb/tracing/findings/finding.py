@@ -5,17 +5,18 @@ from __future__ import annotations
 import textwrap
 from dataclasses import dataclass
 
+from ...session import PRINTED_COLUMNS
 from ..model import Dim3
 from .kinds import kind_of
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong with a launch, with its lines, threads and cell, and its cure.
+    """One thing that is wrong with a launch, with its lines, threads and element, and its cure.
 
     What `kind` means stands in `kinds.KINDS`; an unknown one is refused.
 
-    `count` is how many cells (races), threads (barriers) or lanes (reads of what nobody stored,
+    `count` is how many elements (races), threads (barriers) or lanes (reads of what nobody stored,
     indices out of range) it concerns in the whole launch; `threads`, `warps`, `block` and `index`
     name the first of them.
     """
@@ -42,7 +43,7 @@ class Finding:
 
     @property
     def unit(self) -> str:
-        """What `count` counts, in the right number: "cells", "threads" or "times"."""
+        """What `count` counts, in the right number: "elements", "threads" or "times"."""
         noun = kind_of(self.kind).unit
         return noun if self.count == 1 else noun + "s"
 
@@ -55,10 +56,10 @@ class Finding:
         return f"{self.severity}, {self.kind.replace('_', ' ')}: {self.cause} {self.cure}"
 
     def __str__(self) -> str:
-        """As the repr, in lines of at most 96 columns, which a page does not break in a word."""
+        """As the repr, in lines that a notebook does not break within a word, indented or not."""
         lines = textwrap.wrap(
             repr(self),
-            96,
+            PRINTED_COLUMNS - 2,
             subsequent_indent="    ",
             break_on_hyphens=False,
             break_long_words=False,

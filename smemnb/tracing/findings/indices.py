@@ -31,7 +31,7 @@ def _guard(seen: Observation, axis: int, name: str, written: ast.expr | None) ->
     shape = () if seen.array is None else seen.array.shape
     furthest = int(seen.detail.get("furthest", -1))
     if furthest == size:
-        last = f"The last index is {size - 1}" if size else f"{name} has no cell there"
+        last = f"The last index is {size - 1}" if size else f"{name} has no element there"
         ways = [f"guard the line: {test}"]
         if isinstance(written, ast.BinOp) and isinstance(written.op, ast.Add) and size:
             ways.append(f"go round: ({_said(written)}) % {name}.shape[{axis}]")

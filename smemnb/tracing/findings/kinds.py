@@ -68,12 +68,12 @@ def _table(kinds: Iterable[Kind]) -> Mapping[str, Kind]:
 KINDS = _table(
     [
         # two threads, one element
-        Kind("race", "error", "cell", races.race),
-        Kind("race_in_warp", "warning", "cell", races.race_in_warp),
-        Kind("race_same_value", "note", "cell", races.race_same_value),
-        Kind("race_between_blocks", "error", "cell", signals.race_between_blocks),
-        Kind("race_atomic", "error", "cell", signals.race_atomic),
-        Kind("race_flag", "warning", "cell", signals.race_flag),
+        Kind("race", "error", "element", races.race),
+        Kind("race_in_warp", "warning", "element", races.race_in_warp),
+        Kind("race_same_value", "note", "element", races.race_same_value),
+        Kind("race_between_blocks", "error", "element", signals.race_between_blocks),
+        Kind("race_atomic", "error", "element", signals.race_atomic),
+        Kind("race_flag", "warning", "element", signals.race_flag),
         # threads that do not come
         Kind(
             "divergent_barrier", "error", "thread", barriers.divergent_barrier, brings_others=True

@@ -17,23 +17,23 @@ def uncoalesced(words: Words, seen: Observation) -> tuple[str, str]:
     axis = "" if seen.axis is None else f", along axis {seen.axis} of {_name(seen)}"
     if seen.axis is None:
         return f"{cause}.", (
-            "Let neighbouring lanes take neighbouring cells: one array per field, or load the "
-            "cells in order into a shared tile and pick from there."
+            "Let neighbouring lanes take neighbouring elements: one array per field, or load the "
+            "elements in order into a shared tile and pick from there."
         )
     near, apart = _nearest(seen)
     if near == seen.axis:
-        return f"{cause}{axis}, where {_name(seen)} has its cells {apart} bytes apart.", (
-            f"Pass a contiguous copy of {_name(seen)}: no axis of this one has its cells side by "
-            "side."
+        return f"{cause}{axis}, where {_name(seen)} has its elements {apart} bytes apart.", (
+            f"Pass a contiguous copy of {_name(seen)}: no axis of this one has its elements side "
+            "by side."
         )
     return f"{cause}{axis}.", (
         f"Let threadIdx.x walk along axis {near}: exchange the roles of x and y, or stage the "
-        "cells in a shared tile and exchange them there."
+        "elements in a shared tile and exchange them there."
     )
 
 
 def _nearest(seen: Observation) -> tuple[int | None, int]:
-    """The axis along which the cells of an array are nearest, and how many bytes apart."""
+    """The axis along which the elements of an array are nearest, and how many bytes apart."""
     if seen.array is None:
         return None, 0
     array = seen.array
@@ -49,7 +49,7 @@ def _nearest(seen: Observation) -> tuple[int | None, int]:
 def scattered(words: Words, seen: Observation) -> tuple[str, str]:
     """Lanes go where the data send them."""
     return f"{_moved(words, seen)}: its lanes go where the data send them.", (
-        "That is the price of a gather; sorting the indices, or a tile of the cells in shared "
+        "That is the price of a gather; sorting the indices, or a tile of the elements in shared "
         "memory, lowers it."
     )
 
@@ -80,9 +80,12 @@ def misaligned(words: Words, seen: Observation) -> tuple[str, str]:
             f"{SECTOR_BYTES}.",
             f"Let a warp take one row: a block {WARP_LANES} threads wide.",
         )
-    return f"{_moved(words, seen)}: its lanes go from cell to cell, but begin inside a sector.", (
-        "Let the first lane of a warp begin at a multiple of 32 bytes: pad the rows of "
-        f"{_name(seen)}, or shift the work by the odd cells."
+    return (
+        f"{_moved(words, seen)}: its lanes go from element to element, but begin inside a sector.",
+        (
+            "Let the first lane of a warp begin at a multiple of 32 bytes: pad the rows of "
+            f"{_name(seen)}, or shift the work by the odd elements."
+        ),
     )
 
 

@@ -1,4 +1,4 @@
-"""Words of races: two threads touch one cell, one writes, and nothing orders them."""
+"""Words of races: two threads touch one element, one writes, and nothing orders them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def race(words: Words, seen: Observation) -> tuple[str, str]:
 
 
 def _parts_of_dynamic(seen: Observation) -> str:
-    """Of two names for one cell of dynamic memory: they may be parts that overlap by mistake."""
+    """Of two names for one element of dynamic memory: they may be parts that overlap by mistake."""
     then, array = seen.other, seen.array
     if then is None or array is None or then.function != seen.site.function:
         return ""
@@ -38,7 +38,7 @@ def _ordered_by(barrier: str, words: Words, seen: Observation) -> str:
     first, then = seen.site, seen.other
     if then is None or then is first:
         return (
-            "Let one thread store it, give every thread a cell of its own, or use "
+            "Let one thread store it, give every thread an element of its own, or use "
             "cuda.atomic.add if the values are to be added up."
         )
     broken = broken_between(words, first, then)

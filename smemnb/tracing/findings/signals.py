@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...lockstep.watch import Site
 from ..model import Observation, place
 from .races import broken_between, put_between
-from .words import Words, act, cell
+from .words import Words, act, element
 
 
 def race_between_blocks(words: Words, seen: Observation) -> tuple[str, str]:
@@ -15,15 +15,15 @@ def race_between_blocks(words: Words, seen: Observation) -> tuple[str, str]:
     alone = then is None or then is first
     if alone or (then is not None and (first.line, first.text) == (then.line, then.text)):
         return cause, (
-            "Give every block a cell of its own, or make it one atomic step: cuda.atomic.add, or "
-            "another function of cuda.atomic."
+            "Give every block an element of its own, or make it one atomic step: cuda.atomic.add, "
+            "or another function of cuda.atomic."
         )
     stored = first if first.kind == "store" else then
     assert stored is not None
     return cause, (
         "Split the kernel in two launches, one after the other; or let the blocks signal each "
         f"other: cuda.threadfence() after {words.line(stored)}, then an atomic of cuda.atomic, and "
-        "an atomic on the same cell before the other line."
+        "an atomic on the same element before the other line."
     )
 
 
@@ -59,7 +59,7 @@ def race_flag(words: Words, seen: Observation) -> tuple[str, str]:
 
 
 def _both(words: Words, seen: Observation) -> str:
-    """Both accesses with thread, warp and block, and the cell they meet in."""
+    """Both accesses with thread, warp and block, and the element they meet in."""
     if seen.other_block is None:
         return words.both(seen)
     then = seen.other or seen.site
@@ -69,7 +69,7 @@ def _both(words: Words, seen: Observation) -> str:
         there = f"in {_thread(words, seen, other=True)}"
         here = f"{words.line(seen.site)} {act(seen.site)} in {_thread(words, seen, other=False)}"
     there = there.removeprefix(f"{words.line(seen.site)} ")
-    return f"{here} and {there}: the same cell {cell(seen)}"
+    return f"{here} and {there}: the same element {element(seen)}"
 
 
 def _does(words: Words, site: Site, seen: Observation, other: bool) -> str:

@@ -1,4 +1,4 @@
-"""The sentences of one launch: how lines, threads, accesses and cells are named in all findings."""
+"""The sentences of one launch: how all findings name lines, threads, accesses and elements."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Words:
         return f"{self.line(site)} {act(site)} ({self.thread(seen, other)})"
 
     def both(self, seen: Observation) -> str:
-        """Both accesses of a race and the cell they meet in."""
+        """Both accesses of a race and the element they meet in."""
         if seen.other is None or seen.other is seen.site:
             said = (
                 f"{self.line(seen.site)} {act(seen.site)} in {self.thread(seen)} "
@@ -66,7 +66,7 @@ class Words:
         else:
             there = self.does(seen, other=True).removeprefix(f"{self.line(seen.site)} ")
             said = f"{self.does(seen)} and {there}"
-        return f"{said}: the same cell {cell(seen)}"
+        return f"{said}: the same element {element(seen)}"
 
     def broken_barrier(self, first: Site, then: Site) -> Site | None:
         """A barrier between two lines that some threads do not reach, of a block or of a warp."""
@@ -87,7 +87,7 @@ def act(site: Site) -> str:
     return f"{verbs.get(site.kind, 'runs')} {site.text}"
 
 
-def cell(seen: Observation) -> str:
-    """The cell of an observation: "tile[1, 3]"."""
+def element(seen: Observation) -> str:
+    """The element of an observation: "tile[1, 3]"."""
     name = "of the array" if seen.array is None else seen.array.name
     return name if seen.index is None else f"{name}[{', '.join(map(str, seen.index))}]"

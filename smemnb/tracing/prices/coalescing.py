@@ -4,7 +4,7 @@ Judged per expression over the whole launch, from the counts of `watchers/counti
 `FACTOR` times the fewest sectors and `EXTRA` sectors too many in each request. How lanes walk is
 read off the worst request: by one constant step ("uncoalesced", or "interleaved" where
 others take all that lies between), from place to place as the data
-say ("scattered"), or cell by cell but off the sectors' edges ("misaligned": by where the work
+say ("scattered"), or element by element but off the sectors' edges ("misaligned": by where the work
 begins, not by the length of the rows). Lanes that sit out count as steps that nobody takes.
 
 What lies between is taken by other expressions, field by field, or by the next executions of the
@@ -90,9 +90,9 @@ def _in_turn(one: SiteCounts) -> int:
     if not 2 <= steps <= len(one.in_turn):
         return 0
     together = [address for request in one.in_turn[:steps] for address in request]
-    cells = len({address // one.width for address in together})
+    elements = len({address // one.width for address in together})
     sectors = len({address // SECTOR_BYTES for address in together})
-    return step if sectors * SECTOR_BYTES < FACTOR * cells * one.width else 0
+    return step if sectors * SECTOR_BYTES < FACTOR * elements * one.width else 0
 
 
 def _gap(addresses: Sequence[int]) -> int:
@@ -122,7 +122,7 @@ def _walk(one: SiteCounts) -> tuple[int, str]:
     assert one.worst is not None
     lanes = np.flatnonzero(np.array(one.worst.active))
     steps, gaps = np.diff(np.array(one.worst.address)[lanes]), np.diff(lanes)
-    moved = steps != 0  # the others share a cell
+    moved = steps != 0  # the others share an element
     steps, gaps = steps[moved], gaps[moved]
     if not len(steps):
         return 0, "contiguous"
@@ -168,11 +168,11 @@ def _seen(one: SiteCounts, kind: str, step: int) -> Observation:
 
 
 def _rows(one: SiteCounts) -> dict[str, int]:
-    """How many runs of neighbouring cells the worst request takes, and the bytes of the longest."""
+    """Runs of neighbouring elements that the worst request takes, and the bytes of the longest."""
     assert one.worst is not None
-    cells = np.unique(list(compress(one.worst.address, one.worst.active)))
-    ends = np.flatnonzero(np.diff(cells) != one.width)
-    runs = np.diff(np.r_[-1, ends, len(cells) - 1])
+    elements = np.unique(list(compress(one.worst.address, one.worst.active)))
+    ends = np.flatnonzero(np.diff(elements) != one.width)
+    runs = np.diff(np.r_[-1, ends, len(elements) - 1])
     return {"rows": len(runs), "row": int(runs.max()) * one.width}
 
 

@@ -1,14 +1,14 @@
 """Padding of shared arrays that does not do what it is for.
 
-Three forms. The pad stands on the wrong axis: the last rows of a (33, 32) tile are never stored
-and columns still conflict. The array is flat, as large as with a pad, and indexed without it: the
-cells that a pad would have used up are left over at the end; so are they where a launch gives room
-for a pad in dynamic shared memory, and nobody uses it. The pad stands right but nothing gains
+Three forms. The pad stands on the wrong axis: the last rows of a (33, 32) tile are never stored and
+columns still conflict. The array is flat, as large as with a pad, and indexed without it: the
+elements that a pad would have used up are left over at the end; so are they where a launch gives
+room for a pad in dynamic shared memory, and nobody uses it. The pad stands right but nothing gains
 by it: the worst request of every expression takes as many wavefronts with the pad as without, or
 more. The last has words of its own, and is reported of the access that the pad makes worse.
 
-In all three the array's requests must have extra wavefronts: a pad that frees them is none of
-this, nor is a halo, whose cells are stored. **Limits**: a pad that no access needs, but that costs
+In all three the array's requests must have extra wavefronts: a pad that frees them is none of this,
+nor is a halo, whose elements are stored. **Limits**: a pad that no access needs, but that costs
 nothing except its bytes, is not reported. Of requests without extra wavefronts the first is kept,
 and that it gains nothing does not say that none does.
 """
@@ -25,13 +25,13 @@ from ...rules import bank
 from ..model import Observation, SiteCounts
 
 MOST_PAD = 8
-Cells = np.ndarray[Any, np.dtype[np.bool_]]
+Elements = np.ndarray[Any, np.dtype[np.bool_]]
 
 
 def phantom_padding(
-    array: ArrayInfo, counts: Sequence[SiteCounts], stored: Cells
+    array: ArrayInfo, counts: Sequence[SiteCounts], stored: Elements
 ) -> Iterator[Observation]:
-    """What is wrong with the pad of an array, if it has one; `stored` marks the cells in use.
+    """What is wrong with the pad of an array, if it has one; `stored` marks the elements in use.
 
     `counts` are those of this array alone.
     """
@@ -68,7 +68,7 @@ def phantom_padding(
 
 
 def _form(
-    array: ArrayInfo, counts: Sequence[SiteCounts], stored: Cells
+    array: ArrayInfo, counts: Sequence[SiteCounts], stored: Elements
 ) -> tuple[str, int, int] | None:
     """Which form of phantom padding it is, the pad, and the extent that is in use."""
     if stored.all():
@@ -76,14 +76,14 @@ def _form(
     if stored.ndim == 1:
         return _flat(stored)
     for axis in range(stored.ndim - 1):
-        rows: Cells = np.any(
+        rows: Elements = np.any(
             stored, axis=tuple(other for other in range(stored.ndim) if other != axis)
         )
         used = _used(rows)
         pad = len(rows) - used
         if 0 < pad <= MOST_PAD and used >= 8 and used & (used - 1) == 0 and stored[..., -1].any():
             return "axis", pad, used
-    columns: Cells = np.any(stored, axis=tuple(range(stored.ndim - 1)))
+    columns: Elements = np.any(stored, axis=tuple(range(stored.ndim - 1)))
     used = _used(columns)
     pad = len(columns) - used
     power = used >= 8 and used & (used - 1) == 0
@@ -92,13 +92,13 @@ def _form(
     return None
 
 
-def _used(stored: Cells) -> int:
+def _used(stored: Elements) -> int:
     """How many entries there are up to the last one that is in use."""
     return int(np.flatnonzero(stored)[-1]) + 1 if stored.any() else 0
 
 
-def _flat(stored: Cells) -> tuple[str, int, int] | None:
-    """Rows times (pitch + pad) cells, of which only rows times pitch are used."""
+def _flat(stored: Elements) -> tuple[str, int, int] | None:
+    """Rows times (pitch + pad) elements, of which only rows times pitch are used."""
     used = _used(stored)
     left = len(stored) - used
     for pad in (1, 2, 4, 8):
@@ -127,8 +127,8 @@ def _wavefronts(array: ArrayInfo, one: SiteCounts, pitch: int) -> tuple[int, int
         return 0, 0
     active = np.array(one.worst.active)
     address = np.where(active, np.array(one.worst.address), array.base)
-    cell = (address - array.base) // array.itemsize
-    row, column = np.divmod(cell, array.shape[-1])
+    element = (address - array.base) // array.itemsize
+    row, column = np.divmod(element, array.shape[-1])
     without = (row * pitch + column) * array.itemsize + array.base
     now, then = (
         int(bank.wavefronts(at, width=one.width, active=active, kind=one.kind))

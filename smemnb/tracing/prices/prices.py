@@ -50,7 +50,7 @@ class Prices(Watcher):
     def observations(
         self, counts: Sequence[SiteCounts], written: Initialisation
     ) -> list[Observation]:
-        """What the launch pays without need, by its counts and the cells it stored."""
+        """What the launch pays without need, by its counts and the elements it stored."""
         return list(self._all(counts, written))
 
     def _all(self, counts: Sequence[SiteCounts], written: Initialisation) -> Iterator[Observation]:

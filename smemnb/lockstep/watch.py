@@ -27,7 +27,9 @@ class Site:
     `line` is the line in `file` (in a notebook: in the cell); `text` the expression as written;
     `kind` is "load", "store", "atomic_add", "atomic_increment", "atomic_cas", "barrier",
     "syncwarp", "variable" or "raise". `loading` is of a store whose value may be a whole record or
-    array: the site of the loads that it brings with it.
+    array: the site of the loads that it brings with it. `update` is of a store that changes
+    what its own statement loads from the same element: "+" of `x[i] += v` and `x[i] = x[i] + v`,
+    "max" of `x[i] = max(x[i], v)`; "" of others.
     """
 
     function: str
@@ -37,6 +39,7 @@ class Site:
     text: str
     kind: str
     loading: Site | None = None
+    update: str = ""
 
 
 class ArrayInfo(Protocol):

@@ -311,7 +311,7 @@ def _worth_saying(observations: Sequence[Observation]) -> list[Observation]:
     racing = {
         site
         for one in observations
-        if one.kind in ("race", "race_in_warp", "race_between_blocks", "race_atomic")
+        if one.kind in ("race", "lost_update", "race_in_warp", "race_between_blocks", "race_atomic")
         for site in (one.site, one.other)
     }
     return [

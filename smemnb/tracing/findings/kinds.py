@@ -46,6 +46,11 @@ class Kind:
     of_source: bool = False
 
     @property
+    def race(self) -> bool:
+        """Whether it is about two threads and one element, one of which stores."""
+        return self.name.startswith("race") or self.name == "lost_update"
+
+    @property
     def rank(self) -> int:
         """Its place among the severities, 0 for the worst."""
         return SEVERITIES.index(self.severity)
@@ -70,6 +75,7 @@ KINDS = _table(
         # two threads, one element
         Kind("race", "error", "cell", races.race),
         Kind("race_in_warp", "warning", "cell", races.race_in_warp),
+        Kind("lost_update", "error", "update", races.lost_update),
         Kind("race_same_value", "note", "cell", races.race_same_value),
         Kind("race_between_blocks", "error", "cell", signals.race_between_blocks),
         Kind("race_atomic", "error", "cell", signals.race_atomic),

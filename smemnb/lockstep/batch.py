@@ -17,7 +17,18 @@ from .clock import Clock
 from .lanes import EVERY_LANE, WARP, LaneValue, Mask, narrowed, spread
 from .memory import KernelArray, SharedStore
 from .memory.views import in_bytes
-from .watch import Access, Barrier, Ended, Fence, OutOfRange, Overflow, Site, Unassigned, Watcher
+from .watch import (
+    Access,
+    Barrier,
+    Ended,
+    Fence,
+    OutOfRange,
+    Overflow,
+    Site,
+    Unassigned,
+    Unwritten,
+    Watcher,
+)
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Dim3 = tuple[int, int, int]
@@ -382,6 +393,11 @@ class Batch:
                 watcher.unassigned(event)
         elif not self.launch.watchers:
             self.launch.note_unassigned(event, self)
+
+    def report_unwritten(self, event: Unwritten) -> None:
+        """Hand loads of local elements without a value to the watchers."""
+        for watcher in self.watchers:
+            watcher.unwritten(event)
 
     def report_ended(self, event: Ended) -> None:
         """Hand lanes that an exception ends to the watchers."""

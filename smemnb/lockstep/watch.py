@@ -252,6 +252,19 @@ class Unassigned:
 
 
 @dataclass(slots=True, eq=False)
+class Unwritten:
+    """Lanes that load an element of a local array to which their thread has stored nothing.
+
+    `offset` is a lane value or the same for all lanes.
+    """
+
+    site: Site
+    array: ArrayInfo
+    offset: Any
+    lanes: Lanes
+
+
+@dataclass(slots=True, eq=False)
 class Ended:
     """Lanes that an exception ends: those of a `raise`, or of an `assert` that fails.
 
@@ -300,6 +313,9 @@ class Watcher:
 
     def unassigned(self, event: Unassigned) -> None:
         """At lanes that read a variable to which they have assigned nothing."""
+
+    def unwritten(self, event: Unwritten) -> None:
+        """At lanes that load what they have not stored in a local array."""
 
     def ended(self, event: Ended) -> None:
         """At lanes that an exception ends."""

@@ -160,10 +160,13 @@ class Tracer:
     ) -> Trace:
         """The trace of one launch."""
         from ..simulator import launch
+        from ..simulator.transfers import fresh_arguments
         from .watching import Watched
 
         how = self._watching
-        seen = Watched(counts=how.counts, checks=how.checks)
+        names = tuple(inspect.signature(self._function).parameters)
+        fresh = fresh_arguments(names, args) if how.blocks == "all" else ()
+        seen = Watched(counts=how.counts, checks=how.checks, fresh=fresh)
         kept = keep(args)
         try:
             launch.run(

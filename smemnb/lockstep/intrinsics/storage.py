@@ -40,7 +40,8 @@ def local_array(
     """cuda.local.array(shape, dtype): one array per thread."""
     extents, kind = _shape(shape), numpy_dtype(dtype)
     size = int(np.prod(extents))
-    return KernelArray(site.text, "local", LocalStore(size, kind), extents, kind)
+    store = LocalStore(size, kind, followed=batch.watched)
+    return KernelArray(site.text, "local", store, extents, kind)
 
 
 def const_array_like(batch: Batch, mask: Mask, site: Site, array: Any) -> KernelArray:

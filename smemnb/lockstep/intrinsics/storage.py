@@ -31,7 +31,8 @@ def shared_array(
     extents, kind = _shape(shape), numpy_dtype(dtype)
     if extents == (0,):
         return batch.share_dynamic(site.text, kind)
-    return batch.share(site, site.text, extents, kind, int(alignment or kind.itemsize))
+    natural = kind.itemsize // 2 if kind.kind == "c" else kind.itemsize  # as Numba declares it
+    return batch.share(site, site.text, extents, kind, int(alignment or natural))
 
 
 def local_array(

@@ -294,8 +294,9 @@ class KernelArray(Selectable):
     ) -> None:
         """Notify the watchers of an access at these offsets, in the pieces a GPU moves.
 
-        A complex number is moved as two numbers, a text character by character, what is not
-        aligned byte by byte.
+        A complex number is moved as two numbers, in shared memory as one piece of twice their size
+        where the array begins on a multiple of that (so the compiler joins them, or not); a text
+        character by character, what is not aligned byte by byte.
         """
         if self.whole:
             batch.report_access(
@@ -306,6 +307,13 @@ class KernelArray(Selectable):
         parts: list[Any] = [None] * (self.itemsize // width)
         if value is not None:
             parts = pieces_of(value, width)
+        if self.dtype.kind == "c" and self.space == "shared" and len(parts) == 2:
+            if self.root.base % self.itemsize == 0:
+                both = None if value is None else tuple(parts)
+                there = offset * (self.unit // width)
+                event = Access(site, self.root, kind, there, active, both, 2, unit=width)
+                batch.report_access(event)
+                return
         for at, part in enumerate(parts):
             there = offset * (self.unit // width) + at
             batch.report_access(Access(site, self.root, kind, there, active, part, unit=width))

@@ -115,6 +115,7 @@ KINDS = _table(
         Kind("misaligned", "note", "extra sector", prices.misaligned, price=True),
         Kind("phantom_padding", "warning", "extra wavefront", prices.phantom_padding, price=True),
         Kind("float64_arithmetic", "warning", "operation", prices.float64_arithmetic, price=True),
+        Kind("float64_array", "note", "array", prices.float64_array, price=True),
         Kind("shared_occupancy", "note", "byte", prices.shared_occupancy, price=True),
         Kind("unused_shared", "note", "byte", prices.unused_shared, price=True),
         Kind("unused_barrier", "note", "time", prices.unused_barrier, price=True),

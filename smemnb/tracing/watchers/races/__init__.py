@@ -161,7 +161,7 @@ class Races(Watcher):
         key = (pair.kind, pair.scope == BLOCKS, pair.site, pair.other)
         array, size = pair.array, region.size
         offset = pair.cells % size * region.unit + region.start - array.base
-        first = int(offset[0]) // array.itemsize
+        first = int(offset[0]) // array.unit
         cells = pair.cells // size * size + offset // array.itemsize
         count = len(np.unique(cells)) * weight
         seen = self._found.get(key)

@@ -106,7 +106,7 @@ class LostUpdates:
             other_thread=self._launch.thread_of(*divmod(second, 32)),
             warp=first // 32,
             other_warp=second // 32,
-            index=index_of(array, example.offset * event.unit // array.itemsize),
+            index=index_of(array, example.offset * event.unit // array.unit),
             count=count,
             detail={"lanes": len(example.lanes), "update": event.site.update},
         )

@@ -188,7 +188,7 @@ def folded(touches: list[Touch], span: int = 1) -> list[Touch]:
 
 
 def index_of(array: ArrayInfo, offset: int) -> tuple[int, ...]:
-    """The index of the element at an offset from the array's lowest address."""
+    """The index of the element at an offset from the array's lowest address, in its units."""
     index = [0] * len(array.shape)
     axes = sorted(range(len(index)), key=lambda axis: -abs(array.strides[axis]))
     for axis in axes:

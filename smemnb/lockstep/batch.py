@@ -93,6 +93,7 @@ class Launch:
         patience_s: float | None = None,
         slow_after_s: float | None = None,
         residents: Residents | None = None,
+        unheeded: int | None = None,
     ) -> None:
         self.function, self.grid, self.block = function, grid, block
         self.clock = Clock(function.__name__, grid, block, patience_s, slow_after_s)
@@ -108,6 +109,7 @@ class Launch:
         self.unassigned: dict[Site, ReadTooEarly] = {}  # the first of each, if nobody watches
         self.shown = True  # whether those lines are printed at all
         self.residents = residents
+        self.unheeded = unheeded  # the line of barriers that nobody waits at
         self.watchers = tuple(watchers)
         self.threads = math.prod(block)
         self.warps = -(-self.threads // WARP)

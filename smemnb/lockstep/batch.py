@@ -17,7 +17,18 @@ from .clock import Clock
 from .lanes import EVERY_LANE, WARP, LaneValue, Mask, narrowed, spread
 from .memory import KernelArray, SharedStore
 from .memory.views import in_bytes
-from .watch import Access, Barrier, Ended, Fence, OutOfRange, Overflow, Site, Unassigned, Watcher
+from .watch import (
+    Access,
+    Barrier,
+    Ended,
+    Fence,
+    OutOfRange,
+    Overflow,
+    Site,
+    Unassigned,
+    Unwritten,
+    Watcher,
+)
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Dim3 = tuple[int, int, int]
@@ -82,6 +93,7 @@ class Launch:
         patience_s: float | None = None,
         slow_after_s: float | None = None,
         residents: Residents | None = None,
+        unheeded: int | None = None,
     ) -> None:
         self.function, self.grid, self.block = function, grid, block
         self.clock = Clock(function.__name__, grid, block, patience_s, slow_after_s)
@@ -97,6 +109,7 @@ class Launch:
         self.unassigned: dict[Site, ReadTooEarly] = {}  # the first of each, if nobody watches
         self.shown = True  # whether those lines are printed at all
         self.residents = residents
+        self.unheeded = unheeded  # the line of barriers that nobody waits at
         self.watchers = tuple(watchers)
         self.threads = math.prod(block)
         self.warps = -(-self.threads // WARP)
@@ -382,6 +395,11 @@ class Batch:
                 watcher.unassigned(event)
         elif not self.launch.watchers:
             self.launch.note_unassigned(event, self)
+
+    def report_unwritten(self, event: Unwritten) -> None:
+        """Hand loads of local elements without a value to the watchers."""
+        for watcher in self.watchers:
+            watcher.unwritten(event)
 
     def report_ended(self, event: Ended) -> None:
         """Hand lanes that an exception ends to the watchers."""

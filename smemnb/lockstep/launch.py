@@ -69,6 +69,7 @@ def launch(
     order: Order | None = None,
     seed: int = 0,
     residents: Residents | None = None,
+    unheeded: int | None = None,
 ) -> Launch:
     """Run a kernel over all blocks of a grid; arrays among `args` are written in place.
 
@@ -89,6 +90,8 @@ def launch(
             ones first or as `seed` says; None for lockstep.
         seed: of a random order.
         residents: how many blocks a device holds at once, by their bytes of shared memory.
+        unheeded: a line of the kernel's text: nobody waits at the `syncthreads()` of this line,
+            which count as fences of the block; None for no such line.
 
     Raises:
         UnsupportedSyntax: a construct the engine does not run.
@@ -114,6 +117,7 @@ def launch(
         patience_s=patience_s,
         slow_after_s=slow_after_s,
         residents=residents,
+        unheeded=unheeded,
     )
     state.flushes = bool(getattr(types, "fastmath", False))
     state.types, state.arguments = types, arguments.values

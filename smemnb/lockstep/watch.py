@@ -27,7 +27,9 @@ class Site:
     `line` is the line in `file` (in a notebook: in the cell); `text` the expression as written;
     `kind` is "load", "store", "atomic_add", "atomic_increment", "atomic_cas", "barrier",
     "syncwarp", "variable" or "raise". `loading` is of a store whose value may be a whole record or
-    array: the site of the loads that it brings with it.
+    array: the site of the loads that it brings with it. `update` is of a store that changes
+    what its own statement loads from the same element: "+" of `x[i] += v` and `x[i] = x[i] + v`,
+    "max" of `x[i] = max(x[i], v)`; "" of others.
     """
 
     function: str
@@ -37,6 +39,7 @@ class Site:
     text: str
     kind: str
     loading: Site | None = None
+    update: str = ""
 
 
 class ArrayInfo(Protocol):
@@ -249,6 +252,19 @@ class Unassigned:
 
 
 @dataclass(slots=True, eq=False)
+class Unwritten:
+    """Lanes that load an element of a local array to which their thread has stored nothing.
+
+    `offset` is a lane value or the same for all lanes.
+    """
+
+    site: Site
+    array: ArrayInfo
+    offset: Any
+    lanes: Lanes
+
+
+@dataclass(slots=True, eq=False)
 class Ended:
     """Lanes that an exception ends: those of a `raise`, or of an `assert` that fails.
 
@@ -297,6 +313,9 @@ class Watcher:
 
     def unassigned(self, event: Unassigned) -> None:
         """At lanes that read a variable to which they have assigned nothing."""
+
+    def unwritten(self, event: Unwritten) -> None:
+        """At lanes that load what they have not stored in a local array."""
 
     def ended(self, event: Ended) -> None:
         """At lanes that an exception ends."""

@@ -8,7 +8,8 @@ Source: `l1tex__t_sectors_pipe_lsu_mem_global_op_{ld,st}.sum` equals this count 
 of a coalesced float32 kernel on an H200, cc 9.0). Taught in `10_threads`.
 
 **Limits**: counts what L1 is asked for, not what hits there. The compiler may split an access:
-a complex64 load becomes two 4-byte requests.
+a complex64 load becomes two 4-byte requests (in shared memory one of 8 bytes, where the array
+begins on a multiple of 8).
 """
 
 from __future__ import annotations

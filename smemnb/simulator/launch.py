@@ -98,6 +98,7 @@ def run(
     segments: Callable[[Dim3], Any] | None = None,
     order: Order | None = None,
     seed: int = 0,
+    unheeded: int | None = None,
 ) -> None:
     """Launch a kernel in the lockstep engine.
 
@@ -113,6 +114,7 @@ def run(
         segments: which blocks of a grid run, and which of them are watched; None for all.
         order: of warps between barriers: None for lockstep, "reversed" or "random".
         seed: of a random order.
+        unheeded: a line of the kernel's text at whose `syncthreads()` nobody waits, None for none.
 
     Raises:
         LaunchRefused: a device would refuse the launch, or `SMEMNB_SLOW_SECONDS` is no number;
@@ -148,6 +150,7 @@ def run(
             order=order,
             seed=seed,
             residents=_residents(block_dim, most),
+            unheeded=unheeded,
         )
     except KernelStopped as error:
         error.kernel = known.function

@@ -13,7 +13,8 @@ repair. Non-contiguous host arrays are among it: numba.cuda copies whole buffers
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from types import GeneratorType
@@ -170,6 +171,28 @@ def _device_memory(array: Any) -> Any:
     from .host import array_at
 
     return array_at(array)
+
+
+def fresh_arguments(names: Sequence[str], args: Sequence[Any]) -> tuple[str, ...]:
+    """The parameters that get device memory of this process which nobody has written.
+
+    An array over a part of such memory is not named, nor is one of several over the same memory.
+    """
+    from .devices import device
+
+    if device() != "lockstep":
+        return ()
+    from .host.memory import memory
+
+    arrays = [value for value in args if getattr(value, "__cuda_ndarray__", False) and value.size]
+    starts = Counter(memory.start(int(one.device_ctypes_pointer.value)) for one in arrays)
+    return tuple(
+        name
+        for name, value in zip(names, args, strict=False)
+        if any(value is one for one in arrays)
+        and starts[memory.start(int(value.device_ctypes_pointer.value))] == 1
+        and memory.is_fresh(int(value.device_ctypes_pointer.value), value.nbytes)
+    )
 
 
 def _is_known(foreign: Any) -> bool:

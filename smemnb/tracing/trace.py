@@ -153,7 +153,7 @@ class Trace:
     @property
     def races(self) -> tuple[Finding, ...]:
         """The findings that are races, of any severity."""
-        return tuple(found for found in self.findings if found.kind.startswith("race"))
+        return tuple(found for found in self.findings if found.race)
 
     @property
     def estimated(self) -> bool:

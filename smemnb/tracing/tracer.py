@@ -160,10 +160,13 @@ class Tracer:
     ) -> Trace:
         """The trace of one launch."""
         from ..simulator import launch
+        from ..simulator.transfers import fresh_arguments
         from .watching import Watched
 
         how = self._watching
-        seen = Watched(counts=how.counts, checks=how.checks)
+        names = tuple(inspect.signature(self._function).parameters)
+        fresh = fresh_arguments(names, args) if how.blocks == "all" else ()
+        seen = Watched(counts=how.counts, checks=how.checks, fresh=fresh)
         kept = keep(args)
         try:
             launch.run(
@@ -311,7 +314,7 @@ def _worth_saying(observations: Sequence[Observation]) -> list[Observation]:
     racing = {
         site
         for one in observations
-        if one.kind in ("race", "race_in_warp", "race_between_blocks", "race_atomic")
+        if one.kind in ("race", "lost_update", "race_in_warp", "race_between_blocks", "race_atomic")
         for site in (one.site, one.other)
     }
     return [

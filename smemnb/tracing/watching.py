@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,14 +24,17 @@ if TYPE_CHECKING:
 
 
 class Watched(Watcher):
-    """What the engine was asked to launch, after all defaults were filled in, and its watchers."""
+    """What the engine was asked to launch, after all defaults were filled in, and its watchers.
+
+    `fresh` are the names of the arguments whose device memory nobody has written.
+    """
 
     launch: Launch
     watched_blocks = 0
     barriers = 0
 
-    def __init__(self, *, counts: bool, checks: bool) -> None:
-        self._prices, self._written = Prices(), Initialisation()
+    def __init__(self, *, counts: bool, checks: bool, fresh: Collection[str] = ()) -> None:
+        self._prices, self._written = Prices(), Initialisation(fresh)
         self._barriers: set[Site] = set()
         self._counting = [Counting()] if counts else []
         self._checking: list[Races | Initialisation | Barriers | Bounds | Orders | Threads] = []

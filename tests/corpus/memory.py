@@ -378,3 +378,24 @@ def hash_in_64_bits(out, inp, far):
     h = h * np.uint64(0xBF58476D1CE4E5B9)
     h %= np.uint64(64)
     cuda.atomic.add(out, h, inp[tx])
+
+
+@buggy("uninitialised", 96, 1, 32, args=vectors(32))  # elements 1..3 of each of 32 threads
+def sums_of_a_thread(out, inp):
+    acc = cuda.local.array(4, float32)
+    i = cuda.grid(1)
+    acc[0] = 0
+    for k in range(4):
+        acc[k] += inp[(i + k) % 32]  # (1)
+    out[i] = acc[0] + acc[1] + acc[2] + acc[3]
+
+
+@clean
+def sums_of_a_thread_zeroed(out, inp):
+    acc = cuda.local.array(4, float32)
+    i = cuda.grid(1)
+    for k in range(4):
+        acc[k] = 0
+    for k in range(4):
+        acc[k] += inp[(i + k) % 32]
+    out[i] = acc[0] + acc[1] + acc[2] + acc[3]

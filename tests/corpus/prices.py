@@ -3,7 +3,7 @@
 import math
 
 import numpy as np
-from numba import complex64, cuda, float32
+from numba import complex64, cuda, float32, float64
 
 from tests.corpus.pairs import buggy, clean, floats, matrices, vectors, zeros
 
@@ -466,3 +466,15 @@ def publish_before_ticket(out, inp, ticket):
     cuda.syncthreads()
     if cuda.threadIdx.x == 0:
         cuda.atomic.add(ticket, 0, 1)
+
+
+@buggy("float64_array", 1, 2, 32, args=lambda: (zeros(64), floats(64).astype(np.float64)))
+def halved_of_float64(out, inp):
+    i = cuda.grid(1)
+    out[i] = float32(0.5) * inp[i]  # (1)
+
+
+@clean
+def halved_in_float64(out, inp):
+    i = cuda.grid(1)
+    out[i] = float64(0.5) * inp[i]

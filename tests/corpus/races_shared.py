@@ -288,6 +288,32 @@ def warp_sum_ordered(out, inp):
         out[cuda.blockIdx.x] = total
 
 
+@buggy("lost_update", 56, 2, 32, args=lambda: (zeros(2, 4), np.arange(64)))  # 28 of each block
+def counts_of_a_warp(out, inp):
+    counts = cuda.shared.array(4, int32)
+    tx = cuda.threadIdx.x
+    if tx < 4:
+        counts[tx] = 0
+    cuda.syncwarp()
+    counts[inp[cuda.grid(1)] % 4] += 1  # (1)
+    cuda.syncwarp()
+    if tx < 4:
+        out[cuda.blockIdx.x, tx] = counts[tx]
+
+
+@clean
+def counts_of_a_warp_atomic(out, inp):
+    counts = cuda.shared.array(4, int32)
+    tx = cuda.threadIdx.x
+    if tx < 4:
+        counts[tx] = 0
+    cuda.syncwarp()
+    cuda.atomic.add(counts, inp[cuda.grid(1)] % 4, 1)
+    cuda.syncwarp()
+    if tx < 4:
+        out[cuda.blockIdx.x, tx] = counts[tx]
+
+
 @buggy("race", 2, 2, N, args=lambda: (zeros(2), floats(128)))  # the one cell, 2 blocks
 def block_max(out, inp):
     best = cuda.shared.array(1, float32)

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 from numba import cuda, float32, float64, int32
 
+from smemnb.lockstep.memory.host_arrays import global_arrays
 from smemnb.tracing import trace
+from smemnb.tracing.watchers.races.written import span
 
 N, BLOCKS = 64, 3
 
@@ -321,3 +323,51 @@ def test_repeats_are_dropped(monkeypatch, shift, expected):
 
     monkeypatch.setattr(in_global, "MOST_IN_BATCH", 512)
     assert races(many_rounds, zeros(), floats(), shift) == expected
+
+
+RECORDS = np.dtype([("x", np.float32), ("n", np.int32), ("flag", np.uint8)], align=True)
+
+
+@cuda.jit
+def stores_in_pairs(records):
+    one = records[cuda.grid(1) // 2 + 3]
+    one.n = cuda.grid(1)
+
+
+@cuda.jit
+def stores_fields_in_pairs(records):
+    records[cuda.grid(1) // 2 + 3].n = cuda.grid(1)
+
+
+@cuda.jit
+def reads_fields(out, records):
+    out[cuda.grid(1)] = records[cuda.grid(1) // 2].n
+
+
+@pytest.mark.parametrize("kernel", [stores_in_pairs, stores_fields_in_pairs])
+def test_records(kernel):
+    """A field of a record that two threads store races, though no element is assigned to."""
+    (found,) = trace(kernel)[1, 32](np.zeros(40, RECORDS)).races
+    assert (found.kind, found.index, found.count) == ("race_in_warp", (3,), 16)
+
+
+def test_records_that_are_read():
+    """Nothing races."""
+    records = np.zeros(40, RECORDS)
+    assert trace(reads_fields)[1, 32](np.zeros(32, np.int32), records).races == ()
+
+
+@pytest.mark.parametrize(
+    ("array", "size"),
+    [
+        (np.zeros(40, RECORDS), 480),
+        (np.zeros((3, 5), np.float32), 60),
+        (np.zeros(40, RECORDS)["n"], 39 * 12 + 4),
+        (np.zeros(40, np.int32)[::-3], 39 * 4 + 4),
+    ],
+)
+def test_span(array, size):
+    """The bytes from the first to the last, whatever unit the strides count."""
+    (seen,) = global_arrays(["array"], [array])
+    first, last = span(seen)
+    assert last - first == size

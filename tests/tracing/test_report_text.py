@@ -1,6 +1,15 @@
 """How the text of a report is cut into lines."""
 
-from smemnb.tracing.report.text import WIDTH, _wrapped
+import numpy as np
+import pytest
+
+from smemnb.cli.terminal import report as on_a_terminal
+from smemnb.kernels.transpose.rungs.transpose_padded import transpose_padded
+from smemnb.kernels.transpose.rungs.transpose_tiled import transpose_tiled
+from smemnb.tracing import trace
+from smemnb.tracing.report.text import WIDTH, _wrapped, costliest_line
+from tests.tracing.records import race, turned
+from tests.tracing.traced import turn_unsynced
 
 
 def test_words_with_hyphens_stay_whole():
@@ -9,3 +18,33 @@ def test_words_with_hyphens_stay_whole():
     lines = _wrapped(words, "", "  ", WIDTH)
     assert len(lines) > 4 and all(len(line) <= WIDTH for line in lines)
     assert " ".join(" ".join(lines).split()) == words.strip()
+
+
+def of(kernel, **options):
+    """The trace of a transpose of 64 x 64."""
+    args = np.zeros((64, 64), np.float32), np.ones((64, 64), np.float32)
+    return trace(kernel, **options)[(2, 2), (32, 32)](*args)
+
+
+def test_costliest_line():
+    """Beside "findings: none" the line with most extra wavefronts, in each form of the report."""
+    report = of(transpose_tiled)
+    dear = max(report.lines, key=lambda row: row.extra if row.space == "shared" else 0)
+    said = costliest_line(report)
+    assert f"line {dear.line} " in said and "32-way" in said and f"{dear.extra:,} extra" in said
+    assert said in str(report) and said in report._repr_html_()
+    assert said in map(str, on_a_terminal(report, WIDTH))
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        lambda: of(transpose_padded),  # nothing is extra
+        lambda: of(transpose_tiled, checks=False),  # nobody looked for findings
+        lambda: of(turn_unsynced),  # findings speak
+        lambda: turned([race()]),
+    ],
+)
+def test_no_costliest_line(report):
+    """Without a conflict, without checks or with findings the report says nothing of it."""
+    assert costliest_line(report()) == ""

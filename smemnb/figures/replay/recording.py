@@ -40,7 +40,7 @@ from ...tracing.model import Dim3, place
 from ...tracing.trace import Trace
 from ...tracing.tracer import Configured as TracedLaunch
 from ...tracing.tracer import Tracer
-from .barriers import barrier_lines, has_shared_memory, without_barrier
+from .barriers import barrier_lines, has_shared_memory
 from .camera import Camera
 from .film import Film, film_of
 from .record import MOST_ELEMENTS, Run
@@ -169,9 +169,8 @@ class Replayer:
         if self._without is not None and self._without not in chosen:
             chosen = (*chosen[:-1], self._without)
         for line in chosen:
-            changed = without_barrier(self._kernel, self._function, line)
             try:
-                runs.append(how.worst(changed, line, reference))
+                runs.append(how.worst(self._kernel, line, reference))
             except Exception as error:  # also what a thread of a kernel with debug=True raises
                 said = (str(error) or type(error).__name__).splitlines()[0]
                 notes.append(f"Without the barrier of line {line} the kernel stops: {said}")
@@ -227,7 +226,7 @@ class OneBlock:
     def recorded(self, kernel: Any, without: int | None, order: Order | None, seed: int) -> Run:
         """The block's run in an order of warps; None for lockstep, with room for more."""
         recorder = Recorder(without, MOST_ELEMENTS * (2 if order is None else 1))
-        self._run(kernel, recorder, self.kept.values(), order, seed)
+        self._run(kernel, recorder, self.kept.values(), order, seed, without=without)
         state = recorder.launch
         return Run(
             kernel=state.function.__name__,
@@ -274,6 +273,7 @@ class OneBlock:
         order: Order | None,
         seed: int,
         patience_s: float = PATIENCE_S,
+        without: int | None = None,
     ) -> None:
         """Run the block, until its watcher is full."""
         with unshown(), warnings.catch_warnings(), suppress(Full):
@@ -290,6 +290,7 @@ class OneBlock:
                 segments=lambda _: [Segment(self.number, 1)],
                 order=order,
                 seed=seed,
+                unheeded=without,
             )
 
     def worst(self, kernel: Any, without: int | None, reference: Run) -> Run:

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 def syncthreads(batch: Batch, mask: Mask, site: Site) -> None:
     """cuda.syncthreads(): lockstep order needs nothing; fibers wait for each other."""
+    launch = batch.launch
+    if launch.unheeded == site.line and site.file == launch.function.__code__.co_filename:
+        _fence("block", batch, mask, site)
+        return
     batch.meet(mask, site)
 
 

@@ -31,7 +31,8 @@ def shared_array(
     extents, kind = _shape(shape), numpy_dtype(dtype)
     if extents == (0,):
         return batch.share_dynamic(site.text, kind)
-    return batch.share(site, site.text, extents, kind, int(alignment or kind.itemsize))
+    natural = kind.itemsize // 2 if kind.kind == "c" else kind.itemsize  # as Numba declares it
+    return batch.share(site, site.text, extents, kind, int(alignment or natural))
 
 
 def local_array(
@@ -40,7 +41,8 @@ def local_array(
     """cuda.local.array(shape, dtype): one array per thread."""
     extents, kind = _shape(shape), numpy_dtype(dtype)
     size = int(np.prod(extents))
-    return KernelArray(site.text, "local", LocalStore(size, kind), extents, kind)
+    store = LocalStore(size, kind, followed=batch.watched)
+    return KernelArray(site.text, "local", store, extents, kind)
 
 
 def const_array_like(batch: Batch, mask: Mask, site: Site, array: Any) -> KernelArray:

@@ -325,7 +325,7 @@ def augmented_element(scope: Scope, node: ast.AugAssign, target: ast.Subscript) 
 
     combine, value = operation(scope, node, node.op), scope.expression(node.value)
     array, (index, views) = scope.expression(target.value), index_of(scope, target)
-    load, store = scope.site(target, "load"), scope.site(target, "store")
+    load, store = scope.site(target, "load"), scope.store_site(target)
     refusals = _Refusals(scope, target, load)
 
     def run(frame: Frame, mask: Mask) -> Mask:

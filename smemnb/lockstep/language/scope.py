@@ -193,6 +193,7 @@ class Scope:
         self._feeds = False  # whether what is compiled is an operand, to be flushed
         self.declared = ""  # the name on the left of the assignment being compiled
         self.stored: ast.expr | None = None  # the right side of it, for what is on the left
+        self.update = ""  # how the statement being compiled changes what it loads
 
     def _parameters(self) -> tuple[list[str], str]:
         """The names of the parameters, and that of `*rest` ("" if there is none)."""
@@ -351,7 +352,7 @@ class Scope:
     def store_site(self, node: ast.AST) -> Site:
         """The place of a store, and with it that of its value, which may have to be loaded."""
         loading = None if self.stored is None else self.site(self.stored, "load")
-        return replace(self.site(node, "store"), loading=loading)
+        return replace(self.site(node, "store"), loading=loading, update=self.update)
 
     def refuse(self, node: ast.AST, construct: str, instead: str) -> NoReturn:
         """Raise UnsupportedSyntax for a node."""

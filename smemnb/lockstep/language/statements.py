@@ -15,11 +15,12 @@ from .elements import assign_element, assign_field, augmented_element, augmented
 from .expressions import may_raise, operation
 from .joined_types import Apart, split_return, stays_apart
 from .loops import for_loop, rejoined
-from .mixed import Mixed, joined
+from .mixed import SYMBOLS, Mixed, joined
 from .raising import number
 from .scope import NOTHING, Frame, Scope, Statement
 
 Setter = Any  # (frame, mask, value) -> None
+COMMUTE = (ast.Add, ast.Mult, ast.BitAnd, ast.BitOr, ast.BitXor)
 
 
 def _assign_name(scope: Scope, node: ast.Name) -> Setter:
@@ -117,8 +118,9 @@ def assign(scope: Scope, node: ast.Assign | ast.AnnAssign) -> Statement:
     setters = []
     for target in targets:
         scope.stored = None if isinstance(target, ast.Tuple | ast.List) else node.value
+        scope.update = _update(target, node.value)
         setters.append(setter(scope, target))
-    scope.stored = None
+    scope.stored, scope.update = None, ""
 
     if len(setters) == 1 and not may_raise(scope, node.value):
         only = setters[0]
@@ -140,13 +142,33 @@ def assign(scope: Scope, node: ast.Assign | ast.AnnAssign) -> Statement:
     return run
 
 
+def _update(target: ast.expr, value: ast.expr) -> str:
+    """The operator of `x[i] = x[i] + v` or the name in `x[i] = max(x[i], v)`, else ""."""
+    if not isinstance(target, ast.Subscript | ast.Attribute):
+        return ""
+    said = ast.unparse(target)
+    if isinstance(value, ast.BinOp):
+        sides = [value.left, value.right] if isinstance(value.op, COMMUTE) else [value.left]
+        return SYMBOLS[type(value.op)] if said in map(ast.unparse, sides) else ""
+    if isinstance(value, ast.Call) and isinstance(value.func, ast.Name):
+        name = value.func.id
+        return name if name in ("max", "min") and said in map(ast.unparse, value.args) else ""
+    return ""
+
+
 def augmented(scope: Scope, node: ast.AugAssign) -> Statement:
     """The closure of `target += value` and its kind."""
     combine, value = operation(scope, node, node.op), scope.expression(node.value)
+    scope.update = SYMBOLS[type(node.op)]
     if isinstance(node.target, ast.Subscript):
-        return augmented_element(scope, node, node.target)
-    if isinstance(node.target, ast.Attribute):
-        return augmented_field(scope, node, node.target)
+        part = augmented_element(scope, node, node.target)
+    elif isinstance(node.target, ast.Attribute):
+        part = augmented_field(scope, node, node.target)
+    else:
+        part = None
+    scope.update = ""
+    if part is not None:
+        return part
     if not isinstance(node.target, ast.Name):
         scope.refuse(node, f"cannot assign to {ast.unparse(node.target)}", "Assign to a name.")
     target = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)

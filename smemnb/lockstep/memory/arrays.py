@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..lanes import LaneValue, Mask, Selectable, cast
+from ..lanes import NO_LANE, LaneValue, Mask, Selectable, cast
 from ..numbers.subnormals import converted
-from ..watch import Access, OutOfRange, Site, pieces_of
+from ..watch import Access, OutOfRange, Site, Unwritten, pieces_of
 from .records import copy_record
-from .stores import ByteStore, Store
+from .stores import ByteStore, LocalStore, Store
 
 if TYPE_CHECKING:
     from ..batch import Batch
@@ -232,8 +232,11 @@ class KernelArray(Selectable):
         if len(index) < len(self.shape) or self.is_record:
             valid = None if active is mask else active | ~mask
             return self.part(offset, len(index), valid)
-        if batch.watched and self.reported:
-            self.report(batch, site, "load", offset, active)
+        if batch.watched:
+            if self.reported:
+                self.report(batch, site, "load", offset, active)
+            elif isinstance(self.store, LocalStore) and self.store.written is not None:
+                self._look(batch, site, self.store, offset, active)
         value = self.store.read(batch, offset)
         return value if active is mask else np.where(active, value, np.zeros((), self.dtype))
 
@@ -261,6 +264,17 @@ class KernelArray(Selectable):
             batch.writes += 1
         self.store.write(batch, offset, active, value)
 
+    def _look(
+        self, batch: Batch, site: Site, store: LocalStore, offset: LaneValue, active: Mask
+    ) -> None:
+        """Notify the watchers of lanes that load what they have not stored in a local array."""
+        assert store.written is not None
+        early = store.written.missing(batch, offset, active)
+        if early is not NO_LANE:
+            batch.report_unwritten(Unwritten(site, self.root, offset, early))
+        elif store.written.complete(batch):
+            store.written = None
+
     def _changes(self, batch: Batch, offset: LaneValue, active: Mask, value: LaneValue) -> bool:
         """Whether a store leaves other values than it finds."""
         if self.special:
@@ -280,8 +294,9 @@ class KernelArray(Selectable):
     ) -> None:
         """Notify the watchers of an access at these offsets, in the pieces a GPU moves.
 
-        A complex number is moved as two numbers, a text character by character, what is not
-        aligned byte by byte.
+        A complex number is moved as two numbers, in shared memory as one piece of twice their size
+        where the array begins on a multiple of that (so the compiler joins them, or not); a text
+        character by character, what is not aligned byte by byte.
         """
         if self.whole:
             batch.report_access(
@@ -292,6 +307,13 @@ class KernelArray(Selectable):
         parts: list[Any] = [None] * (self.itemsize // width)
         if value is not None:
             parts = pieces_of(value, width)
+        if self.dtype.kind == "c" and self.space == "shared" and len(parts) == 2:
+            if self.root.base % self.itemsize == 0:
+                both = None if value is None else tuple(parts)
+                there = offset * (self.unit // width)
+                event = Access(site, self.root, kind, there, active, both, 2, unit=width)
+                batch.report_access(event)
+                return
         for at, part in enumerate(parts):
             there = offset * (self.unit // width) + at
             batch.report_access(Access(site, self.root, kind, there, active, part, unit=width))

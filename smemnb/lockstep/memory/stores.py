@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ...errors import KernelStopped
-from ..lanes import EVERY_LANE, LaneValue, Mask, chosen, spread
+from ..lanes import EVERY_LANE, NO_LANE, LaneValue, Mask, chosen, spread
 from ..watch import pieces_of
 
 if TYPE_CHECKING:
@@ -158,14 +158,15 @@ class LocalStore:
     """One cell per element and thread: a list of lane values while indices are uniform.
 
     Once it is seen as another dtype, and for records from the start, it is a row of bytes per
-    thread.
+    thread. As long as it is not, `written` knows which lanes have stored which cell, if `followed`.
     """
 
-    def __init__(self, size: int, dtype: DType) -> None:
+    def __init__(self, size: int, dtype: DType, *, followed: bool = False) -> None:
         self.size, self.dtype = size, dtype
         self.items: list[LaneValue] = [] if dtype.names else [poison(dtype)] * size
         self.dense: Flat | None = None
         self.rows: Flat | None = None
+        self.written = WrittenCells(size) if followed and not dtype.names else None
 
     def _as_dense(self, batch: Batch) -> Flat:
         if self.dense is None:
@@ -192,20 +193,26 @@ class LocalStore:
         if not isinstance(offset, np.ndarray) and self.rows is None:
             at = int(offset)
             return self.items[at] if self.dense is None else self.dense[at].copy()
-        flat, place = self.cells(batch, offset)
+        flat, place = self._cells(batch, offset)
         return flat.take(place)
 
     def write(self, batch: Batch, offset: LaneValue, mask: Mask, value: LaneValue) -> None:
         """Put the values into the cells of the active lanes."""
+        if self.written is not None:
+            self.written.mark(batch, offset, mask)
         if self.dense is None and not isinstance(offset, np.ndarray) and self.rows is None:
             at = int(offset)
             self.items[at] = value if mask is batch.live else chosen(mask, value, self.items[at])
         else:
-            flat, place = self.cells(batch, offset)
+            flat, place = self._cells(batch, offset)
             _scatter(flat, place, mask, value)
 
     def cells(self, batch: Batch, offset: LaneValue) -> tuple[Flat, LaneValue]:
         """All threads' cells as one flat array, and each lane's place in it."""
+        self.written = None  # who has these may store anything
+        return self._cells(batch, offset)
+
+    def _cells(self, batch: Batch, offset: LaneValue) -> tuple[Flat, LaneValue]:
         if self.rows is not None:
             return _cell_of_row(batch, self.rows, self.dtype, offset)
         dense = self._as_dense(batch)
@@ -213,7 +220,62 @@ class LocalStore:
 
     def typed(self, dtype: DType) -> LocalPart:
         """The same memory as elements of another dtype."""
+        self.written = None
         return LocalPart(self, dtype)
+
+
+class WrittenCells:
+    """Which lanes have stored which cell of a local array: a mask per cell.
+
+    Once an index differs between lanes it is a table, (cells, blocks, warps, 32).
+    """
+
+    def __init__(self, size: int) -> None:
+        self.masks: list[Mask] = [NO_LANE] * size
+        self.table: Flat | None = None
+        self.looks = 0
+
+    def mark(self, batch: Batch, offset: LaneValue, mask: Mask) -> None:
+        """Note a store; one of all live lanes is one of all, as the others never read again."""
+        if self.table is None and not isinstance(offset, np.ndarray):
+            at = int(offset)
+            old = self.masks[at]
+            if mask is batch.live or old is EVERY_LANE:
+                self.masks[at] = EVERY_LANE
+            else:
+                self.masks[at] = mask if old is NO_LANE else old | mask
+            return
+        flat = self._as_table(batch).reshape(-1)
+        _scatter(flat, self._place(batch, offset), mask, np.True_)
+
+    def missing(self, batch: Batch, offset: LaneValue, active: Mask) -> Mask:
+        """The active lanes that have not stored the cell they read; NO_LANE if there are none."""
+        if self.table is None and not isinstance(offset, np.ndarray):
+            known = self.masks[int(offset)]
+            if known is EVERY_LANE:
+                return NO_LANE
+            early = active if known is NO_LANE else active & ~known
+        else:
+            table = self._as_table(batch)
+            early = active & ~table.reshape(-1).take(self._place(batch, offset))
+        return early if early.any() else NO_LANE
+
+    def complete(self, batch: Batch) -> bool:
+        """Whether every live lane has stored every cell; looked at ever more seldom."""
+        self.looks += 1
+        if self.table is None or self.looks & (self.looks - 1):
+            return False
+        return bool((self.table | ~spread(batch.live, batch.shape)).all())
+
+    def _as_table(self, batch: Batch) -> Flat:
+        if self.table is None:
+            self.table = np.zeros((len(self.masks), *batch.shape), bool)
+            for at, mask in enumerate(self.masks):
+                self.table[at] = mask
+        return self.table
+
+    def _place(self, batch: Batch, offset: LaneValue) -> LaneValue:
+        return offset * math.prod(batch.shape) + batch.lane_number
 
 
 def _cell_of_row(

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from itertools import count
 
 from .attributes import numbered
-from .memory import memory
+from .memory import UNWRITTEN, memory
 
 Fail = Callable[[str, str], Exception]
 """(function, name of the error) -> the exception of this Numba."""
@@ -101,7 +101,7 @@ class HostDriver:
 
     def cuMemAlloc(self, size: int) -> int:
         """Device memory that nobody has written."""
-        return self._allocate("cuMemAlloc", size, 0xFF)
+        return self._allocate("cuMemAlloc", size, UNWRITTEN)
 
     def cuMemAllocManaged(self, size: int, flags: int) -> int:
         """Memory that host and device share."""
@@ -150,6 +150,7 @@ class HostDriver:
     def cuMemcpyHtoD(self, to: int, source: int, size: int, stream: int = 0) -> None:
         """Copy from host to device."""
         self._inside("cuMemcpyHtoD", to, size)
+        memory.written(to)
         ctypes.memmove(to, source, size)
 
     def cuMemcpyDtoH(self, to: int, source: int, size: int, stream: int = 0) -> None:
@@ -160,12 +161,14 @@ class HostDriver:
     def cuMemcpyDtoD(self, to: int, source: int, size: int, stream: int = 0) -> None:
         """Copy on the device."""
         self._inside("cuMemcpyDtoD", to, size)
+        memory.written(to)
         self._inside("cuMemcpyDtoD", source, size)
         ctypes.memmove(to, source, size)
 
     def cuMemsetD8(self, to: int, byte: int, size: int, stream: int = 0) -> None:
         """Set bytes."""
         self._inside("cuMemsetD8", to, size)
+        memory.written(to)
         ctypes.memset(to, byte, size)
 
     cuMemcpyHtoDAsync, cuMemcpyDtoHAsync = cuMemcpyHtoD, cuMemcpyDtoH

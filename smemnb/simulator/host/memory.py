@@ -2,7 +2,8 @@
 
 An address that Numba gets is the host's own address of the piece, so copies are plain copies and a
 kernel argument is a NumPy view. Memory of the device that nobody has written holds all-ones bits
-(NaN, -1); memory that host and device share begins as zeros.
+(NaN, -1); memory that host and device share begins as zeros. A piece is fresh until something is
+copied into it, a launch gets it, or a NumPy view of it is handed out.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import numpy as np
 
 Bytes = np.ndarray[Any, np.dtype[np.uint8]]
 _H100_BYTES = 80 << 30
+UNWRITTEN = 0xFF
+"""Each byte of device memory that nobody has written."""
 
 
 def _room() -> int:
@@ -34,11 +37,12 @@ class Memory:
         self._pieces: dict[int, Bytes] = {}
         self._starts: list[int] = []
         self._lent: dict[int, int] = {}
+        self._fresh: set[int] = set()
         self._lock = RLock()
         self.used = 0
         self.total = _room()
 
-    def allocate(self, size: int, fill: int = 0xFF) -> int:
+    def allocate(self, size: int, fill: int = UNWRITTEN) -> int:
         """Address of `size` new bytes.
 
         Raises:
@@ -47,7 +51,28 @@ class Memory:
         if self.used + size > self.total:
             raise MemoryError(size)
         piece = np.full(max(size, 1), fill, np.uint8) if fill else np.zeros(max(size, 1), np.uint8)
-        return self._keep(piece)
+        address = self._keep(piece)
+        if fill:
+            self._fresh.add(address)
+        return address
+
+    def is_fresh(self, address: int, size: int) -> bool:
+        """Whether these bytes are a whole piece that nobody has written."""
+        found = self.find(address)
+        if found is None or address not in self._fresh or size != found[1].nbytes:
+            return False
+        return bool((found[1] == UNWRITTEN).all())
+
+    def start(self, address: int) -> int | None:
+        """First address of the piece that `address` is in; None if it is in none."""
+        found = self.find(address)
+        return None if found is None else found[0]
+
+    def written(self, address: int) -> None:
+        """Note that the piece around an address may hold something from now on."""
+        found = self.find(address)
+        if found is not None:
+            self._fresh.discard(found[0])
 
     def lend(self, address: int, size: int) -> None:
         """Let the device see memory that the host owns already, until `take_back`."""
@@ -73,6 +98,7 @@ class Memory:
             if piece is None:
                 return False
             self._starts.remove(address)
+            self._fresh.discard(address)
             self.used -= piece.nbytes
             return True
 
@@ -99,6 +125,7 @@ class Memory:
         if found is None:
             return None
         start, piece = found
+        self._fresh.discard(start)
         return np.ndarray(shape, dtype, buffer=piece, offset=address - start, strides=strides)
 
     def _keep(self, piece: Bytes) -> int:

@@ -77,7 +77,7 @@ def _at_the_call(words: Words, seen: Observation, calls: Mapping[Code, Call]) ->
 
 def _cure_at_the_call(kind: str, call: Call) -> str:
     """What to change, as the function itself is not the learner's."""
-    if kind.startswith("race"):
+    if kind_of(kind).race:
         return (
             f"Let no two threads give {call.name} the same element to change: in cuda.random every "
             "thread needs a state of its own, such as the one at cuda.grid(1)."

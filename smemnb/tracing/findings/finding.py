@@ -48,6 +48,11 @@ class Finding:
         return noun if self.count == 1 else noun + "s"
 
     @property
+    def race(self) -> bool:
+        """Whether it is about two threads and one element, one of which stores."""
+        return kind_of(self.kind).race
+
+    @property
     def price(self) -> bool:
         """Whether it only costs time or memory: results are right, on any GPU."""
         return kind_of(self.kind).price

@@ -46,6 +46,11 @@ class Kind:
     of_source: bool = False
 
     @property
+    def race(self) -> bool:
+        """Whether it is about two threads and one element, one of which stores."""
+        return self.name.startswith("race") or self.name == "lost_update"
+
+    @property
     def rank(self) -> int:
         """Its place among the severities, 0 for the worst."""
         return SEVERITIES.index(self.severity)
@@ -70,6 +75,7 @@ KINDS = _table(
         # two threads, one element
         Kind("race", "error", "element", races.race),
         Kind("race_in_warp", "warning", "element", races.race_in_warp),
+        Kind("lost_update", "error", "update", races.lost_update),
         Kind("race_same_value", "note", "element", races.race_same_value),
         Kind("race_between_blocks", "error", "element", signals.race_between_blocks),
         Kind("race_atomic", "error", "element", signals.race_atomic),
@@ -109,6 +115,7 @@ KINDS = _table(
         Kind("misaligned", "note", "extra sector", prices.misaligned, price=True),
         Kind("phantom_padding", "warning", "extra wavefront", prices.phantom_padding, price=True),
         Kind("float64_arithmetic", "warning", "operation", prices.float64_arithmetic, price=True),
+        Kind("float64_array", "note", "array", prices.float64_array, price=True),
         Kind("shared_occupancy", "note", "byte", prices.shared_occupancy, price=True),
         Kind("unused_shared", "note", "byte", prices.unused_shared, price=True),
         Kind("unused_barrier", "note", "time", prices.unused_barrier, price=True),

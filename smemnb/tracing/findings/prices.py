@@ -145,6 +145,20 @@ def float64_arithmetic(words: Words, seen: Observation) -> tuple[str, str]:
     )
 
 
+def float64_array(words: Words, seen: Observation) -> tuple[str, str]:
+    """An input is float64 in a kernel that works with float32 else."""
+    array, dtype = seen.detail["array"], seen.detail["dtype"]
+    short = "complex64" if dtype == "complex128" else "float32"
+    how = f"in {dtype}" if seen.detail["does"] == "computes" else f"from {dtype} into {short}"
+    return (
+        f"{words.line(seen.site)} {seen.detail['does']} {seen.site.text} {how}, as {array} is a "
+        f"{dtype} array; the kernel works with {short} else.",
+        f"If {short} is meant, pass {array}.astype(np.{short}): NumPy's random numbers are "
+        f"float64, each load moves twice the bytes, and a GPU does float64 at a fraction of the "
+        "speed.",
+    )
+
+
 def shared_occupancy(words: Words, seen: Observation) -> tuple[str, str]:
     """Shared memory keeps most warps out of a multiprocessor."""
     at = seen.detail

@@ -6,7 +6,7 @@ from ...lockstep.batch import DYNAMIC_BASE
 from ...lockstep.watch import Site
 from ..model import Observation
 from ..subscript import subscript
-from .words import Words
+from .words import Words, element
 
 
 def race(words: Words, seen: Observation) -> tuple[str, str]:
@@ -82,6 +82,35 @@ def race_in_warp(words: Words, seen: Observation) -> tuple[str, str]:
         _ordered_by("cuda.syncwarp()", words, seen)[:-1]
         + "; on GPUs since 2017 the lanes of a warp need not run in step."
     )
+
+
+_ATOMICS = {
+    "+": ("addition", "cuda.atomic.add"),
+    "-": ("subtraction", "cuda.atomic.sub"),
+    "|": ("update", "cuda.atomic.or_"),
+    "&": ("update", "cuda.atomic.and_"),
+    "^": ("update", "cuda.atomic.xor"),
+    "max": ("update", "cuda.atomic.max"),
+    "min": ("update", "cuda.atomic.min"),
+}
+"""What an operator does, and the function of cuda.atomic that does it in one step."""
+
+
+def lost_update(words: Words, seen: Observation) -> tuple[str, str]:
+    """Lanes of one request update one element; all of them load before one of them stores."""
+    noun, atomic = _ATOMICS.get(str(seen.detail["update"]), ("update", ""))
+    lanes = int(seen.detail["lanes"])
+    others = [words.at(one) for one in (seen.thread, seen.other_thread) if one is not None]
+    cause = (
+        f"{words.line(seen.site)} updates {seen.site.text} in {lanes} lanes of warp {seen.warp} at "
+        f"once (thread {' and thread '.join(others)}{', and others' if lanes > 2 else ''}): the "
+        f"same element {element(seen)}. All of them load it before one of them stores it, so one {noun} "
+        "is kept and the others are lost."
+    )
+    alone = "or let one lane do it, or give every lane an element of its own."
+    if not atomic:
+        return cause, "Use cuda.atomic.cas in a loop, " + alone
+    return cause, f"Use {atomic}, which loses none, " + alone
 
 
 def race_same_value(words: Words, seen: Observation) -> tuple[str, str]:

@@ -7,6 +7,10 @@ What the compiler computes in float32 anyway is left out: a sum, difference, pro
 float32 values and constants that float32 holds exactly, if nothing but a float32 array takes the
 result, and a comparison of such values (checked in PTX).
 
+An array of float64 that is only read, in a kernel of float32 arrays else, is named once, at the
+first line that computes with it or stores it into a float32 array: such arrays are mostly
+what `np.random.rand` gave.
+
 A kernel that names float64 means it and is left alone; what Numba's own functions do, as those of
 cuda.random, is theirs. **Limits**: `count` is the operations of
 the line as it is written, not how often they run.
@@ -57,14 +61,14 @@ def double_arithmetic(types: Any) -> list[Observation]:
 
 
 def _doubled(types: Any) -> list[Observation]:
-    if not _single(types.argument_types):
-        return []
     every = list(types.typed())
     functions = [
         _Function(*parts, kernel=number == 0)  # the kernel is typed first
         for number, parts in enumerate(every)
         if not is_from_numba(parts[0])
     ]
+    if not _single(types.argument_types):
+        return list(_of_double_arrays(functions))
     if any(function.names_double() for function in functions):
         return []
     lines = [_Lines.of(function.__code__) for function, _, _ in every]
@@ -109,6 +113,33 @@ def _observed(function: _Function, known: Sequence[_Lines]) -> Iterator[Observat
             count=len(operations),
             detail={"why": _listed(list(reasons)), "instead": _listed(list(reasons.values()))},
         )
+
+
+def _of_double_arrays(functions: Sequence[_Function]) -> Iterator[Observation]:
+    """The first line that each float64 input makes float64, in a kernel of float32 else.
+
+    Such an input is only read, and nothing in the kernel says float64.
+    """
+    if any(function.means_double() for function in functions):
+        return
+    if not any(function.has_single() for function in functions):
+        return
+    seen: set[str] = set()
+    for function in functions:
+        code = function.code
+        for line, array, said, does, kind in function.from_double_arrays():
+            if array in seen:
+                continue
+            seen.add(array)
+            yield Observation(
+                kind="float64_array",
+                site=Site(code.co_name, code.co_filename, line, 0, said, "arithmetic"),
+                block=(0, 0, 0),
+                thread=(0, 0, 0),
+                warp=0,
+                count=1,
+                detail={"array": array, "does": does, "dtype": kind},
+            )
 
 
 def _listed(parts: list[str]) -> str:
@@ -166,6 +197,69 @@ class _Function:
             if str(named) in _WIDE or (hasattr(kind, "ndim") and str(kind.dtype) in _WIDE):
                 return True
         return False
+
+    def means_double(self) -> bool:
+        """Whether it asks for float64 by name, declares an array of it, or stores into one."""
+        arguments = {name for name, value in self._made.items() if type(value).__name__ == "Arg"}
+        for name, kind in self._typemap.items():
+            named = getattr(kind, "instance_type", None) or (
+                getattr(kind, "dtype", None) if type(kind).__name__ == "DType" else None
+            )
+            if str(named) in _WIDE:
+                return True
+            made: Any = self._made.get(name)
+            if _double_array(kind) and _op(made) == "call" and name not in arguments:
+                return True
+        for statement in self._statements:
+            if type(statement).__name__ in ("SetItem", "StaticSetItem"):
+                if _double_array(self._typemap[statement.target.name]):
+                    return True
+            if type(statement).__name__ == "Assign" and _op(statement.value) == "call":
+                given = [self._typemap[one.name] for one in statement.value.args]
+                device = hasattr(self._typemap[statement.value.func.name], "dispatcher")
+                if any(map(_double_array, given)) and not device:
+                    return True  # an atomic, or whatever may store into it
+        return False
+
+    def has_single(self) -> bool:
+        """Whether it has arrays of float32 or casts to it."""
+        for kind in self._typemap.values():
+            array = hasattr(kind, "ndim") and str(kind.dtype) in _SINGLE
+            if array or str(getattr(kind, "instance_type", None)) in _SINGLE:
+                return True
+        return False
+
+    def from_double_arrays(self) -> Iterator[tuple[int, str, str, str, str]]:
+        """What takes an element of a float64 array into arithmetic or into a float32 array.
+
+        Line, array, the text of what happens, "computes" or "stores", and the dtype.
+        """
+        for statement in self._statements:
+            made = type(statement).__name__
+            if made == "Assign" and _op(statement.value) in _READ:
+                used, does = self._operands(statement.value), "computes"
+                said = self._text.of_value(statement.value)
+            elif made in ("SetItem", "StaticSetItem"):
+                if not _short(getattr(self._typemap[statement.target.name], "dtype", None)):
+                    continue
+                used, does = [statement.value], "stores"
+                said = self._text.of(statement.value)
+            else:
+                continue
+            for one in used:
+                array = self._element_of(one)
+                if array:
+                    dtype = str(_plain(self._typemap[one.name]))
+                    yield statement.loc.line, array, said, does, dtype
+
+    def _element_of(self, operand: Any) -> str:
+        """The float64 array that a variable is an element of, "" if it is none."""
+        made: Any = self._made.get(operand.name)
+        if type(made).__name__ == "Var":
+            return self._element_of(made)
+        if _op(made) not in ("getitem", "static_getitem") or not _wide(self._typemap[operand.name]):
+            return ""
+        return self._text.of(made.value) if _double_array(self._typemap[made.value.name]) else ""
 
     def operations(self, known: Sequence[_Lines]) -> Iterator[_Operation]:
         """Its operations in float64; what Numba put in from a `known` function is told there."""
@@ -334,6 +428,11 @@ class _Function:
 
 
 _WIDE = ("float64", "complex128")
+_SINGLE = ("float32", "complex64")
+
+
+def _double_array(kind: Any) -> bool:
+    return hasattr(kind, "ndim") and str(kind.dtype) in _WIDE
 
 
 def _wide(kind: Any) -> bool:

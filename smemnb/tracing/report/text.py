@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import textwrap
 import unicodedata
+from collections import Counter
 from collections.abc import Iterator
 from itertools import compress, groupby
 from typing import TYPE_CHECKING, NamedTuple
@@ -69,6 +70,9 @@ def closing_lines(trace: Trace) -> Iterator[str]:
     for array in trace.local_arrays:
         yield local_line(array, trace)
     yield findings_line(trace)
+    said = costliest_line(trace)
+    if said:
+        yield said
     for found in trace.findings[:_FINDINGS]:
         yield f"  {finding_line(found, trace)}"
     left = len(trace.findings) - _FINDINGS
@@ -133,6 +137,28 @@ def findings_line(trace: Trace) -> str:
     ]
     waived = [f"{len(trace.waived):,} waived"] if trace.waived else []
     return f"findings: {', '.join((numbers or ['none']) + waived)}"
+
+
+def costliest_line(trace: Trace) -> str:
+    """Where most extra wavefronts are, of a launch without findings; "" if there are none.
+
+    A bank conflict is no finding, so that "none" could be read as praise.
+    """
+    if trace.findings or not trace.launch.checked:
+        return ""
+    rows = [row for row in trace.lines if row.space == "shared" and row.modelled and row.extra]
+    if not rows:
+        return ""
+    extra: Counter[tuple[str, int]] = Counter()
+    for row in rows:
+        extra[row.function, row.line] += row.extra
+    (function, line), most = max(extra.items(), key=lambda one: one[1])
+    ways = max(row.ways for row in rows if (row.function, row.line) == (function, line))
+    place = f"line {line}" + ("" if function == trace.launch.kernel else f" of {function}")
+    return (
+        f"Findings are about correctness; the costliest line is {place} "
+        f"({ways}-way, {_number(most, 'extra wavefront')})."
+    )
 
 
 def waived_line(one: Waived, trace: Trace) -> str:

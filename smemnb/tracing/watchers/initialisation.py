@@ -1,21 +1,23 @@
-"""Reads of shared memory that no thread of the block has written.
+"""Reads of shared memory that no thread of the block has written, and of other unwritten memory.
 
 A GPU gives a block whatever the last block on that multiprocessor left behind, so such a read
 often looks right. A cell that an earlier block of the launch wrote is reported as "stale", the rest
 as "uninitialised". A table per array remembers which cells were written, one row for all blocks as
-long as they all do the same.
+long as they all do the same. Local arrays and device memory: `unwritten`.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...lockstep.watch import Access, ArrayInfo, Site, Watcher
+from ...lockstep.watch import Access, ArrayInfo, Site, Unwritten, Watcher
 from ..model import Observation
 from .cells import cell_count
+from .unwritten import UnwrittenReads
 
 if TYPE_CHECKING:
     from ...lockstep.batch import Batch, Launch
@@ -112,20 +114,27 @@ def _earlier(new: tuple[int, Array], known: tuple[int, Array] | None) -> tuple[i
 
 
 class Initialisation(Watcher):
-    """Finds reads of shared memory before any write; `observations()` lists them per site."""
+    """Finds reads of memory before any write; `observations()` lists them per site.
+
+    `fresh` are the names of the arguments whose memory nobody has written before the launch.
+    """
 
     takes_rounds = True  # whose accesses are never to shared memory
 
-    def __init__(self) -> None:
+    def __init__(self, fresh: Collection[str] = ()) -> None:
+        self._elsewhere = UnwrittenReads(fresh)
+        self._fresh = self._elsewhere.fresh
         self._early: dict[tuple[Site, str], _Early] = {}
         self._writer: dict[Any, tuple[int, Array]] = {}  # grain; per cell the first block
 
     def start(self, launch: Launch) -> None:
         """Remember the launch."""
         self._launch = launch
+        self._elsewhere.start(launch)
 
     def begin_batch(self, batch: Batch) -> None:
         """Fresh shared memory."""
+        self._elsewhere.begin_batch(batch)
         self._batch: Batch = batch
         self._written: dict[int, tuple[_Written, ArrayInfo]] = {}
 
@@ -133,6 +142,8 @@ class Initialisation(Watcher):
         """Mark what a store writes; look up what a load or an atomic reads."""
         array = event.array
         if array.space != "shared":
+            if self._fresh and array.space == "global" and array.name in self._fresh:
+                self._elsewhere.access(event)
             return
         entry = self._written.get(id(array.memory))
         if entry is None:
@@ -163,7 +174,12 @@ class Initialisation(Watcher):
 
     def observations(self) -> list[Observation]:
         """One observation per site that reads too early."""
-        return [self._observed(early) for early in self._early.values()]
+        shared = [self._observed(early) for early in self._early.values()]
+        return shared + self._elsewhere.observations()
+
+    def unwritten(self, event: Unwritten) -> None:
+        """Keep loads of local elements without a value."""
+        self._elsewhere.local(event)
 
     def stored(self, array: ArrayInfo) -> Array | None:
         """Per cell, whether some block stored it; None if no block touched the array."""

@@ -6,7 +6,7 @@ from numba import cuda
 
 import smemnb
 from smemnb.errors import LaunchRefused, SmemnbError
-from smemnb.figures.replay.barriers import barrier_lines, without_barrier
+from smemnb.figures.replay.barriers import barrier_lines
 from smemnb.figures.replay.recording import MOST_BARRIERS
 from smemnb.kernels.transpose import transpose_tiled
 from tests.facts import facts
@@ -92,13 +92,15 @@ def test_arguments_stay_as_they_are():
     assert (a == 1).all() and (b == 1).all()
 
 
-def test_a_barrier_is_replaced():
-    """Only the line of the barrier changes; the kernel that was given stays as it is."""
+def test_nobody_waits_at_one_line():
+    """The barrier of the other line is heeded; the kernel that was given stays as it is."""
     assert barrier_lines(product.py_func) == (FULL, READ)
-    less = without_barrier(product, product.py_func, READ)
-    assert barrier_lines(less.py_func) == (FULL,)
+    a, b, out = np.ones((8, 16), np.float32), np.ones((16, 8), np.float32), np.zeros((8, 8))
+    found = smemnb.replay(product)[1, (8, 8)](out, a, b)
+    every, *less = found.runs
+    assert [run.without for run in less] == [FULL, READ]
+    assert every.stale_count == 0 and all(run.phases < every.phases for run in less)
     assert barrier_lines(product.py_func) == (FULL, READ)
-    assert type(less) is type(product)
 
 
 def test_barriers_of_device_functions_stay():

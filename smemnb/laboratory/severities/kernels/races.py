@@ -103,6 +103,32 @@ def steps_of_one_warp(out, x):
 
 
 @cuda.jit
+def counted_in_one_warp(out, x):
+    """A histogram in shared memory of the numbers of one warp, with a plain +=."""
+    counts = cuda.shared.array(4, int32)
+    tx = cuda.threadIdx.x
+    if tx < 4:
+        counts[tx] = 0
+    cuda.syncthreads()
+    counts[x[tx] & 3] += 1
+    cuda.syncthreads()
+    if tx < 4:
+        out[tx] = counts[tx]
+
+
+@cuda.jit
+def summed_into_one_cell(out, x):
+    """Each lane of a warp adds its number to one element, with a plain +=."""
+    out[0] += x[cuda.threadIdx.x]
+
+
+@cuda.jit
+def largest_of_one_warp(out, x):
+    """Each lane of a warp takes the larger of its number and of one element."""
+    out[0] = max(out[0], x[cuda.threadIdx.x])
+
+
+@cuda.jit
 def shifted_in_place(out):
     """An array is shifted in place; each block reads one element of the next."""
     i = cuda.grid(1)
@@ -237,6 +263,30 @@ EXPERIMENTS = (
         (1,),
         (32,),
         hides="the lanes ran in step, which nothing promises",
+    ),
+    Experiment(
+        "lost_update",
+        counted_in_one_warp,
+        lambda n: (zeros(4), numbers(n, 32)),
+        lambda out, x: np.bincount(x & 3, minlength=4).astype(np.int32),
+        (1,),
+        (32,),
+    ),
+    Experiment(
+        "lost_update",
+        summed_into_one_cell,
+        lambda n: (zeros(1), numbers(n, 32)),
+        _total,
+        (1,),
+        (32,),
+    ),
+    Experiment(
+        "lost_update",
+        largest_of_one_warp,
+        lambda n: (zeros(1), numbers(n, 32)[np.random.default_rng(n).permutation(32)]),
+        lambda out, x: np.array([x.max()], np.int32),
+        (1,),
+        (32,),
     ),
     Experiment(
         "race_between_blocks",

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 from ...model import AccessRow
 from ..text import (
     RETRY,
+    costliest_line,
     findings_line,
     global_cells,
     heading,
@@ -54,6 +55,9 @@ def html(trace: Trace) -> str:
     parts = [paragraph(f"<strong>{escape(heading(trace))}</strong>"), *_totals(trace)]
     parts += legend(lines.values())
     parts.append(sentence(findings_line(trace) + _where(trace)))
+    costliest = costliest_line(trace)
+    if costliest:
+        parts.append(sentence(costliest))
     said = notes(trace)
     parts += [table(block, lines, said, trace.findings, columns) for block in shown]
     parts += _elsewhere(trace, shown)

@@ -17,7 +17,8 @@ never race with each other; with a plain access they do (`signals` says how a lo
 
 Kinds: "race" (two warps of a block), "race_in_warp", "race_between_blocks", "race_atomic" (one side
 an atomic), "race_flag" (a plain load polls what others signal), "race_same_value" (all stores wrote
-the same bits). Of a pair of lines only the worst is reported.
+the same bits), "lost_update" (lanes of one request update one element, see `lost`). Of a pair of
+lines only the worst is reported, and of a statement that loses updates nothing else inside a warp.
 
 **Limits**: what is ordered is judged by the order in which this launch ran: a race that hides
 behind a lock taken in one order may show in another. Of very many accesses only the extremes are
@@ -32,14 +33,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....lockstep.watch import Access, ArrayInfo, Barrier, Fence, Site, Watcher
+from ....lockstep.watch import Access, Barrier, Fence, Site, Watcher
 from ...model import Observation
 from .clocks import Clocks
 from .in_global import GlobalRaces
 from .in_shared import SharedRaces
-from .pairs import BLOCKS, WARPS, Pair
+from .lost import LostUpdates
+from .pairs import BLOCKS, LANES, SAME, WARPS, Pair
 from .signals import SignalLog
-from .touch import Record
+from .touch import Record, index_of
 from .trail import FenceRecord
 
 if TYPE_CHECKING:
@@ -65,17 +67,21 @@ class Races(Watcher):
         self._clocks, self._log = Clocks(), SignalLog()
         self._shared = SharedRaces(self._log, self._note)
         self._global = GlobalRaces(launch, self._log, self._note)
+        self._lost = LostUpdates(launch)
 
     def begin_batch(self, batch: Batch) -> None:
         """Blocks that have passed no barrier, with fresh shared memory."""
         self._clocks.begin(batch)
         self._shared.begin(batch)
+        self._lost.begin(batch)
 
     def access(self, event: Access) -> None:
         """Put the access aside until it can be compared with others."""
         space = event.array.space
         if space not in ("shared", "global"):
             return
+        if event.site.update:
+            self._lost.access(event)
         record = Record(event, self._clocks.now, self._clocks.tick())
         if event.kind.startswith("atomic"):
             self._log.atomic(record)
@@ -123,25 +129,39 @@ class Races(Watcher):
 
     def observations(self) -> list[Observation]:
         """One observation per kind and pair of sites; the worst kind of a pair only."""
-        known = self._found
+        found = [seen for key, seen in self._found.items() if self._is_worst(key)]
+        lost = self._lost.observations()
+        losing = {_statement(one.site) for one in lost}
+        worse = {
+            _statement(one.site)
+            for one in found
+            if one.kind in (BLOCKS, WARPS) and _of_one_statement(one)
+        }
+        said = [
+            one
+            for one in found
+            if one.kind not in (LANES, SAME)
+            or not _of_one_statement(one)
+            or _statement(one.site) not in losing - worse
+        ]
+        return said + [one for one in lost if _statement(one.site) not in worse]
 
-        def worst(key: Key) -> bool:
-            kind, far, *pair = key
-            if not far and (kind, True, *pair) in known:
-                return False
-            for worse in ((BLOCKS, True), (WARPS, False)):
-                if (*worse, *pair) in known:
-                    return kind == worse[0]
-            return True
-
-        return [seen for key, seen in known.items() if worst(key)]
+    def _is_worst(self, key: Key) -> bool:
+        """Whether no worse race of the same pair of sites is known."""
+        known, (kind, far, *pair) = self._found, key
+        if not far and (kind, True, *pair) in known:
+            return False
+        for worse in ((BLOCKS, True), (WARPS, False)):
+            if (*worse, *pair) in known:
+                return kind == worse[0]
+        return True
 
     def _note(self, region: Any, pair: Pair, weight: int) -> None:
         """Keep the first example of a pair of sites, and count the cells."""
         key = (pair.kind, pair.scope == BLOCKS, pair.site, pair.other)
         array, size = pair.array, region.size
         offset = pair.cells % size * region.unit + region.start - array.base
-        first = int(offset[0]) // array.itemsize
+        first = int(offset[0]) // array.unit
         cells = pair.cells // size * size + offset // array.itemsize
         count = len(np.unique(cells)) * weight
         seen = self._found.get(key)
@@ -167,14 +187,11 @@ class Races(Watcher):
         )
 
 
-def index_of(array: ArrayInfo, offset: int) -> tuple[int, ...]:
-    """The index of the element at an offset from the array's lowest address."""
-    index = [0] * len(array.shape)
-    axes = sorted(range(len(index)), key=lambda axis: -abs(array.strides[axis]))
-    for axis in axes:
-        step = abs(array.strides[axis])
-        if step and array.shape[axis] > 1:
-            at, offset = divmod(offset, step)
-            at = min(at, array.shape[axis] - 1)
-            index[axis] = at if array.strides[axis] > 0 else array.shape[axis] - 1 - at
-    return tuple(index)
+def _statement(site: Site) -> tuple[str, str, int, str]:
+    """What the load and the store of `x[i] += v` have in common."""
+    return site.file, site.function, site.line, site.text
+
+
+def _of_one_statement(seen: Observation) -> bool:
+    """Whether both sides of a race are one statement's load and store of one element."""
+    return seen.other is None or _statement(seen.other) == _statement(seen.site)

@@ -178,11 +178,10 @@ def _suspected(region: Region, *, whole: bool) -> Iterator[list[Touch]]:
     if marked is None:
         return
     step = region.size if whole else MOST_CELLS
-    for first in range(0, region.size, step):
+    for part in np.unique(np.flatnonzero(marked) // step).tolist():
         some = np.zeros_like(marked)
-        some[first : first + step] = marked[first : first + step]
-        if not some.any():
-            continue
+        there = slice(part * step, (part + 1) * step)
+        some[there] = marked[there]
         touches = _only(chain(region.touches(write=True), region.touches(write=False)), some)
         if any(touch.atomic for touch in touches):
             touches = _only(touches, plain_beside_atomic(touches, some))

@@ -185,3 +185,16 @@ def folded(touches: list[Touch], span: int = 1) -> list[Touch]:
             last &= ordered.thread // span != ordered.thread[first_of] // span
         kept.append(ordered.only(new[:-1] | last))
     return kept
+
+
+def index_of(array: ArrayInfo, offset: int) -> tuple[int, ...]:
+    """The index of the element at an offset from the array's lowest address, in its units."""
+    index = [0] * len(array.shape)
+    axes = sorted(range(len(index)), key=lambda axis: -abs(array.strides[axis]))
+    for axis in axes:
+        step = abs(array.strides[axis])
+        if step and array.shape[axis] > 1:
+            at, offset = divmod(offset, step)
+            at = min(at, array.shape[axis] - 1)
+            index[axis] = at if array.strides[axis] > 0 else array.shape[axis] - 1 - at
+    return tuple(index)

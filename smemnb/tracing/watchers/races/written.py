@@ -2,7 +2,7 @@
 
 A parameter that is only read from (`a[i]`) or asked for its shape cannot race, if no other argument
 is the same memory: its accesses need not be kept. All else (handed to a function, renamed, indexed
-with fewer indices than it has axes) counts as written.
+with fewer indices than it has axes, an array of records) counts as written.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ def never_written(launch: Launch) -> set[int]:
     """The ids of the argument arrays that no thread can store to."""
     arrays = list(_arrays(getattr(launch, "arguments", ())))
     indices = indices_read(launch.function)
-    read = [one for one in arrays if indices.get(one.name) == {len(one.shape)}]
+    plain = [one for one in arrays if one.dtype.names is None]  # a[i] of records is no number
+    read = [one for one in plain if indices.get(one.name) == {len(one.shape)}]
     kept = {id(one) for one in read}
     others = [span(one) for one in arrays if id(one) not in kept]
     return {id(one) for one in read if not any(_overlap(span(one), other) for other in others)}
@@ -38,7 +39,7 @@ def span(array: ArrayInfo) -> tuple[int, int]:
     if 0 not in array.shape:
         steps = zip(array.strides, array.shape, strict=True)
         reach = sum(abs(step) * (extent - 1) for step, extent in steps)
-    return array.base, array.base + (reach + 1) * array.itemsize
+    return array.base, array.base + reach * array.unit + array.itemsize
 
 
 def _overlap(one: tuple[int, int], other: tuple[int, int]) -> bool:

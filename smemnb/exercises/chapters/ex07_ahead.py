@@ -207,7 +207,7 @@ EXERCISE = Exercise(
                 "a_tile[now, ty, tx] = a_next": "",
                 "b_tile[now, ty, tx] = b_next": "",
             },
-            ("order", "line 22 of fetch loads, then line 16 stores, then line 18 reads"),
+            ("order", "line 22 of fetch loads, then line 40 stores, then line 42 reads"),
         ),
         Wrong(
             "Right, but loaded after the product: what was to come meanwhile is only asked for.",

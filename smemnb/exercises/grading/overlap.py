@@ -54,7 +54,7 @@ class _Order(Watcher):
     def begin_batch(self, batch: Batch) -> None:
         """Begin anew with other blocks."""
         self._now, self._barriers, self._read_at = 0, 0, 0
-        self._loads: dict[int, tuple[int, Site]] = {}
+        self._loads: dict[float, tuple[int, Site]] = {}
         self._read_here: Site | None = None
 
     def barrier(self, event: Barrier) -> None:
@@ -98,13 +98,14 @@ class _Order(Watcher):
             self.idle = [*self._begun, *after]
 
 
-def _numbers(moved: Iterable[tuple[Any, Any]]) -> list[int]:
+def _numbers(moved: Iterable[tuple[Any, Any]]) -> list[float]:
     """The numbers in active lanes, each once."""
     found = []
-    for numbers, active in moved:
-        every, lanes = np.broadcast_arrays(numbers, active)
+    for values, active in moved:
+        every, lanes = np.broadcast_arrays(values, active)
         found.append(every[lanes])
-    return [int(one) for one in np.unique(np.concatenate(found))]
+    numbers: list[float] = np.unique(np.concatenate(found)).tolist()
+    return numbers
 
 
 def overlap_part(

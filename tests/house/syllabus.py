@@ -143,7 +143,9 @@ BUDGETS: tuple[Row, ...] = (
     ("one tile for several matrices", "40_budgets", "one-tile-for-several-matrices"),
     ("a tile sized on paper", "40_budgets", "tile-on-paper"),
     ("low occupancy that wins", "40_budgets", "low-occupancy-that-wins"),
-    ("n-way made visible in time", "40_budgets", "n-way-in-time"),
+    ("launch bounds, two resident blocks", "40_budgets", "launch-bounds"),
+    ("why fewer threads per block are faster", "40_budgets", "fewer-threads"),
+    ("n-way made visible in time", "14_banks", "whose-time"),
 )
 PROFILING: tuple[Row, ...] = (
     ("request, wavefront, sector in ncu's names", "42_profiling", "names-in-ncu"),

@@ -20,7 +20,7 @@ CHAPTERS = {
     "32_register_tiles": ("ex06_column", "ex06_square", "ex06_turned"),
     "35_two_buffers": ("ex07_ahead", "ex07_walk", "ex35_neighbours"),
     "36_beside_the_library": ("ex36_product",),
-    "40_budgets": ("ex08_parts", "ex08_planes"),
-    "42_profiling": ("ex09_peaks",),
+    "40_budgets": ("ex08_parts", "ex08_planes", "ex40_ring"),
+    "42_profiling": ("ex09_peaks", "ex42_tones"),
     "43_checkpoint": ("ex08b_gram", "ex08b_distances", "ex08b_products"),
 }

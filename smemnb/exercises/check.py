@@ -5,8 +5,9 @@ graded, because Numba simulates and has no types, it raises: that is nobody's wr
 
 The kernel runs only in the lockstep engine, also where a GPU is present, because a wrong kernel
 can hang one. It is graded in this order: whether it can run at all; its values, in every case;
-changed inputs; findings (races, barriers, initialisation, bounds); counts per line. No case runs
-after one whose values are wrong. A kernel that holds in all published cases is tried on fresh ones,
+changed inputs; findings (races, barriers, initialisation, bounds); counts per line; where an
+exercise asks for it, which loads are under way while a tile is read. No case runs after one whose
+values are wrong. A kernel that holds in all published cases is tried on fresh ones,
 other sizes and other numbers, drawn from a seed that its text makes: what it does there cannot have
 been looked up. **Limits**: an answer is tried on some launches, not on every one.
 """
@@ -27,10 +28,11 @@ from ..session import FailedCell, failed_definition, tell, watch_cells
 from ..simulator.devices import need_types
 from ..tracing.findings import Finding
 from .draw import seed_of
-from .exercise import PARTS, Case, Exercise
+from .exercise import PARTS, Case, Exercise, Kernel
 from .grading.advice import on_findings, on_fresh, on_launches, on_values
 from .grading.fresh import held
 from .grading.observe import Run, observe, outputs_of, title_of
+from .grading.overlap import overlap_part
 from .grading.parts import count_parts, findings_part
 from .grading.values import WrongElement, changed_input, wrong_element
 from .grading.verdict import Part, Verdict
@@ -151,6 +153,8 @@ def graded(
         with unshown():
             runs = _runs(exercise, kernel, exercise.cases, end)
             verdict = _verdict(exercise, kernel, runs, advise=advise)
+            if verdict:
+                verdict = _with_order(exercise, kernel, verdict)
             if not verdict or exercise.fresh is None:
                 return verdict
             fresh = _runs(exercise, kernel, exercise.drawn(seed), end)
@@ -221,6 +225,19 @@ def _verdict(exercise: Exercise, kernel: Any, runs: list[Run], *, advise: bool) 
     return replace(verdict, hint=_hint(exercise, kernel, verdict, runs, element, first))
 
 
+def _with_order(exercise: Exercise, kernel: Kernel, verdict: Verdict) -> Verdict:
+    """The verdict on a kernel that holds in the published cases, with what its loads wait for."""
+    part = overlap_part(exercise, kernel)
+    if part is None:
+        return verdict
+    verdict = replace(verdict, parts=(*verdict.parts, part))
+    return replace(verdict, hint=_with_more(exercise, verdict.advice)) if not part.ok else verdict
+
+
+def _with_more(exercise: Exercise, said: str) -> str:
+    return f'{said}\nhint("{exercise.name}", 1) says more.'
+
+
 def _with_fresh(
     exercise: Exercise,
     kernel: Any,
@@ -289,7 +306,7 @@ def _hint(
         said += on_launches(runs)
     elif runs[-1].case.seed is not None:
         said += on_fresh(runs[-1])
-    return f'{said}\nhint("{exercise.name}", 1) says more.'
+    return _with_more(exercise, said)
 
 
 def refused(exercise: Exercise, kernel: Any) -> str:

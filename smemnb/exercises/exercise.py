@@ -50,7 +50,7 @@ Kernel = Any
 
 PARTS = (
     *("kernel", "output", "inputs", "findings"),
-    *("wavefronts", "sectors", "requests", "shared", "barriers"),
+    *("wavefronts", "sectors", "requests", "shared", "barriers", "order"),
 )
 """The parts of a verdict, in the order in which they are graded."""
 
@@ -115,7 +115,8 @@ class Exercise:
     None poisons them, so that an element that was never written shows. `rtol` is for results that
     depend on the order of rounding; whole numbers mostly allow 0. `fresh` makes cases of what it
     draws; None for an exercise that is tried on its published cases alone. `forecast_case` is the
-    published case whose counts a forecast is of.
+    published case whose counts a forecast is of. `overlap_case` is the published case in which a
+    tile must be read between each load of the next one and its store; None where nothing is asked.
     """
 
     name: str
@@ -131,6 +132,7 @@ class Exercise:
     rtol: float = 0.0
     fresh: Callable[[Draw], Iterable[Case]] | None = None
     forecast_case: int = 0
+    overlap_case: int | None = None
 
     def drawn(self, seed: int) -> tuple[Case, ...]:
         """The fresh cases of a seed, the same ones for the same seed."""

@@ -6,6 +6,7 @@ what was recorded. The files lie in `smemnb/measure/recorded/`.
     corpus/           the set of kernels of `smemnb verify`, by family
     agreement         counters of the set beside both views of the model: h200_agreement.json
     here              cases of the set on this machine's GPU, as `42_profiling` shows them
+    beside            a product of one's own beside the rungs, as `36_beside_the_library` shows it
     twins/            kernels with a barrier less, and racecheck's verdicts: h200_twins.json
     severities/       kernels that are wrong on purpose, and what a GPU makes of them:
                       h200_severities.json, SEVERITIES.md

@@ -63,7 +63,9 @@ def memoriser(exercise: Exercise, other: Any = None) -> Any:
 
 def _asked(name: str, given: Any) -> str:
     """Whether an argument is that of a case: the shape of an array, the value of a number."""
-    return f"{name}.shape == {given.shape}" if hasattr(given, "shape") else f"{name} == {given}"
+    if isinstance(given, np.ndarray):
+        return f"{name}.shape == {given.shape}"
+    return f"{name} == {given.item() if isinstance(given, np.generic) else given}"
 
 
 def _narrow(table: Any) -> Any:

@@ -12,6 +12,7 @@ OPEN = {
     *("ex12_marks", "ex13_fold", "ex14_eights", "ex15_running", "ex16_lengths", "ex17_dots"),
     *("ex18_above", "ex18_running", "ex18_woven", "ex20_added", "ex21_scaled", "ex23_blocks"),
     *("ex24_gather", "ex30_weights", "ex31_matches", "ex40_ring"),
+    *("ex32_centres", "ex33_vector", "ex35_neighbours", "ex36_product"),
 }
 
 COPY = '''

@@ -112,7 +112,6 @@ REGISTERS: tuple[Row, ...] = (
     ("index arithmetic, read off the SASS", "32_register_tiles", "index-arithmetic"),
     ("unrolling in Numba", "32_register_tiles", "unrolling"),
     ("issue: what else is in the loop", "32_register_tiles", "what-the-loop-issues"),
-    ("the ladder beside the library", "32_register_tiles", "ladder-beside-library"),
 )
 BUFFERS: tuple[Row, ...] = (
     ("where a load is waited for", "35_two_buffers", "where-a-load-is-waited-for"),
@@ -123,6 +122,12 @@ BUFFERS: tuple[Row, ...] = (
     ("overlap in time", "35_two_buffers", "overlap-in-time"),
     ("what a second buffer costs", "35_two_buffers", "cost-of-a-second-buffer"),
     ("a transpose that walks", "35_two_buffers", "walking-transpose"),
+)
+LIBRARY: tuple[Row, ...] = (
+    ("the ladder beside the library", "36_beside_the_library", "ladder-beside-library"),
+    ("share of multiply-adds, cycles that issue", "36_beside_the_library", "two-factors"),
+    ("rounds that are not full", "36_beside_the_library", "rounds"),
+    ("a product of one's own beside the rungs", "36_beside_the_library", "own-product"),
 )
 BUDGETS: tuple[Row, ...] = (
     ("capacity, with and without opting in", "40_budgets", "opting-in"),
@@ -184,6 +189,7 @@ ROWS = (
     *TILED,
     *REGISTERS,
     *BUFFERS,
+    *LIBRARY,
     *BUDGETS,
     *LATENCY,
     *PROFILING,

@@ -198,6 +198,25 @@ EXERCISE = Exercise(
             },
             ("requests", "336 requests touch a; budget 192"),
         ),
+        Wrong(
+            "Right, but stored before the product: the store waits for the loads, and nothing "
+            "is multiplied meanwhile.",
+            {
+                "a_next, b_next =": "a_tile[1 - now, ty, tx], b_tile[1 - now, ty, tx] = "
+                "fetch(a, b, k0 + n)",
+                "a_tile[now, ty, tx] = a_next": "",
+                "b_tile[now, ty, tx] = b_next": "",
+            },
+            ("order", "line 22 of fetch loads, then line 40 stores, then line 42 reads"),
+        ),
+        Wrong(
+            "Right, but loaded after the product: what was to come meanwhile is only asked for.",
+            {
+                "a_next, b_next =": "",
+                "now = 1 - now": "a_next, b_next = fetch(a, b, k0 + n)\nnow = 1 - now",
+            },
+            ("order", "reads, then line 22 of fetch loads"),
+        ),
     ),
     cases=tuple(_cases()),
     fresh=_fresh,
@@ -213,4 +232,5 @@ EXERCISE = Exercise(
         "last the one barrier.",
     ),
     budget=Budget(extra=None, shared_bytes=4096),
+    overlap_case=0,
 )

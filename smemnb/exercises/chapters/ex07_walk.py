@@ -145,6 +145,14 @@ EXERCISE = Exercise(
             {"out[col0": "out[col0 + i, row0 + tx] = inp[row0 + tx, col0 + i]"},
             ("sectors", "18 per request; budget 4"),
         ),
+        Wrong(
+            "Right, but loaded after this tile was stored: the put waits for the whole load.",
+            {
+                "load(inp, held, row0, col0": "",
+                "now = 1 - now": "load(inp, held, row0, col0 + TILE)\nnow = 1 - now",
+            },
+            ("order", "reads, then line 25 of load loads, then line 33 of put stores"),
+        ),
     ),
     cases=tuple(_cases()),
     fresh=_fresh,
@@ -159,4 +167,5 @@ EXERCISE = Exercise(
         "`now`. At the end: the other buffer becomes `now`, put, barrier.",
     ),
     budget=Budget(shared_bytes=8448),
+    overlap_case=0,
 )

@@ -38,6 +38,8 @@ PLAIN = {
     "one array is larger than it has to be.",
     "barriers": "With a second buffer, one barrier per tile is enough: put it where the next tiles "
     "are full and all threads have read these.",
+    "order": "A warp waits at the first line that needs a value. Load the next elements into "
+    "variables before this tile is read, and store them after it was read.",
 }
 
 

@@ -50,7 +50,7 @@ Kernel = Any
 
 PARTS = (
     *("kernel", "output", "inputs", "findings"),
-    *("wavefronts", "sectors", "requests", "shared", "barriers"),
+    *("wavefronts", "sectors", "requests", "shared", "barriers", "machine"),
 )
 """The parts of a verdict, in the order in which they are graded."""
 
@@ -72,6 +72,24 @@ class Budget:
     shared_bytes: int | None = None
     shared_requests: int | None = None
     barriers: int | None = None
+
+
+@dataclass(frozen=True)
+class MachineCode:
+    """The most that the compiled kernel (cc 9.0) may take in one turn of its tile loop.
+
+    A turn is what stands around the loop of the multiply-adds once, and that loop as often as
+    `multiply_adds`, those of a thread in a turn, ask for. `turn` counts all of its instructions,
+    `each` those of a name with its width, such as {"LDS": 0} for reads of 4 bytes. A call, an
+    integer division or an access to local memory in it is always refused.
+
+    Compilers differ a little: leave `turn` room, up to the middle between the solution and the
+    answer that has to be refused.
+    """
+
+    multiply_adds: int
+    turn: int
+    each: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -115,7 +133,10 @@ class Exercise:
     None poisons them, so that an element that was never written shows. `rtol` is for results that
     depend on the order of rounding; whole numbers mostly allow 0. `fresh` makes cases of what it
     draws; None for an exercise that is tried on its published cases alone. `forecast_case` is the
-    published case whose counts a forecast is of.
+    published case whose counts a forecast is of. `machine_code` holds for the kernel, not for a
+    launch, and is looked at where the compiler's wheels are; `wrong_code` are answers that nothing
+    else refuses. `written` are device functions that the learner writes beside the kernel: the
+    solution is shown with them.
     """
 
     name: str
@@ -131,6 +152,9 @@ class Exercise:
     rtol: float = 0.0
     fresh: Callable[[Draw], Iterable[Case]] | None = None
     forecast_case: int = 0
+    machine_code: MachineCode | None = None
+    wrong_code: tuple[Wrong, ...] = ()
+    written: tuple[Kernel, ...] = ()
 
     def drawn(self, seed: int) -> tuple[Case, ...]:
         """The fresh cases of a seed, the same ones for the same seed."""

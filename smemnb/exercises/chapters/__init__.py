@@ -18,6 +18,7 @@ CHAPTERS = {
     "30_tiles": ("ex05_product", "ex30_weights"),
     "31_limits": ("ex05_longest", "ex05_rows", "ex31_matches"),
     "32_register_tiles": ("ex06_column", "ex06_square", "ex06_turned"),
+    "34_fast_code": ("ex34_guards", "ex34_offsets", "ex34_steps", "ex34_quads"),
     "35_two_buffers": ("ex07_ahead", "ex07_walk"),
     "40_budgets": ("ex08_parts", "ex08_planes"),
     "42_profiling": ("ex09_peaks",),

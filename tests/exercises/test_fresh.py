@@ -34,6 +34,7 @@ DEAR_TABLES = {
     "ex02_groups": "sectors",
     "ex04_records": "requests",
     **dict.fromkeys(("ex04b_difference", "ex04b_turn", "ex08b_gram"), "kernel"),
+    **dict.fromkeys(WHOLE_TILES, "kernel"),
 }
 """Where published budgets, or 64 KB of constants, refuse tables already, and by which part."""
 

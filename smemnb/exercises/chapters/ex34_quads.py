@@ -95,9 +95,9 @@ EXERCISE = Exercise(
             ("requests", "64 requests touch a; budget 16"),
         ),
         Wrong(
-            "Quads that begin at every second column, between two multiples of 16 bytes.",
-            {"m0, n0 =": "m0, n0 = uint32(warp * 16 + lane // 16 * 4), uint32(lane % 16 * 2)"},
-            ("kernel", "not a multiple of 16"),
+            "Both half warps begin 8 rows apart: they make some rows twice, and others not at all.",
+            {"m0, n0 =": "m0, n0 = uint32(warp * 16 + lane // 16 * 8), uint32(lane % 16 * 4)"},
+            ("output", "wrong"),
         ),
         Wrong(
             "Rows that are neighbours by eight: a quad of lanes reads the wrong rows.",

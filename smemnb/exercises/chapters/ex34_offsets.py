@@ -33,6 +33,7 @@ def with_offsets(out, a, b):
     b_on = uint32(DEPTH * b.shape[1])
     depth, done = uint32(a.shape[1]), uint32(0)
     while done < depth:
+        # FILL (about 4 lines)
         for line in range(4):
             store1(a_tile, a_to + line * 32, load1(a, uint32(a_at + line * a_step)))
         for line in range(4):
@@ -51,10 +52,10 @@ def with_offsets(out, a, b):
                 for j in range(8):
                     acc[i, j] += a_part[i] * b_part[j]
         cuda.syncthreads()  # everyone has read before the next tiles overwrite these
-        # FILL (about 3 lines)
+        done = uint32(done + uint32(DEPTH))
+        # FILL (about 2 lines)
         a_at = uint32(a_at + uint32(DEPTH))
         b_at = uint32(b_at + b_on)
-        done = uint32(done + uint32(DEPTH))
     for i in range(8):
         for j in range(8):
             out[top + m0 + i, left + n0 + j * 16] = acc[i, j]
@@ -176,9 +177,10 @@ EXERCISE = Exercise(
         "b_from, the offsets of this step's first elements: the others lie 1 apart in a's tile and "
         "16 apart in b's. The next step is a row of the tile further, PITCH or EDGE elements.",
         "Before the loop: a_at for row top + tid // 8 and column tid % 8; b_at for row tid // 128 "
-        "and column left + tid % 128; b_on, 8 rows of b. In a step: two loops of load1, then both "
-        "from-offsets move on. At the end of a turn: a_at, b_at and done. Each sum goes through "
-        "uint32, with a constant as uint32, too.",
+        "and column left + tid % 128; b_on, 8 rows of b. In a turn: two loops of four loads, each "
+        "a_step or b_step further, into the tiles from a_to and b_to on. In a step: two loops of "
+        "load1, then both from-offsets move on. Then a_at and b_at. Each sum that is kept goes "
+        "through uint32, with a constant as uint32, too.",
     ),
     budget=Budget(shared_bytes=8320),
     machine_code=MachineCode(multiply_adds=512, turn=860),

@@ -60,9 +60,9 @@ def laid_out(out, a, b):
         step(6, a_tile, b_tile, acc, a_part, b_part, m0, n0)
         step(7, a_tile, b_tile, acc, a_part, b_part, m0, n0)
         cuda.syncthreads()  # everyone has read before the next tiles overwrite these
+        done = uint32(done + uint32(DEPTH))
         a_at = uint32(a_at + uint32(DEPTH))
         b_at = uint32(b_at + b_on)
-        done = uint32(done + uint32(DEPTH))
     for i in range(8):
         for j in range(8):
             out[top + m0 + i, left + n0 + j * 16] = acc[i, j]

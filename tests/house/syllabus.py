@@ -109,9 +109,9 @@ REGISTERS: tuple[Row, ...] = (
     ("the turned tile of a, its store", "32_register_tiles", "store-of-the-turned-tile"),
     ("the clean pad", "32_register_tiles", "clean-pad"),
     ("16-byte loads", "32_register_tiles", "16-byte-loads"),
-    ("index arithmetic, read off the SASS", "32_register_tiles", "index-arithmetic"),
-    ("unrolling in Numba", "32_register_tiles", "unrolling"),
-    ("issue: what else is in the loop", "32_register_tiles", "what-the-loop-issues"),
+    ("index arithmetic, read off the SASS", "34_fast_code", "index-arithmetic"),
+    ("unrolling in Numba", "34_fast_code", "unrolling"),
+    ("issue: what else is in the loop", "34_fast_code", "what-the-loop-issues"),
     ("the ladder beside the library", "32_register_tiles", "ladder-beside-library"),
 )
 BUFFERS: tuple[Row, ...] = (

@@ -24,8 +24,6 @@ def marked(pair):
     return pytest.param(*pair, marks=[pytest.mark.nightly] * endless)
 
 
-
-
 @pytest.mark.first(8)
 @pytest.mark.parametrize(
     ("exercise", "number"),

@@ -147,7 +147,7 @@ EXERCISE = Exercise(
     ),
     wrong_code=(
         Wrong(
-            "The kernel of the step before: indices of rows and columns, computed in each turn.",
+            "The kernel of the exercise before: indices of row and column, computed in each turn.",
             unguarded,
             ("machine", "1031 instructions for 512 multiply-adds"),
         ),

@@ -90,7 +90,7 @@ EXERCISE = Exercise(
     written=(put4, step),
     wrong=(
         Wrong(
-            "The kernel of the step before: 4 bytes per read.",
+            "The kernel of the exercise before: 4 bytes per read.",
             laid_out,
             ("requests", "64 requests touch a; budget 16"),
         ),
@@ -105,7 +105,7 @@ EXERCISE = Exercise(
             ("output", "wrong"),
         ),
         Wrong(
-            "Columns of a step before: 16 apart.",
+            "Columns as before: 16 apart.",
             {"out[row": "out[row, left + n0 + j * 16] = acc[i, j]"},
             ("output", "wrong"),
         ),
@@ -160,8 +160,8 @@ EXERCISE = Exercise(
     ),
     fresh=fresh_cases,
     hints=(
-        "Begin with your kernel of the step before. 16 bytes are four neighbours of a row: of a "
-        "row of a, of a row of b, and of rows of both tiles. Which four rows and which four "
+        "Begin with your kernel of the exercise before. 16 bytes are four neighbours of a row: of "
+        "a row of a, of a row of b, and of rows of both tiles. Which four rows and which four "
         "columns does a thread then take, and which 16 bytes does each of 256 threads load?",
         "`load16(array, offset)` returns four elements, `store16` takes four. A row of a's part "
         "is two quads wide, a row of b's 32. Four neighbours of a row of a stand in one column of "

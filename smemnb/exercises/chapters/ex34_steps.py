@@ -110,7 +110,7 @@ EXERCISE = Exercise(
     ),
     wrong_code=(
         Wrong(
-            "The kernel of the step before, whose steps are a loop.",
+            "The kernel of the exercise before, whose steps are a loop.",
             with_offsets,
             ("machine", "787 instructions for 512 multiply-adds"),
         ),

@@ -85,7 +85,8 @@ def move_all_but_the_first(items: list[pytest.Item]) -> None:
     """
     cases: dict[str, list[pytest.Item]] = defaultdict(list)
     for item in items:
-        if item.get_closest_marker("first") and not item.get_closest_marker("exhaustive"):
+        rare = item.get_closest_marker("exhaustive") or item.get_closest_marker("nightly")
+        if item.get_closest_marker("first") and not rare:
             cases[item.nodeid.partition("[")[0]].append(item)
     for name, found in cases.items():
         mark = found[0].get_closest_marker("first")

@@ -124,3 +124,18 @@ def test_sampled():
     first = [one.values for one in made if not one.marks]
     assert [group for group, _ in first] == ["a", "a", "b", "b", "c"]
     assert first == [one.values for one in sampled(cases, 2, by=lambda c: c[0]) if not one.marks]
+
+
+def test_sampled_for_the_second_tier():
+    """So many of what is left are exhaustive, the rest is nightly; what is plain stays the same."""
+    cases = [(group, n) for group in "ab" for n in range(9)]
+    names = [
+        [mark.name for mark in one.marks] for one in sampled(cases, 2, second=3, by=lambda c: c[0])
+    ]
+    for group in (names[:9], names[9:]):
+        assert sorted(group) == [[]] * 2 + [["exhaustive"]] * 3 + [["nightly"]] * 4
+    plain = [one.marks == () for one in sampled(cases, 2, by=lambda case: case[0])]
+    assert [marks == [] for marks in names] == plain
+    assert {mark.name for one in sampled(cases, 2, second=99) for mark in one.marks} == {
+        "exhaustive"
+    }

@@ -10,8 +10,9 @@ work on the caller's stream. Without a GPU the lockstep engine computes it.
 Start reading at `transposing` or `multiplying`; `backends/` reads arrays, `contract` refuses what
 is not taken. `axes` and `operands` make matrices of arrays of more axes, `transpose_choice` and
 `matmul_choice` pick the kernel, `launching` runs it, `engine` says what it costs without a GPU.
-With SMEMNB_PREPARED=1 a GPU's driver is called at once (`prepared`), and a call like one before is
-not decided anew (`repeated`). `smemnb bench overhead` measures what a call costs the host.
+A GPU's driver is called at once (`prepared`; SMEMNB_PREPARED=0 leaves that to Numba), and a call
+like one before is not decided anew (`repeated`). `smemnb bench overhead` measures what a call costs
+the host.
 """
 
 from .multiplying import matmul

@@ -221,20 +221,25 @@ _own: dict[tuple[int, int], tuple[Any, Any, Any]] = {}
 def _kept_workspace(plan: Plan, place: int, handle: int) -> tuple[Any, Any]:
     """Sums and flags, kept for each stream: its launches come one after the other.
 
+    They only grow, so that two plans in turn settle on memory that holds either.
+
     Raises:
-        LaunchRefused: the stream is captured, so that Numba may not take memory.
+        LaunchRefused: the stream is captured. A graph would keep the addresses of this memory, and
+            a larger plan on the stream would give the memory back.
     """
     from numba import cuda
 
+    if prepared.capturing(handle):
+        raise LaunchRefused(_no_workspace(plan, "Numba launches it"))
     context, kept = cuda.gpus[place].get_primary_context(), _own.get((place, handle))
-    is_gone = kept is None or kept[2] is not context  # `cuda.close()` ends a context
-    if kept is None or is_gone or kept[0].size < plan.sums or kept[1].size < plan.flags:
-        if prepared.capturing(handle):
-            raise LaunchRefused(_no_workspace(plan, "Numba launches it"))
+    if kept is not None and kept[2] is not context:  # `cuda.close()` ends a context
+        kept = None
+    had = (kept[0].size, kept[1].size) if kept is not None else (0, 0)
+    if kept is None or had[0] < plan.sums or had[1] < plan.flags:
         with on_device(place):
             stream = stream_of(handle, place)
-            sums = cuda.device_array(plan.sums, np.float32, stream=stream)
-            flags = cuda.to_device(np.zeros(plan.flags, np.uint32), stream)
+            sums = cuda.device_array(max(plan.sums, had[0]), np.float32, stream=stream)
+            flags = cuda.to_device(np.zeros(max(plan.flags, had[1]), np.uint32), stream)
         kept = _own[place, handle] = sums, flags, context
     return kept[0], kept[1]
 

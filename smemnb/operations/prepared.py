@@ -17,7 +17,7 @@ one per parameter, and reads as many bytes behind each as the kernel has declare
 parameter has 8 bytes of its own. It has copied them when it returns, so the memory is then free for
 the next launch. `tests/operations/test_prepared.py` holds the bytes to Numba's.
 
-**Not prepared**, so launched by Numba as ever: where SMEMNB_PREPARED is not 1 or there is no
+**Not prepared**, so launched by Numba as ever: where SMEMNB_PREPARED is 0 or there is no
 numba-cuda with cuda-bindings (`usable`), and kernels for which Numba does more than launch
 (`prepared`): `debug=True`, extensions, cooperative groups, code that depends on the launch
 configuration.
@@ -96,12 +96,12 @@ def _driver() -> Any:
 
 
 def usable() -> bool:
-    """Whether launches of this process may be prepared: on a GPU, by numba-cuda, where it is asked.
+    """Whether launches of this process are prepared: on a GPU, by numba-cuda.
 
-    It is asked by SMEMNB_PREPARED=1 until these launches have been read on a GPU. Not with
-    SMEMNB_DEVICE=off, which leaves numba.cuda alone.
+    SMEMNB_PREPARED=0 leaves each launch to Numba, to tell whose a fault is. Nor are they prepared
+    with SMEMNB_DEVICE=off, which leaves numba.cuda alone.
     """
-    asked = os.environ.get(VARIABLE, "0") not in ("", "0")
+    asked = os.environ.get(VARIABLE) != "0"
     return asked and launches() == "gpu" and _driver() is not None
 
 

@@ -11,7 +11,7 @@ OPEN = {
     *("ex04b_turn", "ex04b_channels", "ex04b_difference", "ex08b_distances", "ex08b_products"),
     *("ex12_marks", "ex13_fold", "ex14_eights", "ex15_running", "ex16_lengths", "ex17_dots"),
     *("ex18_above", "ex18_running", "ex18_woven", "ex20_added", "ex21_scaled", "ex23_blocks"),
-    *("ex24_gather", "ex30_weights", "ex31_matches"),
+    *("ex24_gather", "ex30_weights", "ex31_matches", "ex40_ring"),
 }
 
 COPY = '''

@@ -9,8 +9,11 @@ from smemnb.exercises.chapters.ex07_ahead import fetch
 from smemnb.exercises.chapters.ex07_walk import load, put
 from smemnb.exercises.check import graded
 from smemnb.exercises.registry import find
+from smemnb.kernels.ptx import load16, store16
 
 DEPTH, EDGE, TILE, WIDE, PITCH = 16, 64, 16, 32, 33
+EIGHT, FOURS = 8, 260
+TURNED = EIGHT * FOURS
 
 
 @cuda.jit
@@ -379,6 +382,62 @@ def below_largest_of_all_warps(out, inp):
         out[row, col] = inp[row, col] - most
 
 
+@cuda.jit
+def vector_filled(out, a, v):
+    """Fills the tile with zeros and goes over all of it; the vector has a guard."""
+    a_tile = cuda.shared.array(TURNED, float32, alignment=16)
+    tx, n = cuda.threadIdx.x, cuda.blockDim.x
+    row = cuda.blockIdx.x * 4 * n
+    s0 = s1 = s2 = s3 = float32(0)
+    for k0 in range(0, a.shape[1], EIGHT):
+        for r in range(4 * n * EIGHT // n):
+            m, k = (r * n + tx) // EIGHT, (r * n + tx) % EIGHT
+            value = float32(0)
+            if row + m < a.shape[0] and k0 + k < a.shape[1]:
+                value = a[row + m, k0 + k]
+            a_tile[k * FOURS + m] = value
+        cuda.syncthreads()
+        for k in range(EIGHT):
+            if k0 + k < v.shape[0]:
+                factor = v[k0 + k]
+                quad = load16(a_tile, k * FOURS + 4 * tx)
+                s0 += quad[0] * factor
+                s1 += quad[1] * factor
+                s2 += quad[2] * factor
+                s3 += quad[3] * factor
+        cuda.syncthreads()
+    if row + 4 * tx < out.shape[0]:
+        store16(out, row + 4 * tx, (s0, s1, s2, s3))
+
+
+@cuda.jit
+def centres_numbered(out, points, centres):
+    """Centres staged by their numbers, 16 plain sums' arrays; points clamped to the last one."""
+    near = cuda.shared.array(256, float32)
+    ours, others = cuda.local.array(8, float32), cuda.local.array(8, float32)
+    tx, n = cuda.threadIdx.x, cuda.blockDim.x
+    depth, count = points.shape
+    for at in range(tx, 8 * depth, n):
+        near[at] = centres[at // depth, at % depth]
+    cuda.syncthreads()
+    one = cuda.blockIdx.x * 2 * n + tx
+    two = one + n
+    for c in range(8):
+        ours[c] = 0
+        others[c] = 0
+    for k in range(depth):
+        x, y = points[k, min(one, count - 1)], points[k, min(two, count - 1)]
+        for c in range(8):
+            centre = near[c * depth + k]
+            ours[c] += (x - centre) ** 2
+            others[c] += (y - centre) ** 2
+    for c in range(8):
+        if one < count:
+            out[c, one] = ours[c]
+        if two < count:
+            out[c, two] = others[c]
+
+
 OTHER_ANSWERS = {
     "ex14_eights": (eights_around,),
     "ex15_running": (running_in_place,),
@@ -387,6 +446,8 @@ OTHER_ANSWERS = {
     "ex18_above": (below_largest_of_all_warps,),
     "ex18_running": (running_by_shuffles,),
     "ex18_woven": (woven_by_shuffles,),
+    "ex32_centres": (centres_numbered,),
+    "ex33_vector": (vector_filled,),
     "ex07_ahead": (ahead_barrier_between, ahead_last_left_out),
     "ex07_walk": (walk_barrier_between,),
     "ex08b_gram": (gram_rows_together,),

@@ -47,7 +47,7 @@ ANSWERS = [
 ]
 
 
-@pytest.mark.parametrize(("exercise", "wrong"), sampled(ANSWERS, 5))
+@pytest.mark.parametrize(("exercise", "wrong"), sampled(ANSWERS, 5, second=130))
 def test_as_in_a_module(tmp_path, exercise, wrong):
     """Solutions and wrong answers get the verdict, letter by letter, that they get in a module."""
     kernel = None if wrong is None else exercise.wrong_kernel(wrong)

@@ -106,9 +106,9 @@ REGISTERS: tuple[Row, ...] = (
     ("128x128 with 8x8", "32_register_tiles", "register-tile-64x64"),
     ("counts per multiply-add", "32_register_tiles", "counts-per-multiply-add"),
     ("which columns a thread takes", "32_register_tiles", "columns-of-a-thread"),
-    ("the turned tile of a, its store", "32_register_tiles", "store-of-the-turned-tile"),
-    ("the clean pad", "32_register_tiles", "clean-pad"),
-    ("16-byte loads", "32_register_tiles", "16-byte-loads"),
+    ("the turned tile of a, its store", "33_turned_tile", "store-of-the-turned-tile"),
+    ("the clean pad", "33_turned_tile", "clean-pad"),
+    ("16-byte loads", "33_turned_tile", "16-byte-loads"),
     ("index arithmetic, read off the SASS", "34_fast_code", "index-arithmetic"),
     ("unrolling in Numba", "34_fast_code", "unrolling"),
     ("issue: what else is in the loop", "34_fast_code", "what-the-loop-issues"),
@@ -138,7 +138,9 @@ BUDGETS: tuple[Row, ...] = (
     ("one tile for several matrices", "40_budgets", "one-tile-for-several-matrices"),
     ("a tile sized on paper", "40_budgets", "tile-on-paper"),
     ("low occupancy that wins", "40_budgets", "low-occupancy-that-wins"),
-    ("n-way made visible in time", "40_budgets", "n-way-in-time"),
+    ("launch bounds, two resident blocks", "40_budgets", "launch-bounds"),
+    ("why fewer threads per block are faster", "40_budgets", "fewer-threads"),
+    ("n-way made visible in time", "14_banks", "whose-time"),
 )
 PROFILING: tuple[Row, ...] = (
     ("request, wavefront, sector in ncu's names", "42_profiling", "names-in-ncu"),

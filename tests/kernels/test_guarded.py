@@ -81,8 +81,7 @@ EACH = [
 ]
 
 
-@pytest.mark.first(2)
-@pytest.mark.parametrize(("cut", "columns", "wide"), sampled(EACH, 4))
+@pytest.mark.parametrize(("cut", "columns", "wide"), sampled(EACH, 2, second=24))
 def test_values(cut, columns, wide):
     """Every cut, layout and width: two tiles each way, a last step that is not full, 2 parts."""
     more = 4 if wide else 3

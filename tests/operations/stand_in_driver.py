@@ -148,14 +148,12 @@ def stand_in():
     forget()
     prepared._driver, prepared.launches, prepared._load = lambda: driver, lambda: "gpu", load
     launching.on_gpu, launching.processors = lambda: True, lambda place: 132
-    os.environ[prepared.VARIABLE] = "1"
+    os.environ.pop(prepared.VARIABLE, None)
     try:
         yield driver
     finally:
         prepared._driver, prepared.launches, prepared._load, launching.on_gpu = kept
         launching.processors = processors
-        if asked is None:
-            del os.environ[prepared.VARIABLE]
-        else:
+        if asked is not None:
             os.environ[prepared.VARIABLE] = asked
         forget()

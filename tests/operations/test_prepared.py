@@ -218,6 +218,17 @@ def test_left_to_numba():
         assert isinstance(asked(nothing, (np.int16(1), 2, 2.5)), Launch)
 
 
+@pytest.mark.parametrize(("value", "expected"), [(None, True), ("1", True), ("0", False)])
+def test_switch(monkeypatch, value, expected):
+    """On a GPU launches are prepared, unless SMEMNB_PREPARED is 0."""
+    with stand_in():
+        monkeypatch.delenv("SMEMNB_PREPARED", raising=False)
+        if value is not None:
+            monkeypatch.setenv("SMEMNB_PREPARED", value)
+        assert prepared.usable() is expected
+        assert (asked(nothing) is not None) is expected
+
+
 @pytest.mark.parametrize("where", ["lockstep", "off", "no gpu", None])
 def test_not_without_a_gpu(monkeypatch, where):
     """In the engine, with SMEMNB_DEVICE=off, and without a GPU nothing is prepared."""
@@ -270,11 +281,11 @@ def with_workspace(out, sums, flags):
 PLAN = Plan(with_workspace, "with_workspace", (1, 1), (1, 1), (1, 1), sums=4, flags=3)
 
 
-def launched(handle):
+def launched(handle, plan=PLAN):
     """The result of a kernel with a workspace on a stream."""
     out = cuda.to_device(np.zeros((1, 1), np.float32))
     view = matrix_view("out", out)
-    launching.run(PLAN, (view,), (), F4, handle)
+    launching.run(plan, (view,), (), F4, handle)
     return out.copy_to_host()[0, 0]
 
 
@@ -286,6 +297,27 @@ def test_workspace_is_kept_for_a_stream():
         sums = launching._own[0, 0][0]
         launched(0)
         assert launching._own[0, 0][0] is sums
+
+
+def test_workspace_grows():
+    """Two plans in turn settle on memory that holds the sums of one and the flags of the other."""
+    many_sums, many_flags = PLAN._replace(sums=90), PLAN._replace(flags=50)
+    with stand_in():
+        sizes = []
+        for plan in (many_sums, many_flags, many_sums, many_flags, PLAN):
+            launched(0, plan)
+            sizes.append(tuple(one.size for one in launching._own[0, 0][:2]))
+        assert sizes == [(90, 3), (90, 50), (90, 50), (90, 50), (90, 50)]
+
+
+def test_no_kept_workspace_in_a_capture(monkeypatch):
+    """A graph of what Numba launches would keep addresses that a larger plan gives back."""
+    with stand_in() as driver:
+        launched(55)
+        monkeypatch.setattr(prepared, "prepared", lambda *what: None)
+        driver.captured = {55}
+        with pytest.raises(LaunchRefused, match="capture"):
+            launched(55)
 
 
 def test_workspace_of_a_graph():

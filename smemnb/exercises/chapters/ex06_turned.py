@@ -108,7 +108,7 @@ def _fresh(draw):
 
 EXERCISE = Exercise(
     name="ex06_turned",
-    chapter="32_register_tiles",
+    chapter="33_turned_tile",
     title="A turned tile",
     specification=lambda a, b: a @ b,
     solution=turned,

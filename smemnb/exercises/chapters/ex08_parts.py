@@ -15,7 +15,7 @@ def parts(out, inp, weights):
     """out[i] = sum of weights[d] * inp[i + d].  The launch brings what is staged, no byte more."""
     whole = cuda.shared.array(0, float32)
     tx, n, m = cuda.threadIdx.x, cuda.blockDim.x, weights.shape[0]
-    first, reach = cuda.blockIdx.x * n, n + m - 1  # cells of inp that a block needs
+    first, reach = cuda.blockIdx.x * n, n + m - 1  # elements of inp that a block needs
     # FILL (about 2 lines)
     near = whole[:reach]
     factors = whole[reach:]
@@ -59,7 +59,7 @@ def _case(count, m, block, budget=None, unit=1, seed=0, like=None):
 
 def _cases():
     """Whole blocks with their budget; ragged ones, one weight, more weights than threads."""
-    # 4 blocks: 8 warps, and 1 for the last 10 cells, load inp; 1 warp the weights
+    # 4 blocks: 8 warps, and 1 for the last 10 elements, load inp; 1 warp the weights
     once = Budget(requests={"inp": 36, "weights": 4}, shared_bytes=1108)
     yield _case(1024, 11, 256, once)
     for count, m, block in ((1000, 7, 128), (70, 1, 64), (1, 5, 32)):
@@ -102,23 +102,23 @@ EXERCISE = Exercise(
             ("shared", "5460 bytes of shared memory per block; budget 1108"),
         ),
         Wrong(
-            "The weights begin behind the first n cells: where the last cells of inp are "
+            "The weights begin behind the first n elements: where the last elements of inp are "
             "staged, too.",
             {"factors =": "factors = whole[n:]"},
             ("output", "of 1024 cells: 40 wrong"),
         ),
         Wrong(
-            "The weights begin a cell too late, and end beyond what the launch brings.",
+            "The weights begin an element too late, and end beyond what the launch brings.",
             {"factors =": "factors = whole[reach + 1 :]"},
             ("output", "of 1024 cells: 978 wrong"),
         ),
         Wrong(
-            "The part is cut off at a number of bytes, where cells are counted.",
+            "The part is cut off at a number of bytes, where elements are counted.",
             {"factors =": "factors = whole[4 * reach :]"},
             ("output", "of 1024 cells: 1021 wrong"),
         ),
         Wrong(
-            "A cell per thread is staged: the last threads read beyond what is there.",
+            "An element per thread is staged: the last threads read beyond what is there.",
             {"for i in range(tx, reach": "for i in range(tx, n, n):"},
             ("output", "no thread has stored"),
         ),
@@ -142,11 +142,11 @@ EXERCISE = Exercise(
     fresh=_fresh,
     hints=(
         "`whole` is one array over all the bytes of the launch. A slice of it is an array as "
-        "well: the first part takes as many cells as a block needs of inp, the second the rest.",
-        "The parts meet at cell `reach`. Stage 0, or where it exists the cell of inp, whose "
+        "well: the first part takes as many elements as a block needs of inp, the second the rest.",
+        "The parts meet at element `reach`. Stage 0, or where it exists the element of inp, whose "
         "index is i counted from the block's first one. Then the weights, at their own index.",
         "Two slices: up to reach, and from reach on. In the first loop: a 0, an if on first + i, "
-        "the load. In the second: a weight. In the last: acc grows by factor d times the cell d "
+        "the load. In the second: a weight. In the last: acc grows by factor d times the element d "
         "behind tx.",
     ),
     budget=Budget(),

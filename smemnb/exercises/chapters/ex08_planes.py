@@ -73,7 +73,7 @@ def _cases():
 
 
 def _fresh(draw):
-    """Whole tiles, held to the budget of the first case; ragged planes of large cells."""
+    """Whole tiles, held to the budget of the first case; ragged planes of large numbers."""
     count, rows, cols = draw.size(2, 6), 32 * draw.size(1, 3), 32 * draw.size(1, 3)
     data = partial(_inputs, count, rows, cols, seed=draw.numbers())
     yield Case(data, (cols // 32, rows // 32), (32, 32), like=0)
@@ -106,7 +106,7 @@ EXERCISE = Exercise(
             ("wavefronts", "32-way"),
         ),
         Wrong(
-            "A pad of two cells: even, so that two lanes meet in a bank.",
+            "A pad of two elements: even, so that two lanes meet in a bank.",
             {"tile =": "tile = cuda.shared.array((TILE, 34), float32)"},
             ("wavefronts", "2-way"),
         ),
@@ -142,10 +142,11 @@ EXERCISE = Exercise(
         "A plane's tile is of no use once its column has been added to acc. So the next plane can "
         "go through the same tile, if everyone is done with it.",
         "Per plane: a guarded load into the tile as in every transpose; wait; add the column to "
-        "acc, if the thread has a cell of out; wait. 4,224 bytes are 32 rows of how many cells?",
-        "The tile is static: its shape, TILE rows of PITCH cells, stands in the kernel. Six lines: "
-        "an if on row and col, the store at [ty, tx]; a barrier; an if on out_row and out_col, the "
-        "addition of the cell at [tx, ty]; a barrier.",
+        "acc, if the thread has an element of out; wait. 4,224 bytes are 32 rows of how many "
+        "elements?",
+        "The tile is static: its shape, TILE rows of PITCH elements, stands in the kernel. Six "
+        "lines: an if on row and col, the store at [ty, tx]; a barrier; an if on out_row and "
+        "out_col, the addition of the element at [tx, ty]; a barrier.",
     ),
     budget=Budget(shared_bytes=4224),
 )

@@ -20,7 +20,11 @@ TOOK_ITS_PLACE = {
     "04_swizzle.ipynb": ("22_swizzle.ipynb", "23_layouts.ipynb"),
     "04b_checkpoint.ipynb": ("24_checkpoint.ipynb",),
     "05_tiled_matmul.ipynb": ("30_tiles.ipynb", "31_limits.ipynb"),
-    "06_register_tiling.ipynb": ("32_register_tiles.ipynb", "33_turned_tile.ipynb"),
+    "06_register_tiling.ipynb": (
+        "32_register_tiles.ipynb",
+        "33_turned_tile.ipynb",
+        "34_fast_code.ipynb",
+    ),
     "07_double_buffering.ipynb": ("35_two_buffers.ipynb", "36_beside_the_library.ipynb"),
     "08_budgets.ipynb": ("40_budgets.ipynb",),
     "08b_checkpoint.ipynb": ("43_checkpoint.ipynb",),

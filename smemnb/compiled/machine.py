@@ -86,16 +86,7 @@ def read_listing(text: str) -> list[Instruction]:
 
 def main_loop(code: Sequence[Instruction]) -> list[Instruction]:
     """The loop with the most FFMA among those that hold no other loop with any."""
-    spans = []
-    for jump in code:
-        if jump.name.split(".")[0] != "BRA":
-            continue
-        target = re.findall(r"0x([0-9a-f]+)", jump.operands)
-        if target and int(target[-1], 16) < jump.address:
-            spans.append((int(target[-1], 16), jump.address))
-    loops = {
-        span: [one for one in code if span[0] <= one.address <= span[1]] for span in set(spans)
-    }
+    loops = {span: _inside(code, span) for span in _loops(code)}
     worked = {span: loop for span, loop in loops.items() if count(loop, "FFMA")}
     inner = [
         loop
@@ -107,6 +98,42 @@ def main_loop(code: Sequence[Instruction]) -> list[Instruction]:
     return max(
         inner or loops.values(), key=lambda loop: (count(loop, "FFMA"), -len(loop)), default=[]
     )
+
+
+def around(code: Sequence[Instruction]) -> list[Instruction]:
+    """What stands around the main loop, in the smallest loop that holds it; nothing without one.
+
+    A kernel whose steps are a loop has its loads, stores and barriers there; one whose steps are
+    laid out has them in the main loop itself.
+    """
+    inner = main_loop(code)
+    if not inner:
+        return []
+    first, last = inner[0].address, inner[-1].address
+    holding = [
+        span
+        for span in _loops(code)
+        if span[0] <= first and last <= span[1] and span != (first, last)
+    ]
+    if not holding:
+        return []
+    whole = _inside(code, min(holding, key=lambda span: span[1] - span[0]))
+    return [one for one in whole if not first <= one.address <= last]
+
+
+def _loops(code: Sequence[Instruction]) -> set[tuple[int, int]]:
+    """First and last address of what each jump back goes over."""
+    found = set()
+    for jump in code:
+        if jump.name.split(".")[0] == "BRA":
+            target = re.findall(r"0x([0-9a-f]+)", jump.operands)
+            if target and int(target[-1], 16) < jump.address:
+                found.add((int(target[-1], 16), jump.address))
+    return found
+
+
+def _inside(code: Sequence[Instruction], span: tuple[int, int]) -> list[Instruction]:
+    return [one for one in code if span[0] <= one.address <= span[1]]
 
 
 def count(code: Sequence[Instruction], name: str) -> int:

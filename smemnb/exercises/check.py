@@ -6,10 +6,11 @@ graded, because Numba simulates and has no types, it raises: that is nobody's wr
 The kernel runs only in the lockstep engine, also where a GPU is present, because a wrong kernel
 can hang one. It is graded in this order: whether it can run at all; its values, in every case;
 changed inputs; findings (races, barriers, initialisation, bounds); counts per line; where an
-exercise asks for it, which loads are under way while a tile is read. No case runs after one whose
-values are wrong. A kernel that holds in all published cases is tried on fresh ones,
-other sizes and other numbers, drawn from a seed that its text makes: what it does there cannot have
-been looked up. **Limits**: an answer is tried on some launches, not on every one.
+exercise asks for it, which loads are under way while a tile is read, and, if the compiler's wheels
+are installed, its machine code. No case runs after one whose values are wrong. A kernel that holds
+in all published cases is tried on fresh ones, other sizes and other numbers, drawn from a seed that
+its text makes: what it does there cannot have been looked up. **Limits**: an answer is tried on
+some launches, not on every one.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from .draw import seed_of
 from .exercise import PARTS, Case, Exercise, Kernel
 from .grading.advice import on_findings, on_fresh, on_launches, on_values
 from .grading.fresh import held
+from .grading.machine_code import machine_part
 from .grading.observe import Run, observe, outputs_of, title_of
 from .grading.overlap import overlap_part
 from .grading.parts import count_parts, findings_part
@@ -123,7 +125,12 @@ def of_earlier_run(exercise: Exercise, cell: FailedCell) -> Verdict:
 
 
 def graded(
-    exercise: Exercise, kernel: Any, *, advise: bool = True, seed: int | None = None
+    exercise: Exercise,
+    kernel: Any,
+    *,
+    advise: bool = True,
+    seed: int | None = None,
+    compiling: bool = True,
 ) -> Verdict:
     """Grade a kernel without recording it.
 
@@ -132,6 +139,7 @@ def graded(
         kernel: any object.
         advise: whether to look for a hint, which may take one more launch.
         seed: of the fresh cases; None for the one that the kernel's text makes.
+        compiling: whether a right kernel is compiled, where the exercise asks for its machine code.
 
     Raises:
         SmemnbError: NUMBA_ENABLE_CUDASIM=1, so that nothing can be graded.
@@ -155,10 +163,12 @@ def graded(
             verdict = _verdict(exercise, kernel, runs, advise=advise)
             if verdict:
                 verdict = _with_order(exercise, kernel, verdict)
-            if not verdict or exercise.fresh is None:
-                return verdict
-            fresh = _runs(exercise, kernel, exercise.drawn(seed), end)
-            return _with_fresh(exercise, kernel, verdict, runs, fresh, advise=advise)
+            if verdict and exercise.fresh is not None:
+                fresh = _runs(exercise, kernel, exercise.drawn(seed), end)
+                verdict = _with_fresh(exercise, kernel, verdict, runs, fresh, advise=advise)
+            if verdict:
+                verdict = _with_machine_code(exercise, kernel, verdict, look=compiling)
+            return verdict
     except _TimeOver as over:
         if over.runs and not (verdict := _verdict(exercise, kernel, over.runs, advise=advise)):
             return verdict
@@ -266,6 +276,17 @@ def _with_fresh(
     return replace(
         verdict, hint=_hint(exercise, kernel, verdict, [*before, *fresh], element, first)
     )
+
+
+def _with_machine_code(exercise: Exercise, kernel: Any, verdict: Verdict, *, look: bool) -> Verdict:
+    """The verdict on a kernel that is right so far, with what the compiler made of it."""
+    part = machine_part(exercise, kernel, look=look)
+    if part is None:
+        return verdict
+    verdict = replace(verdict, parts=(*verdict.parts, part))
+    if part.ok:
+        return verdict
+    return replace(verdict, hint=f'{verdict.advice}\nhint("{exercise.name}", 1) says more.')
 
 
 def _parts(

@@ -50,7 +50,7 @@ Kernel = Any
 
 PARTS = (
     *("kernel", "output", "inputs", "findings"),
-    *("wavefronts", "sectors", "requests", "shared", "barriers", "order"),
+    *("wavefronts", "sectors", "requests", "shared", "barriers", "order", "machine"),
 )
 """The parts of a verdict, in the order in which they are graded."""
 
@@ -72,6 +72,24 @@ class Budget:
     shared_bytes: int | None = None
     shared_requests: int | None = None
     barriers: int | None = None
+
+
+@dataclass(frozen=True)
+class MachineCode:
+    """The most that the compiled kernel (cc 9.0) may take in one turn of its tile loop.
+
+    A turn is what stands around the loop of the multiply-adds once, and that loop as often as
+    `multiply_adds`, those of a thread in a turn, ask for. `turn` counts all of its instructions,
+    `each` those of a name with its width, such as {"LDS": 0} for reads of 4 bytes. A call, an
+    integer division or an access to local memory in it is always refused.
+
+    Compilers differ a little: leave `turn` room, up to the middle between the solution and the
+    answer that has to be refused.
+    """
+
+    multiply_adds: int
+    turn: int
+    each: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -117,6 +135,9 @@ class Exercise:
     draws; None for an exercise that is tried on its published cases alone. `forecast_case` is the
     published case whose counts a forecast is of. `overlap_case` is the published case in which a
     tile must be read between each load of the next one and its store; None where nothing is asked.
+    `machine_code` holds for the kernel, not for a launch, and is looked at where the compiler's
+    wheels are; `wrong_code` are answers that nothing else refuses. `written` are device functions
+    that the learner writes beside the kernel: the solution is shown with them.
     """
 
     name: str
@@ -133,6 +154,9 @@ class Exercise:
     fresh: Callable[[Draw], Iterable[Case]] | None = None
     forecast_case: int = 0
     overlap_case: int | None = None
+    machine_code: MachineCode | None = None
+    wrong_code: tuple[Wrong, ...] = ()
+    written: tuple[Kernel, ...] = ()
 
     def drawn(self, seed: int) -> tuple[Case, ...]:
         """The fresh cases of a seed, the same ones for the same seed."""

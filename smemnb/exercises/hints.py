@@ -8,7 +8,7 @@ from typing import Any
 from .glossary_links import unlinked
 from .progress import remember
 from .registry import find, unknown
-from .source import Source
+from .source import Source, source_of
 from .variants import shown_solution
 
 
@@ -50,8 +50,13 @@ def hint(name: str, level: int = 1) -> Hint:
 
 
 def solution(name: Any) -> Source:
-    """Show the source of an exercise's solution; its `kernel` can be launched and traced."""
+    """Show the source of an exercise's solution; its `kernel` can be launched and traced.
+
+    Device functions that the learner writes as well stand above it.
+    """
     exercise = find(name)
     if exercise is None:
         return Source(f"No solution: {unknown(name)}")
-    return Source(shown_solution(exercise.solution), exercise.solution, form="python")
+    texts = [*map(source_of, exercise.written), shown_solution(exercise.solution)]
+    text = "\n\n\n".join(text for text in texts if text)
+    return Source(text, exercise.solution, form="python")

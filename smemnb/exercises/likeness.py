@@ -55,7 +55,8 @@ def likeness(exercise: Exercise, source: str) -> float | None:
     if not from_nothing(exercise):
         return None
     known = _numbers(exercise.solution)
-    theirs, ours = _tokens(source, known), _tokens(source_of(exercise.solution) or "", known)
+    whole = "\n\n".join(source_of(one) or "" for one in (*exercise.written, exercise.solution))
+    theirs, ours = _tokens(source, known), _tokens(whole, known)
     if not theirs or not ours:
         return None
     blocks = SequenceMatcher(None, ours, theirs, autojunk=False).get_matching_blocks()

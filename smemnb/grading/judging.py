@@ -3,6 +3,7 @@
 A `Program` is rebuilt (`building`) and goes through the grading of `check`, in the lockstep
 engine. What comes back is an `Outcome`, plain data. Call it where time and memory are limited: a
 kernel may loop for as long as it likes, and Numba's inference takes what the text makes it take.
+Nothing is compiled, so a grade is the same with and without the compiler's wheels.
 """
 
 from __future__ import annotations
@@ -45,7 +46,7 @@ def judge(name: str, answer: Program | NotTaken, seed: int | None = None) -> Out
         return Outcome(name, NOT_TRIED)
     try:
         kernel = build(answer)
-        outcome = of_verdict(graded(exercise, kernel, seed=seed))
+        outcome = of_verdict(graded(exercise, kernel, seed=seed, compiling=False))
         return replace(outcome, likeness=_likeness(exercise, answer))
     except NotForKernels as error:
         return Outcome(name, WRONG, "kernel", str(error), f"{place}: {error}")

@@ -14,6 +14,7 @@ what was recorded. The files lie in `smemnb/measure/recorded/`.
                       h200_conflict_counter.json
     strides           times of loads at several strides: h200_strides.json
     latency/          chases, and kernels that each wait for one thing: h200_latency.json
+    step_times        times of the kernels of 34_fast_code: h200_steps.json
     loop_order        loads, stores and products in the order of the compiler: loop_order.json
     loop_code         registers and instructions of main loops: machine_code.json
     compiled_views    machine code per source line, as text: compiled_views.json
@@ -25,6 +26,10 @@ On a GPU, with Nsight Compute:
     python -m smemnb.laboratory.conflict_counter FILE.json
     python -m smemnb.laboratory.latency record --out FILE.json
     python -m smemnb.laboratory timing
+
+On a GPU alone:
+
+    python -m smemnb.laboratory.step_times FILE.json
 
 On a GPU that was given for it, for these kernels may hang it:
 

@@ -1,10 +1,11 @@
-"""What the compiler made of some rungs of the product: `machine_code.json`, for cc 9.0.
+"""What the compiler made of rungs of the product, and of the kernels of `34_fast_code`, for cc 9.0.
 
     python -m smemnb.laboratory.loop_code FILE
 
-makes the file with NVIDIA's compiler libraries and nvdisasm, no GPU needed. It is shipped so that a
-chapter can show machine code where they are not installed. Of each rung: registers, and the
-instructions of its main loop (`compiled.machine.main_loop`).
+makes the file, `machine_code.json`, with NVIDIA's compiler libraries and nvdisasm, no GPU needed.
+It is shipped so that a chapter can show machine code where they are not installed. Of each kernel:
+registers, the instructions of its main loop (`compiled.machine.main_loop`), and those around it in
+the loop over the tiles (`around`), which are none where the steps of a tile are laid out.
 
 **Limits**: another version of Numba or of the compiler may make other code; the versions stand in
 the file.
@@ -16,14 +17,15 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cache
+from importlib import import_module
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-__all__ = ["LoopCode", "loop_codes", "versions"]
+__all__ = ["LoopCode", "loop_codes", "step_codes", "versions"]
 
 FILE = "machine_code.json"
 CC = (9, 0)
@@ -50,8 +52,16 @@ RUNGS = (
     "matmul_overlapped",
     "matmul_fastest",
 )
-LISTED = ("matmul_square",)
-"""Rungs whose loop is kept as text; the others are counted."""
+STEPS = {
+    "guarded": "ex34_guards",
+    "unguarded": "ex34_guards",
+    "with_offsets": "ex34_offsets",
+    "laid_out": "ex34_steps",
+    "by_quads": "ex34_quads",
+}
+"""The kernels of `34_fast_code`: name -> the exercise in whose file it stands."""
+LISTED = ("matmul_square", "guarded")
+"""Kernels whose loop is kept as text; the others are counted."""
 
 
 @dataclass(frozen=True)
@@ -62,11 +72,13 @@ class LoopCode:
         registers: per thread, of the whole kernel.
         counts: instruction with its width, such as "LDS.128" -> how often it stands in the loop.
         listing: its instructions as nvdisasm writes them; empty where they are not kept.
+        around: what else stands in the loop that holds this one, counted likewise.
     """
 
     registers: int
     counts: Mapping[str, int]
     listing: tuple[str, ...] = ()
+    around: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def total(self) -> int:
@@ -77,6 +89,16 @@ class LoopCode:
         """
         return sum(self.counts.values())
 
+    def turn(self, multiply_adds: int) -> Counter[str]:
+        """Instructions of one turn of the loop over the tiles, of so many multiply-adds.
+
+        >>> step_codes()["unguarded"].turn(512)["FFMA"]
+        512
+        """
+        rounds = multiply_adds // self.count("FFMA")
+        inner = {name: rounds * number for name, number in self.counts.items()}
+        return Counter(inner) + Counter(self.around)
+
     def count(self, *names: str) -> int:
         """Instructions that have one of these names."""
         return sum(self.counts.get(name, 0) for name in names)
@@ -85,10 +107,19 @@ class LoopCode:
 @cache
 def loop_codes() -> dict[str, LoopCode]:
     """The loops of `RUNGS`, by name."""
-    found = _file()["rungs"].items()
+    return _loops("rungs")
+
+
+@cache
+def step_codes() -> dict[str, LoopCode]:
+    """The loops of `STEPS`, by name."""
+    return _loops("steps")
+
+
+def _loops(kind: str) -> dict[str, LoopCode]:
     return {
-        name: LoopCode(one["registers"], one["counts"], tuple(one["listing"]))
-        for name, one in found
+        name: LoopCode(one["registers"], one["counts"], tuple(one["listing"]), one["around"])
+        for name, one in _file()[kind].items()
     }
 
 
@@ -111,19 +142,38 @@ def compiled_loop(rung: Any) -> LoopCode:
     Raises:
         SmemnbError: the compiler libraries or nvdisasm are not installed.
     """
+    return _compiled(rung.kernel, rung.name, scaled=rung.scaled)
+
+
+def compiled_step(name: str) -> LoopCode:
+    """The loop of a kernel of `STEPS`, compiled now.
+
+    Raises:
+        SmemnbError: the compiler libraries or nvdisasm are not installed.
+    """
+    module = import_module(f"smemnb.exercises.chapters.{STEPS[name]}")
+    return _compiled(getattr(module, name), name, scaled=False)
+
+
+def _compiled(kernel: Any, name: str, *, scaled: bool) -> LoopCode:
     from ..compiled import cubin, machine
     from ..compiled.usage import read_resources
 
     types = "float32[:, ::1], float32[:, ::1], float32[:, ::1]"
-    elf = cubin(rung.kernel, f"void({types}{', float32, float32' * rung.scaled})", CC)
-    loop = machine.main_loop(machine.instructions(elf))
-    counts = Counter(_shown(one.name) for one in loop)
+    elf = cubin(kernel, f"void({types}{', float32, float32' * scaled})", CC)
+    code = machine.instructions(elf)
+    loop = machine.main_loop(code)
     listing = [f"{one.guard} {one.name} {one.operands}".strip() for one in loop]
     return LoopCode(
         read_resources(elf, CC).registers,
-        dict(sorted(counts.items())),
-        tuple(listing) if rung.name in LISTED else (),
+        _counted(loop),
+        tuple(listing) if name in LISTED else (),
+        _counted(machine.around(code)),
     )
+
+
+def _counted(code: Any) -> dict[str, int]:
+    return dict(sorted(Counter(_shown(one.name) for one in code).items()))
 
 
 def _shown(name: str) -> str:
@@ -145,6 +195,7 @@ def _record(path: Path) -> None:
         "versions": {name: version(name) for name in ("numba", "numba-cuda", "nvidia-nvjitlink")},
         "command": f"python -m {__spec__.name} FILE",
         "rungs": {one.name: asdict(compiled_loop(one)) for one in LADDER if one.name in RUNGS},
+        "steps": {name: asdict(compiled_step(name)) for name in STEPS},
     }
     path.write_text(json.dumps(made, indent=1) + "\n", encoding="utf-8")
 

@@ -6,6 +6,7 @@ from numba import cuda, float32
 from smemnb.compiled import cubin
 from smemnb.compiled.machine import (
     Instruction,
+    around,
     count,
     instructions,
     main_loop,
@@ -51,6 +52,13 @@ def test_main_loop():
     """Of two loops with as many FFMA, the shorter; none where nothing jumps back."""
     assert [one.address for one in main_loop(read_listing(LISTING))] == [0x20, 0x30, 0x40, 0x50]
     assert main_loop([ffma("R0, R1, R2, R3")]) == []
+
+
+def test_around():
+    """What the next larger loop holds beside the main one; none around a loop that none holds."""
+    code = read_listing(LISTING)
+    assert [one.address for one in around(code)] == [0x10, 0x60]
+    assert around(code[2:6]) == around([ffma("R0, R1, R2, R3")]) == []
 
 
 @pytest.mark.parametrize(

@@ -109,9 +109,9 @@ REGISTERS: tuple[Row, ...] = (
     ("the turned tile of a, its store", "33_turned_tile", "store-of-the-turned-tile"),
     ("the clean pad", "33_turned_tile", "clean-pad"),
     ("16-byte loads", "33_turned_tile", "16-byte-loads"),
-    ("index arithmetic, read off the SASS", "32_register_tiles", "index-arithmetic"),
-    ("unrolling in Numba", "32_register_tiles", "unrolling"),
-    ("issue: what else is in the loop", "32_register_tiles", "what-the-loop-issues"),
+    ("index arithmetic, read off the SASS", "34_fast_code", "index-arithmetic"),
+    ("unrolling in Numba", "34_fast_code", "unrolling"),
+    ("issue: what else is in the loop", "34_fast_code", "what-the-loop-issues"),
 )
 BUFFERS: tuple[Row, ...] = (
     ("where a load is waited for", "35_two_buffers", "where-a-load-is-waited-for"),

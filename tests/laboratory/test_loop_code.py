@@ -5,12 +5,22 @@ from importlib.metadata import version
 import pytest
 
 from smemnb.kernels.matmul.ladder import LADDER
-from smemnb.laboratory.loop_code import LISTED, RUNGS, compiled_loop, loop_codes, versions
+from smemnb.laboratory.loop_code import (
+    LISTED,
+    RUNGS,
+    STEPS,
+    compiled_loop,
+    compiled_step,
+    loop_codes,
+    step_codes,
+    versions,
+)
 
 
 def test_they_are_rungs():
     """Those that were asked for, and each a rung of the ladder."""
     assert tuple(loop_codes()) == RUNGS
+    assert tuple(step_codes()) == tuple(STEPS)
     assert set(RUNGS) <= {rung.name for rung in LADDER}
     assert set(versions()) == {"numba", "numba-cuda", "nvidia-nvjitlink"}
 
@@ -56,10 +66,51 @@ def test_what_the_chapter_reads():
 
 def test_the_listing_is_the_loop():
     for name in LISTED:
-        code = loop_codes()[name]
+        code = (loop_codes() | step_codes())[name]
         assert len(code.listing) == code.total
         assert sum("FFMA" in line for line in code.listing) == code.count("FFMA")
         assert code.listing[-1].startswith("@P0 BRA")
+
+
+@pytest.mark.parametrize(
+    ("name", "inner", "around"),
+    [
+        ("guarded", 109, 229),
+        ("unguarded", 109, 159),
+        ("with_offsets", 85, 107),
+        ("laid_out", 677, 0),
+        ("by_quads", 572, 0),
+    ],
+)
+def test_turns(name, inner, around):
+    """A turn of 512 multiply-adds: the steps 8 times and what is around them, or all laid out."""
+    code = step_codes()[name]
+    assert (code.total, sum(code.around.values())) == (inner, around)
+    rounds = 512 // code.count("FFMA")
+    assert rounds == (8 if around else 1)
+    assert code.turn(512).total() == rounds * inner + around
+
+
+@pytest.mark.parametrize(
+    ("step", "rung"),
+    [
+        ("unguarded", "matmul_two_blocks"),
+        ("laid_out", "matmul_unsigned"),
+    ],
+)
+def test_steps_and_rungs(step, rung):
+    """The loop over the steps of a chapter's kernel is that of a rung that was timed."""
+    assert step_codes()[step].counts == loop_codes()[rung].counts
+
+
+@pytest.mark.toolchain
+@pytest.mark.parametrize("name", STEPS)
+def test_steps_compiled_now(name):
+    """The same versions make the same code of the steps, too."""
+    other = {key: said for key, said in versions().items() if version(key) != said}
+    if other:
+        pytest.skip(f"recorded with {other}")
+    assert compiled_step(name) == step_codes()[name]
 
 
 @pytest.mark.toolchain

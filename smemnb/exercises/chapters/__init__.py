@@ -19,6 +19,7 @@ CHAPTERS = {
     "31_limits": ("ex05_longest", "ex05_rows", "ex31_matches"),
     "32_register_tiles": ("ex06_column", "ex06_square", "ex32_centres"),
     "33_turned_tile": ("ex06_turned", "ex33_vector"),
+    "34_fast_code": ("ex34_guards", "ex34_offsets", "ex34_steps", "ex34_quads"),
     "35_two_buffers": ("ex07_ahead", "ex07_walk", "ex35_neighbours"),
     "36_beside_the_library": ("ex36_product",),
     "40_budgets": ("ex08_parts", "ex08_planes", "ex40_ring"),

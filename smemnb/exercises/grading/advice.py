@@ -36,6 +36,8 @@ PLAIN = {
     "variable or a local array, and use it there for every result that needs it.",
     "shared": "Multiply the number of elements of each shared array by the bytes of an element: "
     "one array is larger than it has to be.",
+    "machine": "Only the compiled code shows it: what does the loop compute in every turn that was "
+    "the same in the turn before, or is a number in the text?",
     "barriers": "With a second buffer, one barrier per tile is enough: put it where the next tiles "
     "are full and all threads have read these.",
     "order": "A warp waits at the first line that needs a value. Load the next elements into "

@@ -35,6 +35,9 @@ reads it.
 `loop_order.json`: in which order the compiler put the loads, stores and products of some loops;
 `laboratory.loop_order` makes and reads it.
 
+`h200_steps.json`: times of the kernels of `34_fast_code`; `laboratory.step_times` makes and reads
+it.
+
 `machine_code.json`: registers and instructions of the main loops of some rungs, and
 `compiled_views.json`: machine code per source line; `laboratory.loop_code` and
 `laboratory.compiled_views` make and read them.

@@ -10,7 +10,10 @@ def uninitialised(words: Words, seen: Observation) -> tuple[str, str]:
     """Memory is read that nobody has stored: shared, local, or of a new device array."""
     space = "shared" if seen.array is None else seen.array.space
     if space == "local":
-        return f"{words.does(seen)}: this thread has stored nothing in {element(seen)} before.", _OWN
+        return (
+            f"{words.does(seen)}: this thread has stored nothing in {element(seen)} before.",
+            _OWN,
+        )
     if space == "global":
         cause = f"{words.does(seen)}: nobody has stored {element(seen)} before"
         return f"{cause}; cuda.device_array gives memory that is not empty.", _FILL

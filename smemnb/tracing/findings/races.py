@@ -104,8 +104,8 @@ def lost_update(words: Words, seen: Observation) -> tuple[str, str]:
     cause = (
         f"{words.line(seen.site)} updates {seen.site.text} in {lanes} lanes of warp {seen.warp} at "
         f"once (thread {' and thread '.join(others)}{', and others' if lanes > 2 else ''}): the "
-        f"same element {element(seen)}. All of them load it before one of them stores it, so one {noun} "
-        "is kept and the others are lost."
+        f"same element {element(seen)}. All of them load it before one of them stores it, so one "
+        f"{noun} is kept and the others are lost."
     )
     alone = "or let one lane do it, or give every lane an element of its own."
     if not atomic:

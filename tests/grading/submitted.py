@@ -13,7 +13,8 @@ def chapter_text(exercise):
     """The constants, device functions and kernels of an exercise's file, as a learner's."""
     text = Path(inspect.getsourcefile(exercise.solution.py_func)).read_text(encoding="utf-8")
     text = text[: text.index("\nEXERCISE = ")].replace("from ...kernels", "from smemnb.kernels")
-    return text.replace("from ..exercise import", "from smemnb.exercises.exercise import")
+    text = text.replace("from ..exercise import", "from smemnb.exercises.exercise import")
+    return re.sub(r"^from \.ex", "from smemnb.exercises.chapters.ex", text, flags=re.MULTILINE)
 
 
 def file_of(exercise, kernel=None):

@@ -30,8 +30,8 @@ def to_centres(out, points, centres):
     cuda.syncthreads()  # all centres are staged before anyone reads them
     for k in range(depth):
         for p in range(2):
-            if first + p * n < count:
-                part[p] = points[k, first + p * n]
+            at = first + p * n
+            part[p] = points[k, at] if at < count else float32(0)
         for c in range(8):
             centre = near[c, k]
             for p in range(2):

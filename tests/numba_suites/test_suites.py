@@ -94,4 +94,10 @@ def test_suite(suite):
     baseline = run_suite(suite, simulator=True)
     plug = run_suite(suite, simulator=False, leave_out=exceptions(suite).left_out)
     compared = compare(suite, baseline, plug)
+    if compared.problems:  # what only a busy machine brings does not come again
+        names = [problem.partition(": ")[0] for problem in compared.problems]
+        for name in [name for name in names if name in baseline][:10]:
+            baseline |= run_suite(suite, simulator=True, pattern=name, jobs=1)
+            plug |= run_suite(suite, simulator=False, pattern=name, jobs=1)
+        compared = compare(suite, baseline, plug)
     assert compared.problems == (), report(compared)

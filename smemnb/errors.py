@@ -91,6 +91,18 @@ class KernelStopped(SmemnbError, RuntimeError):
             self.args = (f"{self}\nFound until then:\n{said}", *self.args[1:])
 
 
+class MisalignedAddress(KernelStopped):
+    """A move of several bytes at an address that is not a multiple of their number.
+
+    Attributes:
+        elements: how many a move has: offsets are multiples of it.
+    """
+
+    def __init__(self, message: str, elements: int) -> None:
+        super().__init__(message)
+        self.elements = elements
+
+
 class UnassignedVariable(RuntimeWarning):
     """A thread reads a variable to which it has assigned nothing; a GPU says nothing of it."""
 

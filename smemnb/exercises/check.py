@@ -30,7 +30,7 @@ from ..simulator.devices import need_types
 from ..tracing.findings import Finding
 from .draw import seed_of
 from .exercise import PARTS, Case, Exercise, Kernel
-from .grading.advice import on_findings, on_fresh, on_launches, on_values
+from .grading.advice import on_findings, on_fresh, on_launches, on_stop, on_values
 from .grading.fresh import held
 from .grading.machine_code import machine_part
 from .grading.observe import Run, observe, outputs_of, title_of
@@ -174,7 +174,10 @@ def graded(
             return verdict
         return Verdict(exercise.name, (Part("kernel", str(over), ok=False),), over.hint)
     except _Stopped as stopped:
-        return refused_verdict(exercise.name, "kernel", str(stopped))
+        verdict = refused_verdict(exercise.name, "kernel", str(stopped))
+        return (
+            replace(verdict, hint=_with_more(exercise, stopped.hint)) if stopped.hint else verdict
+        )
 
 
 class _TimeOver(Exception):
@@ -191,7 +194,11 @@ class _TimeOver(Exception):
 
 
 class _Stopped(Exception):
-    """A kernel did not come to its end; the text says why, and where."""
+    """A kernel did not come to its end; the text says why, and where, the hint what to look at."""
+
+    def __init__(self, text: str, hint: str = "") -> None:
+        super().__init__(text)
+        self.hint = hint
 
 
 def _runs(exercise: Exercise, kernel: Any, cases: Sequence[Case], end: float) -> list[Run]:
@@ -210,7 +217,8 @@ def _runs(exercise: Exercise, kernel: Any, cases: Sequence[Case], end: float) ->
             runs.append(observe(exercise, case, kernel, left))
         except SmemnbError as error:
             tell(error)
-            raise _Stopped(_engine_refusal(error) + _fresh_title(exercise, case)) from None
+            text = _engine_refusal(error) + _fresh_title(exercise, case)
+            raise _Stopped(text, on_stop(error)) from None
         except Exception as error:  # whatever a learner's code can raise
             text = f"the kernel stopped: {plain(error)}"
             raise _Stopped(text + _fresh_title(exercise, case)) from None

@@ -13,6 +13,7 @@ with the numbers of lanes.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 from ..hardware import WARP_LANES
@@ -213,11 +214,20 @@ def _first(found: RegisterMap) -> str:
 
 def _reads(found: RegisterMap) -> str:
     high, wide = found.results
-    each = (high + wide) / (high * wide)
     return (
         f"each step of the depth: {high} + {wide} reads for"
-        f" {counted(high * wide, 'multiply-add')}, {each:.3g} reads each"
+        f" {counted(high * wide, 'multiply-add')}, {_quotient(high + wide, high * wide)} reads each"
     )
+
+
+def _quotient(above: int, below: int) -> str:
+    """A quotient with the places that it has, or 3 digits of one that has no end.
+
+    >>> _quotient(9, 8), _quotient(64, 64), _quotient(5, 6)
+    ('1.125', '1', '0.833')
+    """
+    whole = f"{above / below:.10g}"
+    return whole if Fraction(whole) == Fraction(above, below) else f"{above / below:.3g}"
 
 
 def alt(found: RegisterMap) -> str:

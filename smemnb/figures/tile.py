@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Walk", "Window", "alt", "banks", "text", "tile_map", "walk"]
 
-CELL, ROW = 23, 18  # pixels of a cell
+CELL, ROW = 23, 18  # pixels of an element
 LEFT, TOP, RIGHT, BELOW = 62, 52, 28, 54  # pixels around the tile
 NARROWEST = 660  # pixels, for the words above a small tile
 ROWS_SAID, COLUMNS_SAID = 4, 32  # in the text

@@ -32,7 +32,7 @@ from llvmlite import ir
 from numba.core import types
 from numba.cuda.extending import intrinsic
 
-from ..errors import KernelStopped
+from ..errors import KernelStopped, MisalignedAddress
 from ..lockstep.lanes import EVERY_LANE
 from ..lockstep.protocol import lockstep_implementation
 from ..lockstep.watch import Access
@@ -254,11 +254,12 @@ def _place_wide(
     if (misaligned & active).any():
         first = np.argwhere(np.broadcast_to(misaligned & active, batch.shape))[0]
         at = int(np.broadcast_to(index, batch.shape)[tuple(first)])
-        raise KernelStopped(
+        raise MisalignedAddress(
             f"{site.text} in line {site.line} moves {moved_bytes} bytes at an address that is not "
             f"a multiple of {moved_bytes}: a GPU stops there. The offset counts elements of "
             f"{array.name}, {count} to a move; here it is {at}. Offsets, and the first elements of "
-            f"rows, must be multiples of {count}; a shared array needs alignment={moved_bytes}."
+            f"rows, must be multiples of {count}; a shared array needs alignment={moved_bytes}.",
+            count,
         )
     return offset, active, count
 

@@ -3,9 +3,12 @@
 import pytest
 from numba import cuda, float32
 
+from smemnb.exercises.chapters.ex33_vector import times_vector
 from smemnb.exercises.check import check
 from smemnb.exercises.grading.advice import meeting
+from smemnb.exercises.variants import edited
 from smemnb.tracing.model import WorstRequest
+from tests.facts import facts
 from tests.tracing.records import LOAD, TILE, on_shared, site, turned
 
 
@@ -107,6 +110,17 @@ def test_value_of_a_cell_that_nobody_stored():
     """A strange value is distinguished from an overflow."""
     text = check("ex00_scale", nobody_stored).part("output").text
     assert text.endswith("may come from an element that no thread has stored.")
+
+
+def test_hint_of_a_misaligned_move():
+    """A kernel that stops at a misaligned address is told what must be a multiple, and of what."""
+    pitch_257 = {
+        "a_tile[k * PITCH + m]": "a_tile[k * 257 + m] = a[top + m, k0 + k]",
+        "quad =": "quad = load16(a_tile, k * 257 + 4 * tx)",
+    }
+    verdict = check("ex33_vector", edited(times_vector, pitch_257))
+    said, more = verdict.hint.split("\n")
+    assert facts(said) == ["4"] and "ex33_vector" in more
 
 
 @pytest.mark.parametrize("kernel", [guard_off_by_one, without_guard])

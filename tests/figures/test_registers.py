@@ -31,6 +31,15 @@ def test_every_element_has_one_thread(given, way):
     assert set(found.owners) == {(row, col) for row in range(rows) for col in range(cols)}
 
 
+@pytest.mark.parametrize(
+    ("results", "each"),
+    [((8, 1), "1.125"), ((32, 1), "1.03125"), ((16, 8), "0.1875"), ((3, 2), "0.833")],
+)
+def test_reads_have_the_places_they_need(results, each):
+    """A quotient that ends is printed whole."""
+    assert register_map((2, 2), results).text.split(" reads each")[0].split()[-1] == each
+
+
 def test_apart_and_together():
     apart = measure((16, 16), (4, 4), thread=17)
     assert apart.rows[17] == apart.cols[17] == (1, 17, 33, 49)

@@ -6,10 +6,12 @@ The text is the same in every run: no addresses, no paths, no times.
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
 from ..grading.verdict import INDENT, WIDTH, Verdict
+from .figures import COLUMNS
 
 State = Literal["right", "misjudged", "open"]
 
@@ -86,8 +88,27 @@ class Forecast:
 
     @property
     def head(self) -> str:
-        """The first line: the kernel and how much of the forecast is right."""
-        return f"{self.exercise}: kernel done, forecast {self.right} of {len(self.lines)} right"
+        """The first line: the kernel, how much of the forecast is right, and what of it is open.
+
+        As long as figures are missing, those that were given are counted, column by column.
+        """
+        begin = f"{self.exercise}: kernel done, forecast"
+        still_open = {column for line in self.lines for column in line.missing}
+        if not still_open:
+            return f"{begin} {self.right} of {len(self.lines)} right"
+        given = Counter(column for line in self.lines for column, _ in line.figures)
+        wrong = Counter(one.column for line in self.lines for one in line.misjudged)
+        right = ", ".join(
+            f"{given[column] - wrong[column]} of {given[column]} {column}"
+            for column in COLUMNS
+            if given[column]
+        )
+        left = ", ".join(
+            f"some {column}" if given[column] else column
+            for column in COLUMNS
+            if column in still_open
+        )
+        return f"{begin} {right} right; still open: {left}"
 
     @property
     def rows(self) -> list[tuple[str, str]]:
@@ -108,7 +129,8 @@ class Forecast:
             rows.append(_row(line.state, line.said))
             rows += [_row("", f"{one.column}: {one.text}") for one in line.misjudged]
         rows += [_row(name, text) for name, text in self.rows]
-        return "\n".join([self.head, *rows])
+        head = textwrap.wrap(self.head, INDENT + WIDTH, subsequent_indent=" " * INDENT)
+        return "\n".join([*head, *rows])
 
     def _repr_html_(self) -> str:
         from ..as_html import forecast

@@ -11,6 +11,7 @@ import ast
 import textwrap
 from collections.abc import Sequence
 
+from ...errors import MisalignedAddress
 from ...tracing.findings import Finding
 from ...tracing.model import AccessRow
 from ..exercise import Exercise, Kernel
@@ -61,6 +62,24 @@ def on_findings(exercise: Exercise, kernel: Kernel, first: Finding, *, wrong: bo
     if first.kind.startswith("race") and any(one.barriers is not None for one in budgets):
         return f"{first.cure} But first: should both lines use the same buffer?"
     return first.cure or PLAIN["findings"]
+
+
+def on_stop(error: Exception) -> str:
+    """Say what to look at where a kernel was stopped; "" where the reason says it all.
+
+    >>> "must be a multiple of 4" in on_stop(MisalignedAddress("", 4))
+    True
+    >>> on_stop(ValueError())
+    ''
+    """
+    if not isinstance(error, MisalignedAddress):
+        return ""
+    each = error.elements
+    return (
+        "The offset of a lane's first element is row * pitch + column. Each lane's first column "
+        f"must be a multiple of {each}, and so must the pitch, its pad included: then every row "
+        "begins where such a move may."
+    )
 
 
 def on_values(exercise: Exercise, kernel: Kernel, run: Run, element: WrongElement) -> str:

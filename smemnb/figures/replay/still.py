@@ -3,7 +3,7 @@
 An element has the colour of the warp that wrote it last, hatched is what nobody has written, and a
 cross marks an element of which a load was stale. A run with stale reads is shown at the first of
 them, too: there are the elements that are missing. Beside them stand the global arrays, whole and
-in one scale, with the parts that the phase reads (filled) and writes (hatched).
+in one scale, with the parts that the phase reads and writes, each in a colour of its own.
 
 **Limits**: `MOMENTS` moments, `TILES` shared arrays, `SIDE` rows and columns of each and `SHEETS`
 global arrays are drawn; of a run with stale reads those around the first one. The picture says how
@@ -39,6 +39,8 @@ EDGE = 256  # pixels of the longer side of an array, about
 LEFT, TOP, GAP, HEAD, BELOW = 24, 60, 40, 42, 46
 ROLES = 16  # pixels of a line that says what a phase does with the buffers
 NARROWEST = 720
+KEYS = 20  # pixels of a row of the legend
+WRITTEN = 3  # of the series of colours: far from those of the warps
 
 
 class Panel(NamedTuple):
@@ -273,7 +275,7 @@ def _png(
     tall = [max(panel.rows * _side(panel) for panel in row) for row in rows]
     roles = [_roles(film, panel) for panel in drawn]
     head = HEAD + (ROLES if any(roles) else 0)
-    height = TOP + sum(tall) + head * len(rows) + BELOW
+    height = TOP + sum(tall) + head * len(rows) + BELOW + (KEYS if beside else 0)
 
     def paint(sheet: Sheet) -> None:
         sheet.write(LEFT, 20, title(run), size=13, bold=True, align="left")
@@ -307,7 +309,7 @@ def _roles(film: Film | None, panel: Panel) -> str:
 
 def _paint_sheets(sheet: Sheet, beside: list[SheetPanel], x: float, y: float) -> None:
     """Global arrays in one scale, with the parts that a phase reads and writes."""
-    from ..sheet import FAINT, INK
+    from ..sheet import FAINT, INK, SERIES
 
     scale = SHEET / max([1, *(max(one.rows, one.cols) for one in beside)])
     for one in beside:
@@ -315,15 +317,18 @@ def _paint_sheets(sheet: Sheet, beside: list[SheetPanel], x: float, y: float) ->
         sheet.write(x, y, f"{one.name}: {size}", align="left")
         tall = max(THINNEST, one.rows * scale)
         across, down = scale, tall / max(1, one.rows)
-        for boxes, fill, hatch in (
-            (one.owned, "none", None),
-            (one.read, FAINT, None),
-            (one.written, "none", "////"),
+        # of what is read and written in one phase, the lower half shows the writes
+        lower = 0.5 if one.read else 1.0
+        for boxes, fill, part in (
+            (one.owned, "none", 1.0),
+            (one.read, FAINT, 1.0),
+            (one.written, SERIES[WRITTEN], lower),
         ):
             for (top, bottom), (left, right) in boxes:
-                place = (x + left * across, y + 12 + top * down)
-                size_of = (max(2.0, (right - left) * across), max(2.0, (bottom - top) * down))
-                sheet.box(*place, *size_of, fill=fill, edge=INK, thick=0.8, hatch=hatch)
+                wide, high = (right - left) * across, (bottom - top) * down
+                place = (x + left * across, y + 12 + top * down + high * (1 - part))
+                size_of = (max(2.0, wide), max(2.0, high * part))
+                sheet.box(*place, *size_of, fill=fill, edge=INK, thick=0.8)
         sheet.box(x, y + 12, max(THINNEST, one.cols * scale), tall, edge=INK)
         x += SHEET + 20
 
@@ -364,7 +369,8 @@ def _colour(warp: int, warps: int) -> str:
 
 
 def _legend(sheet: Sheet, y: float, warps: int, *, beside: bool) -> None:
-    from ..sheet import ACCENT, FAINT, GROUND, INK
+    from ..legend import Key, legend
+    from ..sheet import ACCENT, FAINT, GROUND, INK, SERIES
 
     x = float(LEFT)
     shown = sorted({0, warps // 3, 2 * warps // 3, warps - 1})
@@ -378,9 +384,8 @@ def _legend(sheet: Sheet, y: float, warps: int, *, beside: bool) -> None:
     sheet.lines([(x, y - 6, x + 12, y + 6), (x, y + 6, x + 12, y - 6)], colour=ACCENT, thick=1.4)
     sheet.write(x + 17, y, "read stale", align="left")
     if beside:
-        x += 108
-        sheet.box(x, y - 6, 12, 12, fill=FAINT, edge=INK, thick=0.8)
-        sheet.write(x + 17, y, "read of a global array", align="left")
-        x += 168
-        sheet.box(x, y - 6, 12, 12, edge=INK, thick=0.8, hatch="////")
-        sheet.write(x + 17, y, "written", align="left")
+        keys = [
+            Key("part of a global array that the phase reads", FAINT, INK),
+            Key("part that it writes", SERIES[WRITTEN], INK),
+        ]
+        legend(sheet, LEFT, y + KEYS, keys)

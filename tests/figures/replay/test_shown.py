@@ -1,5 +1,6 @@
 """What a replay prints, draws, and hands to a page."""
 
+import io
 import json
 import re
 import sys
@@ -7,14 +8,16 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from PIL import Image
 
 import smemnb
 from smemnb.errors import SmemnbError
 from smemnb.figures.explorer.widget import INSTALL, VIEW
 from smemnb.figures.replay import module_text, page, style_text
 from smemnb.figures.replay.state import ELEMENTS, packed
-from smemnb.figures.replay.still import panels, still
+from smemnb.figures.replay.still import WRITTEN, panels, still
 from smemnb.figures.replay.words import lines_of, order_explained
+from smemnb.figures.sheet import SERIES
 from tests.facts import facts
 from tests.figures.replay.kernels import line_of, long_walk, product, tall
 
@@ -104,6 +107,15 @@ def test_phases_that_are_not_drawn(found, long):
     whole = still(smemnb.replay(long_walk)[1, 64](np.zeros(64, np.int32), 1).run)
     assert "at the end of 2 phases," in whole.alt
     assert "drawn" not in whole.alt + whole.text
+
+
+def test_writes_of_a_global_array():
+    """What a phase writes has a colour of its own, not the hatch of what nobody has written."""
+    picture = still(smemnb.replay(long_walk)[1, 64](np.zeros(64, np.int32), 1).run).png
+    colours = np.asarray(Image.open(io.BytesIO(picture)).convert("RGB"))
+    written = (colours == [int(SERIES[WRITTEN][at : at + 2], 16) for at in (1, 3, 5)]).all(axis=2)
+    in_legend = 24 * 24  # dots
+    assert written.sum() > 3 * in_legend
 
 
 def test_still_of_one_dimension():

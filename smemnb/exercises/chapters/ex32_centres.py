@@ -106,7 +106,7 @@ EXERCISE = Exercise(
             {
                 "first =": "first = 2 * (cuda.blockIdx.x * n + tx)",
                 "if first": "if first + p < count:",
-                "part[p] = points": "part[p] = points[k, first + p]",
+                "at =": "at = first + p",
                 "out[c": "out[c, first + p] = acc[c, p]",
             },
             ("sectors", "8 per request; budget 4"),

@@ -97,7 +97,7 @@ EXERCISE = Exercise(
         Wrong(
             "Both half warps begin 8 rows apart: they make some rows twice, and others not at all.",
             {"m0, n0 =": "m0, n0 = uint32(warp * 16 + lane // 16 * 8), uint32(lane % 16 * 4)"},
-            ("output", "wrong"),
+            ("output", "was not written"),
         ),
         Wrong(
             "Rows that are neighbours by eight: a quad of lanes reads the wrong rows.",

@@ -168,6 +168,7 @@ EXERCISE = Exercise(
     title="The whole product",
     specification=lambda a, b: a @ b,
     solution=product,
+    written=(stage,),
     wrong=(
         Wrong(
             "No barrier for the first tiles.",

@@ -1,13 +1,14 @@
 """`forecast(name, kernel, {...})`: what each line costs, said before the run.
 
 The kernel is graded first, as `check` does. Then each figure is compared with the trace of one
-launch, which the table states. A line that was misjudged says by what rule its count comes about;
-the count itself is said from the second wrong figure on, so that a second try is worth something.
-Of lines that were not forecast nothing is said.
+launch, which the table states. An access that was misjudged says by what rule its count comes
+about; the count itself is said from the second wrong figure on, so that a second try is worth
+something. Of accesses that were not forecast nothing is said.
 
-How many lines were right at first try is kept with the learner's progress, once, when every line
-has had a figure. **Limits**: a forecast is of the source as it is written; a compiler may merge or
-drop accesses. What was tried is remembered as long as the session lasts.
+How many accesses were right at first try is kept with the learner's progress, once, when each has
+had its figures; it stays what it was if the kernel has more of them, or fewer, later.
+**Limits**: a forecast is of the source as it is written; a compiler may merge or drop accesses.
+What was tried is remembered as long as the session lasts.
 """
 
 from __future__ import annotations
@@ -145,7 +146,7 @@ def _traced(exercise: Exercise, kernel: Any) -> tuple[Trace, str]:
 def _first_try(
     name: str, accesses: Sequence[Access], lines: Sequence[Line]
 ) -> tuple[tuple[int, int] | None, str]:
-    """How many lines were right at first try, once all have had their figures; and a note."""
+    """How many accesses were right at first try, once all have had figures; and a note."""
     if any(line.missing for line in lines):
         return None, ""
     score = tries.first_score(name, (right_at_first_try(name, accesses), len(lines)))

@@ -402,9 +402,17 @@ def test_first_try_is_kept():
         "forecast": {"right": 3, "of": 4},
     }
     tries.forget()
-    assert forecast("ex03_flip", flip_over, FLIP).first_try == (3, 4)
+    again = forecast("ex03_flip", flip_over, FLIP)
+    assert again.first_try == (3, 4) and "earlier" not in dict(again.rows)["first try"]
     assert "forecast 3 of 4 at first try" in repr(progress())
     assert "forecast 3 of 4 at first try" in progress()._repr_html_()
+
+
+def test_a_first_try_of_another_form():
+    """A kept score says its unit, and where it was of a kernel with other accesses."""
+    remember("ex03_flip", forecast=(2, 3))
+    kept = dict(forecast("ex03_flip", flip_over, FLIP).rows)["first try"]
+    assert "2 of 3 accesses" in kept and "earlier" in kept
 
 
 @pytest.mark.parametrize("kept", [None, 3, {}, {"right": "all", "of": 4}, {"right": 3}])

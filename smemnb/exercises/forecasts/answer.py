@@ -64,8 +64,8 @@ class Forecast:
         lines: the accesses with what was forecast; empty where nothing was judged.
         table: Python to be filled in; "" where something was.
         refusal: why nothing was judged; "" if it was.
-        first_try: how many lines were right at first try, and of how many; None as long as some
-            are open.
+        first_try: how many accesses were right at first try, and of how many; None as long as
+            some are open.
         note: of the record of progress.
     """
 
@@ -95,7 +95,7 @@ class Forecast:
         begin = f"{self.exercise}: kernel done, forecast"
         still_open = {column for line in self.lines for column in line.missing}
         if not still_open:
-            return f"{begin} {self.right} of {len(self.lines)} right"
+            return f"{begin} {_accesses(self.right, len(self.lines))}"
         given = Counter(column for line in self.lines for column, _ in line.figures)
         wrong = Counter(one.column for line in self.lines for one in line.misjudged)
         right = ", ".join(
@@ -113,9 +113,17 @@ class Forecast:
     @property
     def rows(self) -> list[tuple[str, str]]:
         """What is said besides the lines, below them."""
-        of = "" if self.first_try is None else f"{self.first_try[0]} of {self.first_try[1]}"
-        told = ("first try", of), ("note", self.note)
+        told = ("first try", self._first), ("note", self.note)
         return [(name, text) for name, text in told if text]
+
+    @property
+    def _first(self) -> str:
+        """The score of the first try, which may have been of another form of the kernel."""
+        if self.first_try is None:
+            return ""
+        right, of = self.first_try
+        earlier = "" if of == len(self.lines) else ", in an earlier form of the kernel"
+        return _accesses(right, of) + earlier
 
     def __repr__(self) -> str:
         if self.table:
@@ -145,6 +153,11 @@ def counted(number: int, column: str) -> str:
     ('1 wavefront', '1,024 sectors')
     """
     return f"{number:,} {column.removesuffix('s') if number == 1 else column}"
+
+
+def _accesses(right: int, of: int) -> str:
+    """How many accesses are right, with their unit."""
+    return f"{right} of {of} {'access' if of == 1 else 'accesses'} right"
 
 
 def _row(name: str, text: str) -> str:

@@ -79,12 +79,18 @@ class Solution:
         failed = [one for one in self.tried if one.reason]
         said = [f"not {_short(one.layout)}: {one.reason}" for one in failed[:_SHOWN]]
         if len(failed) > _SHOWN:
-            said.append(f"and {len(failed) - _SHOWN} more that do not do")
+            said.append(f"nor {len(failed) - _SHOWN} more")
         if self.pad is not None and self.pad is not self.layout:
             said.append(f"smallest clean pad: {_short(self.pad)}, {self.pad.bytes:,} bytes")
         elif self.pad is None and self.swizzle is not None:
-            said.append("no pad does")
+            said.append(f"no pad does: {self._pads_tried}")
         return "\n".join([*head, *_table(self.proof), *said])
+
+    @property
+    def _pads_tried(self) -> str:
+        """The pads that were looked at: "1 to 32 elements tried"."""
+        most = max(one.layout.pad_elems for one in self.tried if isinstance(one.layout, Padded))
+        return f"1 to {most} elements tried"
 
 
 def solve(

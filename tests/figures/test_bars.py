@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from smemnb.figures.bars import FILLS, Bar, Panel, bar_chart, picture
+from smemnb.figures.bars import FILLS, KINDS, Bar, Panel, _keys, bar_chart, picture
 from tests.facts import facts
 
 LADDER = Panel(
@@ -52,6 +52,15 @@ def test_svg_has_the_words():
         assert said in words
     assert any(one.startswith("measured (H200)") for one in words)
     assert not re.search(r"<dc:date>|Matplotlib v", drawn)
+
+
+def test_every_colour_has_a_key():
+    """Kinds that are there, in one order; a chart of one kind needs none."""
+    assert [key.fill for key in _keys([CHOICE, LADDER])] == [
+        FILLS[kind] for kind in ("rung", "choice", "limit")
+    ]
+    assert _keys([CHOICE]) == []
+    assert list(KINDS) == list(FILLS)
 
 
 @pytest.mark.parametrize("panels", [[], [LADDER, Panel("none", "GB/s", ())]])

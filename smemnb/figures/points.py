@@ -18,6 +18,7 @@ from typing import Final
 from .curves import Axis
 from .drawing import Drawing
 from .sheet import FAINT, GRID, INK, SERIES, Sheet, painted, painted_svg
+from .words import counted
 
 __all__ = ["MOST_SERIES", "Points", "picture", "point_chart"]
 
@@ -55,7 +56,7 @@ def point_chart(
     for one in series:
         ratios = [ratio for _, ratio in one.points]
         text.append(
-            f"{one.label}: {len(ratios)} points, {min(ratios):.3g} to {max(ratios):.3g},"
+            f"{one.label}: {counted(len(ratios), 'point')}, {min(ratios):.3g} to {max(ratios):.3g},"
             f" geometric mean {geometric_mean(ratios):.3g}"
         )
     names = ", ".join(one.label for one in series)

@@ -19,7 +19,7 @@ def test_text_and_alt():
     drawing = point_chart("sweep", AXES, [NN, TN], "here")
     assert [line.split() for line in repr(drawing).splitlines()[1:]] == [
         "NN: 3 points, 0.5 to 2, geometric mean 1".split(),
-        "TN: 1 points, 0.25 to 0.25, geometric mean 0.25".split(),
+        "TN: 1 point, 0.25 to 0.25, geometric mean 0.25".split(),
         ["here"],
     ]
     for word in ("FLOP", "ratio", "NN", "TN", "here"):

@@ -89,15 +89,16 @@ def test_window():
 
 
 @pytest.mark.parametrize(
-    ("highlight", "fills"),
+    ("highlight", "fills", "said"),
     [
-        (None, [shade(0, 32), shade(31, 32)]),
-        (("column", 3), [shade(0, 8), shade(7, 8), EMPTY]),
-        (("row", 0), [shade(0, 1), EMPTY]),
+        (None, [shade(0, 32), shade(31, 32)], "0 31"),
+        (("column", 3), [shade(0, 8), shade(7, 8), EMPTY], "1 8"),
+        (("row", 0), [shade(0, 1), EMPTY], "1"),
     ],
 )
-def test_every_colour_has_a_key(highlight, fills):
+def test_every_colour_has_a_key(highlight, fills, said):
     """Banks from 0 to 31; of a walk its wavefronts, and what is not in it."""
     layout = RowMajor(8, 32)
     shown = highlight and walk(layout, highlight)
     assert [key.fill for key in _keys(shown)] == fills
+    assert facts(" ".join(key.words for key in _keys(shown))) == facts(said)

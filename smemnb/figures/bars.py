@@ -5,6 +5,7 @@
 
 A bar's length is its value; the thin line at its end reaches from the lower to the upper quartile;
 the upright tick is its bound. A dashed line crosses a panel at a value that all bars stand beside.
+Where bars of several kinds stand in one chart, a key names their colours.
 """
 
 from __future__ import annotations
@@ -15,12 +16,13 @@ from functools import partial
 from typing import Final
 
 from .drawing import Drawing
+from .legend import Key, legend
 from .sheet import ACCENT, FAINT, GRID, INK, Sheet, painted, painted_svg
 
 __all__ = ["Bar", "Panel", "bar_chart", "picture"]
 
 WIDTH, LEFT, RIGHT = 760, 200, 90
-ROW, HEAD, FOOT = 19, 48, 26
+ROW, HEAD, FOOT, KEYS = 19, 48, 26, 20
 FILLS: Final = {
     "rung": "#568cde",
     "choice": "#a9d0ff",
@@ -28,6 +30,13 @@ FILLS: Final = {
     "library": "#e0c65a",
 }
 """Kind of a bar -> its colour."""
+KINDS: Final = {
+    "rung": "kernel of the ladder",
+    "choice": "kernel chosen for the shape",
+    "limit": "copy, the limit",
+    "library": "library",
+}
+"""Kind of a bar -> what its colour stands for."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +94,7 @@ def picture(panels: Sequence[Panel], source: str, form: str = "png") -> bytes:
     _drawable(panels)
     if form not in ("png", "svg"):
         raise ValueError(f"a chart is png or svg, not {form!r}")
-    height = sum(_height(panel) for panel in panels) + FOOT
+    height = sum(_height(panel) for panel in panels) + FOOT + (KEYS if _keys(panels) else 0)
     draw = painted if form == "png" else painted_svg
     return draw(WIDTH, height, partial(_paint, panels, source))
 
@@ -93,6 +102,14 @@ def picture(panels: Sequence[Panel], source: str, form: str = "png") -> bytes:
 def _drawable(panels: Sequence[Panel]) -> None:
     if not panels or not all(panel.bars for panel in panels):
         raise ValueError("a chart needs at least one panel, and each panel at least one bar")
+
+
+def _keys(panels: Sequence[Panel]) -> list[Key]:
+    """The kinds of the bars with their colours; none where all bars are of one kind."""
+    seen = {bar.kind for panel in panels for bar in panel.bars}
+    if len(seen) == 1:
+        return []
+    return [Key(words, FILLS[kind]) for kind, words in KINDS.items() if kind in seen]
 
 
 def _height(panel: Panel) -> int:
@@ -104,6 +121,10 @@ def _paint(panels: Sequence[Panel], source: str, sheet: Sheet) -> None:
     for panel in panels:
         _paint_panel(panel, sheet, y)
         y += _height(panel)
+    keys = _keys(panels)
+    if keys:
+        legend(sheet, LEFT, y + KEYS / 2, keys)
+        y += KEYS
     bars = [bar for panel in panels for bar in panel.bars]
     said = [source]
     if any(bar.low != bar.high for bar in bars):

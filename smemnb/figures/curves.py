@@ -3,9 +3,10 @@
     curve_chart    curves as a `Drawing`
 
 Both axes begin at 0, or with `factors` go by factors of 2, so that what is proportional is a line
-of one slope.
+of one slope. The upright axis begins and ends at a line with its number.
 
-**Limits**: at most 12 places across, so that the numbers fit beneath the picture.
+**Limits**: at most 12 places across. Their numbers stand in one row beneath the picture, or in two
+where they lie close; the first and the last one are always there.
 """
 
 from __future__ import annotations
@@ -13,18 +14,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise
 from typing import Final
 
 from .drawing import Drawing
-from .sheet import FAINT, GRID, INK, SERIES, Sheet, painted
+from .sheet import FAINT, GRID, INK, SERIES, Sheet, painted, width_of
 
 __all__ = ["Curve", "curve_chart"]
 
 WIDTH, HEIGHT = 760, 360
 LEFT, RIGHT, TOP, BOTTOM = 62, 24, 76, 58
-MOST_PLACES = 12
+MOST_PLACES, MOST_LINES = 12, 11
+SECOND = 14  # pixels from the first row of numbers to the second one
 COLOURS: Final = SERIES[:4]
 
 
@@ -61,9 +62,11 @@ def curve_chart(
     _drawable(curves, factors=factors)
     names = ", ".join(curve.label for curve in curves)
     alt = f"Curves of {axes[1]} over {axes[0]}: {names} ({source})."
-    paint = partial(_paint, title, axes, tuple(curves), source, factors=factors)
     return Drawing(
-        _text(title, axes, curves, source), alt, WIDTH, partial(painted, WIDTH, HEIGHT, paint)
+        _text(title, axes, curves, source),
+        alt,
+        WIDTH,
+        lambda: _png(title, axes, tuple(curves), source, factors=factors),
     )
 
 
@@ -115,70 +118,107 @@ class Axis:
         return self.start + part * (self.end - self.start)
 
 
-def _axis(values: Sequence[float], start: float, end: float, *, factors: bool) -> Axis:
-    """Room for all values, and a little more."""
-    low, high = min(values), max(values) or 1.0
+def _across(places: Sequence[float], *, factors: bool) -> Axis:
+    """Room for all places, and a little more."""
+    low, high = min(places), max(places) or 1.0
     if factors:
-        return Axis(low / 1.15, max(high, 2 * low) * 1.15, start, end, factors=True)
-    return Axis(0.0, high * 1.04, start, end, factors=False)
+        return Axis(low / 1.15, max(high, 2 * low) * 1.15, LEFT, WIDTH - RIGHT, factors=True)
+    return Axis(0.0, high * 1.04, LEFT, WIDTH - RIGHT, factors=False)
 
 
-def _paint(
+def _up(lines: Sequence[float], *, factors: bool) -> Axis:
+    """From the first line to the last one."""
+    return Axis(lines[0], lines[-1], HEIGHT - BOTTOM, TOP, factors)
+
+
+def _lines_up(values: Sequence[float], *, factors: bool) -> list[float]:
+    """Round values that enclose all others: even steps from 0, or powers of 2, few enough to read.
+
+    >>> _lines_up([0.3, 1.0], factors=False), _lines_up([0.75], factors=False)
+    ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [0.0, 0.2, 0.4, 0.6, 0.8])
+    >>> _lines_up([39.1, 667.0], factors=True), _lines_up([1.0, 4096.0], factors=True)
+    ([32.0, 64.0, 128.0, 256.0, 512.0, 1024.0], [1.0, 4.0, 16.0, 64.0, 256.0, 1024.0, 4096.0])
+    """
+    most = max(values) or 1.0
+    if factors:
+        first, last = math.floor(math.log2(min(values))), math.ceil(math.log2(most))
+        step = max(1, math.ceil((last - first) / (MOST_LINES - 1)))
+        first, last = first // step, max(math.ceil(last / step), first // step + 1)
+        return [2.0 ** (step * number) for number in range(first, last + 1)]
+    power = 10.0 ** math.floor(math.log10(most))
+    step_up = next(
+        power * times for times in (0.1, 0.2, 0.5, 1, 2, 5) if most / (power * times) <= 6
+    )
+    return [round(step_up * n, 10) for n in range(math.ceil(most / step_up - 1e-9) + 1)]
+
+
+@dataclass(frozen=True)
+class _Number:
+    """The number of a place across: its middle in pixels, and its row, 0 or 1."""
+
+    words: str
+    x: float
+    row: int
+
+    def meets(self, other: _Number) -> bool:
+        """Whether two numbers of one row would touch."""
+        wide = (width_of(self.words) + width_of(other.words)) / 2
+        return self.row == other.row and abs(self.x - other.x) < wide + 6
+
+
+def _numbers(across: Axis, places: Sequence[float]) -> list[_Number]:
+    """The numbers of the places: the ends first, then each where one of the rows has room."""
+    found: list[_Number] = []
+    for place in dict.fromkeys((places[0], places[-1], *places)):
+        rows = [_Number(f"{place:g}", across(place), row) for row in (0, 1)]
+        found += [one for one in rows if not any(map(one.meets, found))][:1]
+    return found
+
+
+def _png(
     title: str,
     axes: tuple[str, str],
     curves: tuple[Curve, ...],
     source: str,
-    sheet: Sheet,
     *,
     factors: bool,
+) -> bytes:
+    places, values = _places(curves), [y for curve in curves for _, y in curve.points]
+    lines = _lines_up(values, factors=factors)
+    across, up = _across(places, factors=factors), _up(lines, factors=factors)
+    numbers = _numbers(across, places)
+    height = HEIGHT + (SECOND if any(one.row for one in numbers) else 0)
+
+    def paint(sheet: Sheet) -> None:
+        sheet.write(LEFT, 16, title, size=12, bold=True, align="left")
+        _paint_grid(across, up, places, lines, sheet)
+        for one in numbers:
+            y = HEIGHT - BOTTOM + 12 + SECOND * one.row
+            sheet.write(one.x, y, one.words, colour=FAINT)
+        sheet.write(WIDTH - RIGHT, height - 28, axes[0], colour=FAINT, align="right")
+        sheet.write(8, TOP - 14, axes[1], colour=FAINT, align="left")
+        for curve, colour in zip(curves, COLOURS, strict=False):
+            _paint_curve(curve, colour, across, up, sheet)
+        x = float(LEFT)
+        for curve, colour in zip(curves, COLOURS, strict=False):
+            sheet.box(x, 29, 10, 10, fill=colour)
+            sheet.write(x + 15, 34, curve.label, colour=INK, align="left")
+            x += 40 + 7 * len(curve.label)
+        sheet.write(LEFT, height - 12, source, colour=FAINT, align="left")
+
+    return painted(WIDTH, height, paint)
+
+
+def _paint_grid(
+    across: Axis, up: Axis, places: Sequence[float], lines: Sequence[float], sheet: Sheet
 ) -> None:
-    values = [y for curve in curves for _, y in curve.points]
-    across = _axis(_places(curves), LEFT, WIDTH - RIGHT, factors=factors)
-    up = _axis(values, HEIGHT - BOTTOM, TOP, factors=factors)
-    sheet.write(LEFT, 16, title, size=12, bold=True, align="left")
-    _paint_grid(across, up, _places(curves), max(values), sheet)
-    sheet.write(WIDTH - RIGHT, HEIGHT - 28, axes[0], colour=FAINT, align="right")
-    sheet.write(8, TOP - 14, axes[1], colour=FAINT, align="left")
-    for curve, colour in zip(curves, COLOURS, strict=False):
-        _paint_curve(curve, colour, across, up, sheet)
-    x = float(LEFT)
-    for curve, colour in zip(curves, COLOURS, strict=False):
-        sheet.box(x, 29, 10, 10, fill=colour)
-        sheet.write(x + 15, 34, curve.label, colour=INK, align="left")
-        x += 40 + 7 * len(curve.label)
-    sheet.write(LEFT, HEIGHT - 12, source, colour=FAINT, align="left")
-
-
-def _paint_grid(across: Axis, up: Axis, places: list[float], most: float, sheet: Sheet) -> None:
-    """A line at each place across, and at round values up."""
-    bottom = HEIGHT - BOTTOM
-    written = -100.0
-    for place in places:
-        x = across(place)
-        sheet.lines([(x, TOP, x, bottom)], colour=GRID, below=True)
-        if x - written >= 26:
-            sheet.write(x, bottom + 12, f"{place:g}", colour=FAINT)
-            written = x
-    for value in _round_values(up, most):
+    """A line at each place across, and at round values up with their numbers."""
+    for x in map(across, places):
+        sheet.lines([(x, TOP, x, HEIGHT - BOTTOM)], colour=GRID, below=True)
+    for value in lines:
         y = up(value)
         sheet.lines([(LEFT, y, WIDTH - RIGHT, y)], colour=GRID, below=True)
         sheet.write(LEFT - 6, y, f"{value:g}", colour=FAINT, align="right")
-
-
-def _round_values(up: Axis, most: float) -> list[float]:
-    """Values along the upright axis: powers of 2, or at most six even steps.
-
-    >>> _round_values(Axis(0.0, 1.04, 0, 1, False), 1.0)
-    [0.0, 0.2, 0.4, 0.6, 0.8, 1.0]
-    >>> _round_values(Axis(0.87, 36.8, 0, 1, True), 32.0)
-    [1.0, 2.0, 4.0, 8.0, 16.0, 32.0]
-    """
-    if up.factors:
-        first, last = math.ceil(math.log2(up.low)), math.floor(math.log2(up.high))
-        return [2.0**power for power in range(first, last + 1)]
-    power = 10.0 ** math.floor(math.log10(most or 1.0))
-    step = next(power * times for times in (0.1, 0.2, 0.5, 1, 2, 5) if most / (power * times) <= 6)
-    return [round(step * number, 10) for number in range(int(most / step + 1e-9) + 1)]
 
 
 def _paint_curve(

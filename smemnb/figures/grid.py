@@ -189,7 +189,7 @@ def alt(found: GridMap) -> str:
 
 def _title(found: GridMap) -> str:
     rows, cols = found.shape
-    size = f"{rows} x {cols} elements" if rows > 1 else f"{cols} elements"
+    size = f"{rows} x {cols} elements" if rows > 1 else counted(cols, "element")
     return (
         f"grid {_dim(found.grid, found.grid)} of blocks {_dim(found.block, found.block)} over"
         f" {size}, one per thread"

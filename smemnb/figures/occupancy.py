@@ -14,6 +14,7 @@ from ..hardware import limits
 from ..rules.occupancy import occupancy
 from .curves import Curve, curve_chart
 from .drawing import Drawing
+from .words import counted
 
 __all__ = ["occupancy_chart"]
 
@@ -51,7 +52,7 @@ def occupancy_chart(
             (float(size), _share(cc, threads, registers, nbytes)) for size, nbytes in sizes.items()
         ]
         curves.append(Curve(f"cc {cc[0]}.{cc[1]}", tuple(shares)))
-    title = f"occupancy, {threads} threads of {registers} registers"
+    title = f"occupancy, {counted(threads, 'thread')} of {counted(registers, 'register')}"
     return curve_chart(title, (across, "share of the most warps"), curves, "model")
 
 

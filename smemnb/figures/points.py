@@ -18,6 +18,7 @@ from typing import Final
 from .curves import Axis
 from .drawing import Drawing
 from .sheet import FAINT, GRID, INK, SERIES, Sheet, painted, painted_svg
+from .words import counted
 
 __all__ = ["MOST_SERIES", "Points", "picture", "point_chart"]
 
@@ -26,7 +27,7 @@ LEFT, RIGHT, TOP, BOTTOM = 62, 24, 72, 58
 COLOURS: Final = SERIES
 MOST_SERIES: Final = len(COLOURS)
 DOT: Final = 5.0
-STEPS: Final = (1.0, 2.0, 5.0)
+STEPS: Final = (1, 2, 5)
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ def point_chart(
     for one in series:
         ratios = [ratio for _, ratio in one.points]
         text.append(
-            f"{one.label}: {len(ratios)} points, {min(ratios):.3g} to {max(ratios):.3g},"
+            f"{one.label}: {counted(len(ratios), 'point')}, {min(ratios):.3g} to {max(ratios):.3g},"
             f" geometric mean {geometric_mean(ratios):.3g}"
         )
     names = ", ".join(one.label for one in series)
@@ -94,12 +95,12 @@ def _paint(
 ) -> None:
     sizes = [x for one in series for x, _ in one.points]
     ratios = [y for one in series for _, y in one.points]
-    across = Axis(min(sizes) / 1.5, max(sizes) * 1.5, LEFT, WIDTH - RIGHT, factors=True)
-    low, high = min(*ratios, 0.8) / 1.1, max(*ratios, 1.25) * 1.1
-    up = Axis(low, high, HEIGHT - BOTTOM, TOP, factors=True)
+    powers, lines = _powers(min(sizes), max(sizes)), _round_ratios(min(ratios), max(ratios))
+    across = Axis(10.0 ** powers[0], 10.0 ** powers[-1], LEFT, WIDTH - RIGHT, factors=True)
+    up = Axis(lines[0], lines[-1], HEIGHT - BOTTOM, TOP, factors=True)
     sheet.write(LEFT, 16, title, size=12, bold=True, align="left")
     _paint_legend(series, sheet)
-    _paint_grid(across, up, sheet)
+    _paint_grid(across, up, powers, lines, sheet)
     sheet.write(WIDTH - RIGHT, HEIGHT - 28, axes[0], colour=FAINT, align="right")
     sheet.write(8, TOP - 14, axes[1], colour=FAINT, align="left")
     sheet.lines([(LEFT, up(1.0), WIDTH - RIGHT, up(1.0))], colour=INK, below=True)
@@ -117,16 +118,28 @@ def _paint_legend(series: Sequence[Points], sheet: Sheet) -> None:
         x += 40 + 7 * len(one.label)
 
 
-def _paint_grid(across: Axis, up: Axis, sheet: Sheet) -> None:
+def _paint_grid(
+    across: Axis, up: Axis, powers: Sequence[int], lines: Sequence[float], sheet: Sheet
+) -> None:
     bottom = HEIGHT - BOTTOM
-    for power in range(math.ceil(math.log10(across.low)), math.floor(math.log10(across.high)) + 1):
+    for power in powers:
         x = across(10.0**power)
         sheet.lines([(x, TOP, x, bottom)], colour=GRID, below=True)
         sheet.write(x, bottom + 12, _size_words(power), colour=FAINT)
-    for value in _round_ratios(up.low, up.high):
+    for value in lines:
         y = up(value)
         sheet.lines([(LEFT, y, WIDTH - RIGHT, y)], colour=GRID, below=True)
         sheet.write(LEFT - 6, y, f"{value:g}", colour=FAINT, align="right")
+
+
+def _powers(low: float, high: float) -> range:
+    """Powers of 10 that enclose all sizes.
+
+    >>> list(_powers(1.2e6, 7e9)), list(_powers(1e6, 1e6))
+    ([6, 7, 8, 9, 10], [6, 7])
+    """
+    first = math.floor(math.log10(low))
+    return range(first, max(math.ceil(math.log10(high)), first + 1) + 1)
 
 
 def _size_words(power: int) -> str:
@@ -142,11 +155,13 @@ def _size_words(power: int) -> str:
 
 
 def _round_ratios(low: float, high: float) -> list[float]:
-    """1, 2 and 5 of each power of 10 between two values.
+    """1, 2 and 5 of each power of 10: those around two values and 1, and all between.
 
-    >>> _round_ratios(0.3, 6.0)
-    [0.5, 1.0, 2.0, 5.0]
+    >>> _round_ratios(0.3, 6.0), _round_ratios(1.1, 1.2)
+    ([0.2, 0.5, 1.0, 2.0, 5.0, 10.0], [0.5, 1.0, 2.0])
     """
-    first, last = math.floor(math.log10(low)), math.floor(math.log10(high))
-    every = [step * 10.0**power for power in range(first, last + 1) for step in STEPS]
-    return [round(value, 12) for value in every if low <= value <= high]
+    low, high = min(low, 0.8), max(high, 1.25)
+    first, last = math.floor(math.log10(low)), math.floor(math.log10(high)) + 1
+    every = [float(f"{one}e{power}") for power in range(first, last + 1) for one in STEPS]
+    least = max(value for value in every if value <= low)
+    return [value for value in every if least <= value <= min(n for n in every if n >= high)]

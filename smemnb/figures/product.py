@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from .drawing import Drawing
+from .words import counted
 
 if TYPE_CHECKING:
     from ..kernels.matmul.tiling import Tiling
@@ -158,7 +159,7 @@ def text(found: Product) -> str:
     return "\n".join(
         [
             f"{_title(found)}; tiles of {high} x {wide}, {deep} deep:"
-            f" {math.prod(found.grid)} blocks, {found.steps} steps each",
+            f" {counted(math.prod(found.grid), 'block')}, {counted(found.steps, 'step')} each",
             f"block {found.block} makes out{_index(found.out)}",
             f"{_step(found)} stages a{_index(found.a)} and b{_index(found.b)}",
             f"in all steps: {of_a:,} elements of a and {of_b:,} of b for {found.products:,}"
@@ -172,8 +173,8 @@ def _uses(found: Product) -> str:
     """How often an element of a, and of b, is used once it is staged."""
     rows, cols = (len(side) for side in found.out)
     if rows == cols:
-        return f"each used {rows} times"
-    return f"an element of a used {cols} times, of b {rows} times"
+        return f"each used {counted(rows, 'time')}"
+    return f"an element of a used {counted(cols, 'time')}, of b {counted(rows, 'time')}"
 
 
 def alt(found: Product) -> str:

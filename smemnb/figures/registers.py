@@ -7,7 +7,7 @@ neighbours. At each step of the depth a thread reads `high` elements of a and `w
 `high * wide` multiply-adds.
 
 Taught in `32_register_tiles`. **Limits**: `PART` rows and columns around the thread are drawn
-with the numbers of lanes.
+with the numbers of lanes; the elements of a tile that is a strip are longer than wide.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ Way = Literal["together", "apart"]
 QUAD = 4
 PART = 16
 WIDTH, LEFT, TOP, GAP = 640, 34, 92, 36
-EDGE = 256  # pixels of the tile
+EDGE = 256  # pixels of the longer side of the tile
+LEAST_EDGE = 64  # pixels of the shorter side, as long as an element is no longer than `CELL`
 CELL = 18  # pixels of an element with its number
 
 
@@ -239,9 +240,9 @@ def _png(found: RegisterMap) -> bytes:
     from .legend import Key, heading, legend
     from .sheet import EMPTY, FAINT, GRID, INK, painted, shade
 
-    side = EDGE / max(found.shape)
+    side = _side(found)
     rows, cols = _part(found)
-    high = max(found.shape[0] * side, len(rows) * CELL)
+    high = max(found.shape[0] * side[1], len(rows) * CELL)
     x = LEFT + EDGE + GAP
 
     def paint(sheet: Sheet) -> None:
@@ -255,12 +256,20 @@ def _png(found: RegisterMap) -> bytes:
             Key(f"thread {found.thread}", INK),
             Key("lane 0", shade(0, WARP_LANES)),
             Key("to lane 31 of its warp", shade(31, WARP_LANES)),
-            Key("other warps", EMPTY, GRID),
         ]
+        if len(found.rows) > WARP_LANES:
+            keys.append(Key("other warps", EMPTY, GRID))
         legend(sheet, LEFT, TOP + high + 22, keys)
         sheet.write(LEFT, TOP + high + 46, f"{_reads(found)} (model)", align="left")
 
     return painted(WIDTH, int(TOP + high + 64), paint)
+
+
+def _side(found: RegisterMap) -> tuple[float, float]:
+    """Pixels of an element of the tile, across and down: longer where a tile is a strip."""
+    least = EDGE / max(found.shape)
+    rows, cols = found.shape
+    return max(least, min(CELL, LEAST_EDGE / cols)), max(least, min(CELL, LEAST_EDGE / rows))
 
 
 def _part(found: RegisterMap) -> tuple[range, range]:
@@ -281,17 +290,17 @@ def _fill(found: RegisterMap, thread: int) -> str:
     return EMPTY
 
 
-def _paint_tile(sheet: Sheet, found: RegisterMap, side: float) -> None:
+def _paint_tile(sheet: Sheet, found: RegisterMap, side: tuple[float, float]) -> None:
     from .sheet import EMPTY, FAINT
 
-    rows, cols = found.shape
-    sheet.box(LEFT, TOP, cols * side, rows * side, fill=EMPTY, edge=FAINT, below=True)
+    (rows, cols), (across, down) = found.shape, side
+    sheet.box(LEFT, TOP, cols * across, rows * down, fill=EMPTY, edge=FAINT, below=True)
     first = found.warp * WARP_LANES
     for thread in range(first, min(first + WARP_LANES, len(found.rows))):
         fill = _fill(found, thread)
         for top, high in _runs(found.rows[thread]):
             for left, wide in _runs(found.cols[thread]):
-                box = (LEFT + left * side, TOP + top * side, wide * side, high * side)
+                box = (LEFT + left * across, TOP + top * down, wide * across, high * down)
                 sheet.box(*box, fill=fill)
 
 

@@ -2,13 +2,15 @@
 
 One row per lane, one column per bank. A cell holds the number of the wavefront that serves the
 lane, so a conflict is a column of rising numbers, and a broadcast a column of equal ones, ringed
-because those lanes share one word. On the right stands the word that a lane asks for; below, how
-many turns each bank takes. Lines across the map part the phases of a wide request. The order of
-service is explained, with its limits, in `service`. Taught in `14_banks`.
+because those lanes share one word and joined by an upright line. On the right stands the word that
+a lane asks for; below, how many turns each bank takes. Lines across the map part the phases of a
+wide request. The order of service is explained, with its limits, in `service`. Taught in
+`14_banks`.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, overload
 
 import numpy.typing as npt
@@ -23,7 +25,7 @@ from .words import counted, listed
 if TYPE_CHECKING:
     from .sheet import Sheet
 
-__all__ = ["alt", "bank_map", "text"]
+__all__ = ["Tie", "alt", "bank_map", "text", "ties"]
 
 CELL, ROW = 23, 18  # pixels of a cell
 LEFT, TOP, RIGHT, BELOW = 78, 52, 70, 68  # pixels around the map
@@ -234,21 +236,89 @@ def _words(served: Service, lane: int) -> str:
     return str(first) if served.span == 1 else f"{first}-{first + served.span - 1}"
 
 
-def _paint_together(sheet: Sheet, served: Service) -> None:
-    """Rings around the lanes that share a word, and a bar that ties them."""
-    from .sheet import ACCENT, DARK
+@dataclass(frozen=True)
+class Tie:
+    """The line that joins the lanes of one word, in ascending `lanes`.
 
+    It runs along the left side of the word's banks, or with `right` along the other one.
+    """
+
+    lanes: tuple[int, ...]
+    right: bool = False
+
+
+def ties(served: Service) -> tuple[Tie, ...]:
+    """The lines of a map: one for each word that serves several lanes at once.
+
+    Lines of one bank that would run beside each other take its two sides. Where a bank has more
+    of them it has none: the rings and the words on the right tell the lanes.
+
+    >>> ties(service([lane % 2 * 128 for lane in range(32)], width=4))[1].right
+    True
+    >>> ties(service([lane % 3 * 128 for lane in range(32)], width=4))
+    ()
+    """
+    by_bank: dict[int, list[tuple[int, ...]]] = {}
+    for lanes in _sharing(served):
+        by_bank.setdefault(served.banks(lanes[0])[0], []).append(lanes)
+    found: list[Tie] = []
+    for words in by_bank.values():
+        ends = [-1, -1]  # the last lane of the line on either side
+        here = []
+        for lanes in words:
+            side = next((side for side in (0, 1) if ends[side] < lanes[0]), None)
+            if side is None:
+                break
+            ends[side] = lanes[-1]
+            here.append(Tie(lanes, right=side == 1))
+        else:
+            found += here
+    return tuple(found)
+
+
+def _sharing(served: Service) -> list[tuple[int, ...]]:
+    """Lanes that share a word and are served together, by their first lane."""
     groups: dict[tuple[int, int], list[int]] = {}
     for lane in range(WARP_LANES):
         if served.together[lane]:
             groups.setdefault((served.wavefront[lane], served.word[lane]), []).append(lane)
-    for lanes in groups.values():
-        banks = served.banks(lanes[0])
-        x, width = LEFT + banks[0] * CELL, len(banks) * CELL
-        ends = [TOP + lanes[0] * ROW + 1, TOP + (lanes[-1] + 1) * ROW - 1]
-        sheet.lines([(x + 1, ends[0], x + 1, ends[1])], colour=ACCENT, thick=2)
-        for lane in lanes:
+    return [tuple(lanes) for lanes in groups.values()]
+
+
+def _paint_together(sheet: Sheet, served: Service) -> None:
+    """Rings around the lanes that share a word, and the lines that join them."""
+    from .sheet import ACCENT, DARK
+
+    for lane in range(WARP_LANES):
+        if served.together[lane]:
+            x, width = _across(served, lane)
             sheet.box(x + 1.5, TOP + lane * ROW + 1.5, width - 3, ROW - 3, edge=DARK, thick=1.6)
+    for tie in ties(served):
+        x, width = _across(served, tie.lanes[0])
+        x += width - 1 if tie.right else 1
+        for first, last in _stretches(served, tie):
+            ends = (x, TOP + first * ROW + 1, x, TOP + (last + 1) * ROW - 1)
+            sheet.lines([ends], colour=ACCENT, thick=2)
+
+
+def _across(served: Service, lane: int) -> tuple[int, int]:
+    """Left pixel of a lane's banks, and how many pixels they take."""
+    banks = served.banks(lane)
+    return LEFT + banks[0] * CELL, len(banks) * CELL
+
+
+def _stretches(served: Service, tie: Tie) -> list[tuple[int, int]]:
+    """First and last lane of each part of a line: it passes behind the lanes of other words."""
+    bank = served.banks(tie.lanes[0])[0]
+    found: list[tuple[int, int]] = []
+    for lane in range(tie.lanes[0], tie.lanes[-1] + 1):
+        if lane not in tie.lanes and served.active[lane] and bank in served.banks(lane):
+            continue
+        if found and found[-1][1] == lane - 1:
+            found[-1] = (found[-1][0], lane)
+        else:
+            found.append((lane, lane))
+    return found
 
 
 def _paint_foot(sheet: Sheet, served: Service) -> None:
@@ -269,5 +339,10 @@ def _paint_foot(sheet: Sheet, served: Service) -> None:
     if any(served.together):
         box = (LEFT + 390, y + 31, CELL, ROW - 3)
         sheet.box(*box, fill=shade(0, 1), edge=DARK, thick=1.6)
-        said = "ringed: these lanes share one word and are served together"
+        said = "ringed: shares its word with other lanes, served together"
         sheet.write(LEFT + 390 + CELL + 6, y + 38, said, colour=FAINT, align="left")
+    if ties(served):
+        x = LEFT + 390 + CELL / 2
+        sheet.lines([(x, y + 49, x, y + 63)], colour=ACCENT, thick=2)
+        said = "line: joins the lanes of one word"
+        sheet.write(LEFT + 390 + CELL + 6, y + 56, said, colour=FAINT, align="left")

@@ -3,6 +3,7 @@
 Across, operations per byte that goes through one part of the chip; up, operations per second; both
 by factors. The line rises with that part's bytes per second until arithmetic allows no more, at the
 ridge. A point stands where a launch was measured, a stem leads from it to its bound, on the line.
+Points that cover one another have labels apart from them, each with a line to its point.
 
 Which bytes are counted is the reader's choice and decides what the chart says: those of DRAM, or
 those that the pipe of shared memory moves. `rules.roofline` bounds a launch by all parts at once.
@@ -15,17 +16,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from .drawing import Drawing
-from .sheet import ACCENT, FAINT, GRID, INK, SERIES, Sheet, painted, width_of
+from .sheet import ACCENT, FAINT, GRID, GROUND, INK, SERIES, Sheet, painted, width_of
 
 __all__ = ["Point", "Roofline", "roofline_chart"]
 
 WIDTH, HEIGHT = 760, 430
 LEFT, RIGHT, TOP, BOTTOM = 62, 24, 44, 56
 LETTERS, HALF_LINE = 11, 7
+MARK, NEAR, FAR = 8, 10, 26  # pixels of a mark, and from its middle to its label
 RUNG = SERIES[0]
 MOST_POINTS = 12
 
@@ -150,8 +152,12 @@ def _paint(line: Roofline, points: tuple[Point, ...], source: str, sheet: Sheet)
     for point in points:
         x, y = axes.x(point.flop_per_byte), axes.y(point.tflops)
         sheet.lines([(x, y, x, axes.y(line.allowed(point.flop_per_byte)))], colour=FAINT)
-        sheet.box(x - 4, y - 4, 8, 8, fill=RUNG)
+        # half of the edge lies within: it parts the mark from one below it
+        side = MARK + 1
+        sheet.box(x - side / 2, y - side / 2, side, side, fill=RUNG, edge=GROUND)
     for label in _labels(axes, line, points):
+        if label.mark is not None:
+            sheet.lines([_leader(label)], colour=INK)
         sheet.write(
             label.left,
             (label.top + label.bottom) / 2,
@@ -192,7 +198,7 @@ def _paint_grid(axes: _Axes, sheet: Sheet) -> None:
 
 @dataclass(frozen=True)
 class _Label:
-    """Words, and the box that they fill."""
+    """Words, and the box that they fill; `mark` is where a line leads to, if there is one."""
 
     words: str
     colour: str
@@ -200,6 +206,7 @@ class _Label:
     top: float
     right: float
     bottom: float
+    mark: tuple[float, float] | None = None
 
     @property
     def box(self) -> Box:
@@ -221,9 +228,20 @@ def _labels(axes: _Axes, line: Roofline, points: Sequence[Point]) -> list[_Label
         end = axes.y(line.allowed(point.flop_per_byte))
         taken.append((x - 10, min(y - 6, end), x + 10, max(y + 6, end)))
     for point, x, y in sorted(marks, key=lambda mark: mark[2]):
-        labels.append(_beside(x, y, point.label, taken))
-        taken.append(labels[-1].box)
+        covered = sum(abs(x - left) < MARK and abs(y - top) < MARK for _, left, top in marks) > 1
+        label = _beside(x, y, point.label, taken, FAR if covered else NEAR)
+        labels.append(replace(label, mark=(x, y)) if covered else label)
+        taken.append(label.box)
     return labels
+
+
+def _leader(label: _Label) -> Box:
+    """The line from the mark of a label to its nearer end."""
+    assert label.mark is not None
+    x, y = label.mark
+    end = label.left - 3 if label.left > x else label.right + 3
+    side = MARK / 2 if end > x else -MARK / 2
+    return x + side, y, end, (label.top + label.bottom) / 2
 
 
 def _fitted(words: str, colour: str) -> Callable[..., _Label]:
@@ -256,14 +274,18 @@ def _along(axes: _Axes, line: Roofline) -> list[Box]:
     return [(x - 3, y - 4, x + 3, y + 4) for x, y in spots]
 
 
-def _beside(x: float, y: float, words: str, taken: Sequence[Box]) -> _Label:
-    """A label near a mark, where it covers least: right of it, left of it, then up and down."""
+def _beside(x: float, y: float, words: str, taken: Sequence[Box], apart: int) -> _Label:
+    """A label near a mark, where it covers least: right of it, left of it, then up and down.
+
+    `apart` are the pixels between them, counted from the middle of the mark.
+    """
     label = _fitted(words, INK)
-    places = [
-        label(at, y + down, right=right)
-        for down in (0, *(sign * 13 * step for step in range(1, 9) for sign in (-1, 1)))
-        for at, right in ((x + 10, False), (x - 10, True))
-    ]
+    sides = ((x + apart, False), (x - apart, True))
+    downs = (0, *(sign * 13 * step for step in range(1, 9) for sign in (-1, 1)))
+    spots = [(down, side) for down in downs for side in sides]
+    if apart > NEAR:  # labels of one heap stand in one column, as their points do
+        spots = [(down, side) for side in sides for down in sorted(downs, key=abs)]
+    places = [label(at, y + down, right=right) for down, (at, right) in spots]
     return min(places, key=lambda place: sum(_common(place.box, other) for other in taken))
 
 

@@ -278,8 +278,8 @@ def text(found: SectorMap) -> str:
     rows, cols = found.shape
     said = [found.title] if found.title else []
     said += [
-        f"{counted(found.lanes, 'lane')} ask for {found.width} bytes each in a matrix of"
-        f" {rows} x {cols} elements of {found.itemsize} bytes",
+        f"{counted(found.lanes, 'lane')} ask for {counted(found.width, 'byte')} each in a matrix of"
+        f" {rows} x {cols} elements of {counted(found.itemsize, 'byte')}",
         _way(found),
         f"sectors: {found.sectors}, of {SECTOR_BYTES} bytes: {found.moved:,} bytes are moved,"
         f" {found.asked:,} are asked for (model)",
@@ -339,7 +339,8 @@ def _png(found: SectorMap) -> bytes:
         _paint_elements(sheet, found, rows, cols)
         keys = [Key("a lane's element", SERIES[0]), Key("comes along in a sector", COMES, GRID)]
         legend(sheet, LEFT, TOP + high + 20, keys)
-        said = f"of {found.shape[0]} rows and {found.shape[1]} columns; {_outside(found)}"
+        said = f"of {counted(found.shape[0], 'row')} and {counted(found.shape[1], 'column')};"
+        said += f" {_outside(found)}"
         sheet.write(LEFT, TOP + high + 42, said.rstrip("; "), colour=FAINT, align="left")
 
     return painted(WIDTH, TOP + high + BELOW, paint)

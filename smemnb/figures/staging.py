@@ -150,9 +150,14 @@ def text(found: Staging) -> str:
             continue
         said.append(
             f"line {line:{digits}d}  {move.source:9} -> {move.target:9}"
-            f" {move.bytes:9,} bytes {move.requests:5,} requests  {move.access}"
+            f" {move.bytes:9,} {_noun(move.bytes, 'byte'):5} {move.requests:5,}"
+            f" {_noun(move.requests, 'request'):8}  {move.access}"
         )
     return "\n".join([*said, *_more(found)])
+
+
+def _noun(number: int, noun: str) -> str:
+    return noun if number == 1 else f"{noun}s"
 
 
 def _rows(found: Staging) -> list[tuple[int, Move | None]]:
@@ -171,8 +176,9 @@ def _title(found: Staging) -> str:
 def _whose(found: Staging) -> str:
     each = "per block of " if found.per_block and found.blocks > 1 else ""
     return (
-        f"{each}{counted(found.blocks, 'block')}, {found.threads:,} threads and"
-        f" {found.shared_bytes:,} shared bytes each"
+        f"{each}{counted(found.blocks, 'block')}, {found.threads:,}"
+        f" {_noun(found.threads, 'thread')} and {found.shared_bytes:,} shared"
+        f" {_noun(found.shared_bytes, 'byte')} each"
     )
 
 

@@ -24,12 +24,14 @@ from .service import Service, service
 from .words import counted, listed
 
 if TYPE_CHECKING:
+    from .legend import Key
     from .sheet import Sheet
 
 __all__ = ["Walk", "Window", "alt", "banks", "text", "tile_map", "walk"]
 
 CELL, ROW = 23, 18  # pixels of an element
 LEFT, TOP, RIGHT, BELOW = 62, 52, 28, 54  # pixels around the tile
+WORDS = 22  # pixels of the words on a highlighted walk
 NARROWEST = 660  # pixels, for the words above a small tile
 ROWS_SAID, COLUMNS_SAID = 4, 32  # in the text
 MOST = 32  # rows and columns that are drawn
@@ -212,7 +214,7 @@ class Window:
 
     @property
     def height(self) -> int:
-        """Pixels of the whole picture."""
+        """Pixels of the whole picture without the words on a walk."""
         return TOP + ROW * len(self.rows) + BELOW
 
     def corner(self, row: int, col: int) -> tuple[int, int]:
@@ -232,10 +234,28 @@ def _png(layout: Layout, shown: Walk | None, window: Window) -> bytes:
                 _paint_cell(sheet, window, row, col, found[row][col], shown)
             _paint_pad(sheet, window, row)
 
-    return painted(window.width, window.height, paint)
+    return painted(window.width, window.height + (WORDS if shown else 0), paint)
+
+
+def _keys(shown: Walk | None) -> list[Key]:
+    """What the colours of the elements stand for."""
+    from .legend import Key
+    from .sheet import EMPTY, GRID, shade
+
+    noun, first, last = "bank", 0, BANKS - 1
+    if shown is not None:
+        noun, first, last = "wavefront", 1, max(shown.wavefront)
+    count = last - first + 1
+    keys = [Key(f"{noun} {first}", shade(0, count))]
+    if count > 1:
+        keys.append(Key(f"{'to ' * (count > 2)}{noun} {last}", shade(count - 1, count)))
+    if shown is not None:
+        keys.append(Key("other elements", EMPTY, GRID))
+    return keys
 
 
 def _paint_words(sheet: Sheet, layout: Layout, shown: Walk | None, window: Window) -> None:
+    from .legend import legend
     from .sheet import FAINT
 
     sheet.write(LEFT, 16, _named(layout), size=13, bold=True, align="left")
@@ -251,8 +271,9 @@ def _paint_words(sheet: Sheet, layout: Layout, shown: Walk | None, window: Windo
     if (len(window.rows), len(window.cols)) != layout.shape:
         said += f"; {len(window.rows)} x {len(window.cols)} elements of the tile are shown"
     sheet.write(LEFT, y + 17, said, colour=FAINT, align="left")
+    legend(sheet, LEFT, y + 38, _keys(shown))
     if shown is not None:
-        sheet.write(LEFT, y + 38, f"{shown} (model)", size=12, align="left")
+        sheet.write(LEFT, y + 38 + WORDS, f"{shown} (model)", size=12, align="left")
 
 
 def _paint_cell(

@@ -78,7 +78,7 @@ def test_compare(results, tmp_path, capsys):
     )
     assert main(["bench", "--compare", str(results), str(tmp_path / "b.json")]) == 0
     said = capsys.readouterr().out
-    assert "1 rows in both, 1 changed by more than the spread" in said
+    assert "1 row in both, 1 changed by more than the spread" in said
     assert "speedup 2.000" in said
 
 

@@ -208,7 +208,7 @@ def test_lines_that_are_not_forecast_say_nothing():
         ({"inp[i]": (None, 128), "out[i]": (None, 4)}, ["1 of 2 sectors"], {"requests"}),
         (
             {"inp[i]": (32, 128), "out[i]": (8, None)},
-            ["1 of 2 requests", "1 of 1 sectors"],
+            ["1 of 2 requests", "1 of 1 sector"],
             {"some sectors"},
         ),
         ({"inp[i]": (32, 128), "out[i]": (32, 4)}, ["1 of 2"], None),
@@ -219,7 +219,7 @@ def test_figures_given_are_counted(figures, right, still_open):
     """What is left None is no wrong figure, it is named as open; nor is the forecast right yet."""
     answer = forecast("ex00_scale", scale, figures)
     assert not answer
-    assert re.findall(r"\d of \d(?: requests| sectors)?", answer.head) == right
+    assert re.findall(r"\d of \d(?: requests?| sectors?)?", answer.head) == right
     rest = answer.head.partition("still open: ")[2]
     assert set(filter(None, rest.split(", "))) == (still_open or set())
     assert (answer.first_try is None) == bool(still_open)

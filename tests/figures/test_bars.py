@@ -5,7 +5,8 @@ import re
 
 import pytest
 
-from smemnb.figures.bars import FILLS, Bar, Panel, bar_chart, picture
+from smemnb.figures.bars import FILLS, FOOT, KEYS, KINDS, Bar, Panel, _keys, bar_chart, picture
+from smemnb.figures.sheet import SCALE
 from tests.facts import facts
 
 LADDER = Panel(
@@ -33,6 +34,7 @@ def test_png_has_the_series():
     from PIL import Image
 
     seen = Image.open(io.BytesIO(picture([LADDER], "here"))).convert("RGB")
+    seen = seen.crop((0, 0, seen.width, seen.height - (FOOT + KEYS) * SCALE))
 
     def pixels(colour):
         wanted = tuple(int(colour[i : i + 2], 16) for i in (1, 3, 5))
@@ -52,6 +54,15 @@ def test_svg_has_the_words():
         assert said in words
     assert any(one.startswith("measured (H200)") for one in words)
     assert not re.search(r"<dc:date>|Matplotlib v", drawn)
+
+
+def test_every_colour_has_a_key():
+    """Kinds that are there, in one order; a chart of one kind needs none."""
+    assert [key.fill for key in _keys([CHOICE, LADDER])] == [
+        FILLS[kind] for kind in ("rung", "choice", "limit")
+    ]
+    assert _keys([CHOICE]) == []
+    assert list(KINDS) == list(FILLS)
 
 
 @pytest.mark.parametrize("panels", [[], [LADDER, Panel("none", "GB/s", ())]])

@@ -5,7 +5,20 @@ import re
 
 import pytest
 
-from smemnb.figures.curves import COLOURS, Curve, _axis, curve_chart
+from smemnb.figures.curves import (
+    BOTTOM,
+    COLOURS,
+    HEIGHT,
+    LEFT,
+    MOST_LINES,
+    TOP,
+    Curve,
+    _across,
+    _lines_up,
+    _numbers,
+    _up,
+    curve_chart,
+)
 from smemnb.figures.occupancy import occupancy_chart
 
 MODEL = Curve("model", ((1, 1.0), (2, 2.0), (32, 32.0)))
@@ -29,10 +42,32 @@ def test_text_and_alt():
 
 def test_axes():
     """By factors, twice as much is as far everywhere; otherwise as much is."""
-    by_factors = _axis([1.0, 32.0], 0, 100, factors=True)
+    by_factors = _across([1.0, 32.0], factors=True)
     assert by_factors(2) - by_factors(1) == pytest.approx(by_factors(32) - by_factors(16))
-    even = _axis([4.0, 8.0], 0, 100, factors=False)
-    assert even(0) == 0 and even(8) - even(4) == pytest.approx(even(4))
+    even = _across([4.0, 8.0], factors=False)
+    assert even(0) == LEFT and even(8) - even(4) == pytest.approx(even(4) - LEFT)
+
+
+@pytest.mark.parametrize("factors", [False, True])
+@pytest.mark.parametrize("values", [(39.1, 667.0), (1.0, 32.0), (5.0,), (0.01, 9e6)])
+def test_lines_enclose_the_values(values, factors):
+    """The axis ends at lines, between which every value lies, and they are few."""
+    lines = _lines_up(values, factors=factors)
+    up = _up(lines, factors=factors)
+    assert (up(lines[0]), up(lines[-1])) == (HEIGHT - BOTTOM, TOP)
+    assert lines[0] <= min(values) <= max(values) <= lines[-1]
+    assert 2 <= len(lines) <= MOST_LINES + 1
+
+
+def test_places_that_lie_close_have_numbers_in_two_rows():
+    """The ends always have theirs; those that would touch another one go below."""
+    places = [16.0, 64.0, 192.0, 256.0, 512.0, 49152.0, 262144.0]
+    found = _numbers(_across(places, factors=True), places)
+    assert {one.words: one.row for one in found} == {f"{n:g}": int(n == 256) for n in places}
+    crowded = [float(n) for n in range(1000, 1012)]
+    found = _numbers(_across(crowded, factors=False), crowded)
+    assert {"1000", "1011"} <= {one.words for one in found}
+    assert not any(one.meets(two) for one in found for two in found if one is not two)
 
 
 def test_picture_has_both_colours():

@@ -2,11 +2,12 @@
 
 import io
 import math
+from itertools import pairwise
 
 import pytest
 
 from smemnb.figures.curves import Axis
-from smemnb.figures.points import COLOURS, Points, picture, point_chart
+from smemnb.figures.points import COLOURS, Points, _powers, _round_ratios, picture, point_chart
 from smemnb.figures.sheet import SCALE
 
 NN = Points("NN", ((1e3, 0.5), (1e6, 1.0), (1e9, 2.0)))
@@ -18,7 +19,7 @@ def test_text_and_alt():
     drawing = point_chart("sweep", AXES, [NN, TN], "here")
     assert [line.split() for line in repr(drawing).splitlines()[1:]] == [
         "NN: 3 points, 0.5 to 2, geometric mean 1".split(),
-        "TN: 1 points, 0.25 to 0.25, geometric mean 0.25".split(),
+        "TN: 1 point, 0.25 to 0.25, geometric mean 0.25".split(),
         ["here"],
     ]
     for word in ("FLOP", "ratio", "NN", "TN", "here"):
@@ -65,3 +66,13 @@ def test_svg_has_its_words():
 def test_refused(series, form, said):
     with pytest.raises(ValueError, match=said):
         picture("t", AXES, series, "here", form)
+
+
+@pytest.mark.parametrize("ratios", [(0.3, 6.0), (1.0, 1.0), (1e-14, 3e9)])
+def test_axes_enclose_the_points(ratios):
+    """Both axes begin and end at lines, between which every value lies."""
+    lines = _round_ratios(*ratios)
+    assert lines[0] <= ratios[0] <= ratios[1] <= lines[-1]
+    assert all(low < high for low, high in pairwise(lines))
+    powers = _powers(*ratios)
+    assert 10.0 ** powers[0] <= ratios[0] <= ratios[1] <= 10.0 ** powers[-1]

@@ -3,7 +3,7 @@ from dataclasses import replace
 import pytest
 
 from smemnb.figures import register_map
-from smemnb.figures.registers import measure
+from smemnb.figures.registers import CELL, EDGE, _side, measure
 from smemnb.kernels.matmul.tiling import Tiling
 from smemnb.kernels.matmul.variants.pieces import lane_place
 from tests.facts import facts
@@ -87,3 +87,10 @@ def test_refused():
         register_map((16, 16), (4, 4), rows="mixed")
     with pytest.raises(ValueError, match="1 or more"):
         register_map((16, 0), (4, 4))
+
+
+def test_a_strip_has_elements_that_can_be_seen():
+    """Rows of a low tile, and columns of a narrow one, have the height or width of a number."""
+    assert _side(measure((16, 2), (1, 4))) == (EDGE / 64, CELL)
+    assert _side(measure((2, 16), (4, 1))) == (CELL, EDGE / 64)
+    assert _side(measure((32, 8), (8, 1))) == (EDGE / 64, EDGE / 64)

@@ -5,7 +5,8 @@ import pytest
 from PIL import Image
 
 from smemnb.figures import bank_map
-from smemnb.figures.request_map import CELL, LEFT, ROW, TOP
+from smemnb.figures.request_map import CELL, LEFT, ROW, TOP, Tie, _stretches, ties
+from smemnb.figures.service import service
 from smemnb.figures.sheet import SCALE
 from smemnb.tracing.report.bank_map import BankMap
 from tests.facts import facts
@@ -125,3 +126,24 @@ def lines_crossed(pixels):
     """How many lines cross this row of pixels, each one or two pixels wide."""
     drawn = abs(pixels - np.median(pixels)) > 4
     return int((drawn[1:] & ~drawn[:-1]).sum())
+
+
+def test_ties_join_the_lanes_of_one_word():
+    """Two words of one bank have a line each, on either side of it, broken at the other's lanes."""
+    served = service(LANE % 16 * 16, width=4)
+    ours = [tie for tie in ties(served) if served.banks(tie.lanes[0]) == (0,)]
+    assert ours == [Tie((0, 16)), Tie((8, 24), right=True)]
+    assert [_stretches(served, tie) for tie in ours] == [
+        [(0, 7), (9, 16)],
+        [(8, 15), (17, 24)],
+    ]
+    for tie in ties(served):
+        assert len({served.word[lane] for lane in tie.lanes}) == 1
+
+
+def test_ties_of_a_crowded_bank():
+    """Lines that follow one another take one side; a bank with three beside each other has none."""
+    one_after_another = ties(service(LANE // 8 * 128, width=4))
+    assert one_after_another == tuple(Tie(tuple(range(n, n + 8))) for n in (0, 8, 16, 24))
+    assert ties(service(LANE % 3 * 128, width=4)) == ()
+    assert ties(service(LANE * 4, width=4)) == ()

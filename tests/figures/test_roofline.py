@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from smemnb.figures.roofline import (
     BOTTOM,
+    FAR,
     HEIGHT,
     LEFT,
     RIGHT,
@@ -19,6 +20,7 @@ from smemnb.figures.roofline import (
     _axes,
     _common,
     _labels,
+    _leader,
     roofline_chart,
 )
 from smemnb.figures.sheet import SCALE
@@ -111,6 +113,24 @@ def test_labels_stand_apart(points):
         _common(one.box, other.box) for i, one in enumerate(labels) for other in labels[i + 1 :]
     ]
     assert sum(shared) == 0
+
+
+def test_points_that_cover_one_another():
+    """matmul_tiled and matmul_tiled_32 in shared memory: each label apart, with a line to its own.
+
+    The lines do not cross, and a point that stands alone has none.
+    """
+    line = Roofline("shared memory", 33.5, 66.9)
+    points = [Point("tiled", 0.25, 7.56), Point("tiled_32", 0.25, 7.81), Point("wide", 0.5, 1.0)]
+    axes = _axes(line, points)
+    labels = {label.words: label for label in _labels(axes, line, points)}
+    for point in points[:2]:
+        label = labels[point.label]
+        assert label.mark == (axes.x(point.flop_per_byte), axes.y(point.tflops))
+        assert max(label.left - label.mark[0], label.mark[0] - label.right) == FAR
+    assert labels["wide"].mark is None
+    low, high = _leader(labels["tiled"]), _leader(labels["tiled_32"])
+    assert low[2] == high[2] and low[1] > high[1] and low[3] > high[3]
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,18 @@ def test_barrier_stands_between(whole):
     assert stored < barrier < loaded
 
 
+@cuda.jit
+def one_store(out):
+    out[0] = 1
+
+
+def test_one_is_no_plural():
+    """A thread that stores one byte by one request."""
+    said = staging_map(trace(one_store)[1, 1](np.zeros(1, np.uint8))).text
+    for one in ("1 block", "1 thread", "1 byte", "1 request"):
+        assert one in said and f"{one}s" not in said
+
+
 def test_ragged_launch_is_summed_up():
     """Blocks at an edge move less: then the numbers are those of the launch."""
     found = measure(tiled(40, 35))

@@ -3,7 +3,8 @@ import re
 import pytest
 
 from smemnb.figures import tile_map
-from smemnb.figures.tile import Window, banks, walk
+from smemnb.figures.sheet import EMPTY, shade
+from smemnb.figures.tile import Window, _keys, banks, walk
 from smemnb.rules.layout import Padded, RowMajor, Swizzle, Xor
 from tests.facts import facts
 
@@ -85,3 +86,19 @@ def test_window():
     assert (here.rows, here.cols, here.pad) == (range(32), range(32, 64), 4)
     there = Window.of(layout, walk(layout, ("row", 127)))
     assert (there.rows, there.cols, there.pad) == (range(96, 128), range(32), 0)
+
+
+@pytest.mark.parametrize(
+    ("highlight", "fills", "said"),
+    [
+        (None, [shade(0, 32), shade(31, 32)], "0 31"),
+        (("column", 3), [shade(0, 8), shade(7, 8), EMPTY], "1 8"),
+        (("row", 0), [shade(0, 1), EMPTY], "1"),
+    ],
+)
+def test_every_colour_has_a_key(highlight, fills, said):
+    """Banks from 0 to 31; of a walk its wavefronts, and what is not in it."""
+    layout = RowMajor(8, 32)
+    shown = highlight and walk(layout, highlight)
+    assert [key.fill for key in _keys(shown)] == fills
+    assert facts(" ".join(key.words for key in _keys(shown))) == facts(said)

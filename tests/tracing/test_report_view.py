@@ -14,12 +14,12 @@ from smemnb.kernels.matmul.rungs.matmul_tiled import matmul_tiled
 from smemnb.kernels.transpose.rungs.transpose_tiled import transpose_tiled
 from smemnb.tracing import Trace, trace
 from smemnb.tracing.as_compiled import AsCompiled, MachineRow
-from smemnb.tracing.model import WorstRequest
+from smemnb.tracing.model import GlobalTotals, SharedTotals, WorstRequest
 from smemnb.tracing.report.view import colours
 from smemnb.tracing.report.view.bars import LONGEST, bar
 from smemnb.tracing.report.view.blocks import AROUND, SHORT, Block
 from smemnb.tracing.report.view.code import coloured
-from smemnb.tracing.report.view.counts import Bar, LineCounts, Memory
+from smemnb.tracing.report.view.counts import Bar, LineCounts, Memory, global_words, shared_words
 from smemnb.tracing.report.view.links import MOST, links
 from smemnb.tracing.report.view.page import page
 from smemnb.tracing.report.view.table import table
@@ -141,10 +141,33 @@ def test_details_of_each_access():
     html = turned()._repr_html_()
     folds = [plain(fold) for fold in re.findall(r"<details>.*?</details>", html)]
     assert len(folds) == 2
-    for number in ("64 requests", "2,048 wavefronts", "32-way", "2,048 lanes of 4 bytes"):
+    for number in ("64 requests", "2,048 wavefronts", "n-way 32", "2,048 lanes of 4 bytes"):
         assert number in folds[1]
     assert "32 in bank 0" in folds[1] and "warp 3" in folds[1]
     assert "bank" not in folds[0]
+
+
+def test_numbers_have_the_names_of_the_columns(tiled):
+    """What the text report has in its columns, a line has under the same names when opened."""
+    for view in (turned(), tiled):
+        found = Page(view._repr_html_())
+        for name in ("requests", "wavefronts", "n-way", "extra", "sectors", "each"):
+            assert name in repr(view) and name in found.text
+        folds = [plain(fold) for fold in re.findall(r"<details>.*?</details>", view._repr_html_())]
+        shared = [fold for fold in folds if "wavefront" in fold]
+        assert shared and all("n-way" in fold and "extra" in fold for fold in shared)
+
+
+@pytest.mark.parametrize(
+    ("number", "plural"), [(1, ""), (2, "s")], ids=["one request", "two requests"]
+)
+def test_one_is_no_plural(number, plural):
+    shared = SharedTotals(number, number, number, number, 0, 1, number)
+    said = shared_words(shared)
+    assert f"{number} request{plural}, {number} wavefront{plural}," in said
+    assert f"{number} request{plural} with" in said
+    global_ = GlobalTotals(number, number, number, number)
+    assert f"{number} request{plural}, {number} sector{plural}," in global_words(global_)
 
 
 def test_line_numbers_are_those_of_show_source(tiled):
@@ -434,7 +457,7 @@ def test_as_compiled():
     assert list(rows) == list(range(FIRST, LOAD + 1))
     assert counts(rows[STORE][1:2]) == counts(rows[LOAD][1:2]) == [2048]
     assert "2,048 sectors" in rows[STORE][-1] and "32 wavefronts, 64 times" in rows[LOAD][-1]
-    for said in ("spilled", "cc 9.0", "20 registers", "<why>", "from <b>.py:3", "32-way"):
+    for said in ("spilled", "cc 9.0", "20 registers", "<why>", "from <b>.py:3", "n-way 32"):
         assert said in found.text
     assert found.tags <= KEPT and "<b>.py" not in html
     again = AsCompiled(source.launch, (9, 0), MACHINE)

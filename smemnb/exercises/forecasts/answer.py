@@ -99,7 +99,7 @@ class Forecast:
         given = Counter(column for line in self.lines for column, _ in line.figures)
         wrong = Counter(one.column for line in self.lines for one in line.misjudged)
         right = ", ".join(
-            f"{given[column] - wrong[column]} of {given[column]} {column}"
+            f"{given[column] - wrong[column]} of {given[column]} {_unit(column, given[column])}"
             for column in COLUMNS
             if given[column]
         )
@@ -168,3 +168,12 @@ def _row(name: str, text: str) -> str:
     ]
     first, *rest = lines or [""]
     return "\n".join([f"{name:<{INDENT}}{first}", *(" " * INDENT + line for line in rest)])
+
+
+def _unit(column: str, count: int) -> str:
+    """The name of a column behind a number.
+
+    >>> _unit("sectors", 1), _unit("sectors", 2), _unit("n-way", 1)
+    ('sector', 'sectors', 'n-way')
+    """
+    return column.removesuffix("s") if count == 1 else column

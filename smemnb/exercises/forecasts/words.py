@@ -112,7 +112,7 @@ def _requests(found: AccessPatterns, told: bool) -> Iterator[str]:
             often = f"{least:,} to {most:,} times"
         yield (
             f"{len(made):,} of the {found.warps:,} warps of the launch come here, {often}: "
-            f"{row.requests:,} requests."
+            f"{row.requests:,} request{'' if row.requests == 1 else 's'}."
         )
     elif len(made) < found.warps:
         yield "Not every warp of the launch comes here."

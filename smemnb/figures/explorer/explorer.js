@@ -361,8 +361,8 @@ class Explorer {
     const { traced } = this;
     const how = this.changed ? " as recorded (pad 0, swizzle none)" : "";
     const whole = `${traced.access}, whole launch${how}: ` +
-      `${traced.made.toLocaleString("en")} requests, ` +
-      `${traced.wavefronts.toLocaleString("en")} wavefronts, ` +
+      `${counted(traced.made, "request")}, ` +
+      `${counted(traced.wavefronts, "wavefront")}, ` +
       `${traced.extra.toLocaleString("en")} extra.`;
     if (!this.changed) return whole;
     const before = tracedRequest(traced.tile, traced, traced.requests[this.number]);
@@ -909,5 +909,5 @@ function bounded(number, count) {
 }
 
 function counted(number, noun) {
-  return number === 1 ? `1 ${noun}` : `${number} ${noun}s`;
+  return number === 1 ? `1 ${noun}` : `${number.toLocaleString("en")} ${noun}s`;
 }

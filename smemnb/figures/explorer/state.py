@@ -32,6 +32,7 @@ from ...tracing.report.bank_map import BankMap
 from ...tracing.requests import AccessRequests, Request, requests_of, worst_of
 from ...tracing.trace import Trace
 from ...tracing.tracer import Configured, Tracer
+from ..words import counted
 
 __all__ = ["SCHEMA", "Explored", "column", "state"]
 
@@ -319,8 +320,9 @@ def _notes(found: Sequence[AccessRequests]) -> list[str]:
     notes = [f"Only the worst request of each access is shown: {why}." for why in alone]
     for one in found:
         if one.others and not one.why:
+            more = "1 more request" if one.others == 1 else f"{one.others:,} more requests"
             notes.append(
-                f"line {one.row.line}, {one.row.access}: {one.others:,} more requests with"
-                f" {one.others_wavefronts:,} wavefronts are counted, and not shown."
+                f"line {one.row.line}, {one.row.access}: not shown, but counted: {more} with"
+                f" {counted(one.others_wavefronts, 'wavefront')}."
             )
     return notes

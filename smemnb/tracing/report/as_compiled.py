@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ..as_compiled import AsCompiled, MachineRow
 
-UNITS = {"shared": "wavefronts", "global": "sectors", "local": "sectors"}
+UNITS = {"shared": "wavefront", "global": "sector", "local": "sector"}
 
 
 def text(view: AsCompiled) -> str:
@@ -62,7 +62,7 @@ def became(view: AsCompiled, rows: list[MachineRow]) -> str:
     if first.spill:
         became += ", spilled registers"
     asked, unit = _asked(view, first), UNITS[first.space]
-    spent = sum(getattr(row, unit) for row in rows)
+    spent = sum(getattr(row, f"{unit}s") for row in rows)
     times = {row.requests for row in rows}
     if any(row.unknown for row in rows):
         return f"{became}: not determined"
@@ -70,10 +70,10 @@ def became(view: AsCompiled, rows: list[MachineRow]) -> str:
         what = _plural(asked // each, first.counted_as.replace("_", " "))
         often = "once" if each == 1 else f"{each:,} times"
         verb = "is" if asked == each else "became"
-        return f"{what} {verb} {became}: {spent // each:,} {unit}, {often}"
+        return f"{what} {verb} {became}: {_plural(spent // each, unit)}, {often}"
     of = f" ({asked:,} in the source)" if asked else ""
     requests = sum(row.requests for row in rows)
-    return f"{became}: {requests:,} requests{of}, {spent:,} {unit}"
+    return f"{became}: {_plural(requests, 'request')}{of}, {_plural(spent, unit)}"
 
 
 def _asked(view: AsCompiled, first: MachineRow) -> int:

@@ -119,6 +119,15 @@ def global_cells(counts: AccessRow | GlobalTotals) -> Cells:
     )
 
 
+def named(cell: str, noun: str) -> str:
+    """A number of a table with its noun.
+
+    >>> named("1", "request"), named("1,024", "request"), named("?", "wavefront")
+    ('1 request', '1,024 requests', '? wavefronts')
+    """
+    return f"{cell} {noun}" + ("" if cell == "1" else "s")
+
+
 def line_label(row: AccessRow, trace: Trace) -> str:
     """The line number, with the function's name in front where it is not the kernel's."""
     own = row.function == trace.launch.kernel
@@ -344,4 +353,4 @@ def _columns(line: str) -> int:
 
 
 def _number(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" + ("" if count == 1 else "s")
+    return named(f"{count:,}", noun)

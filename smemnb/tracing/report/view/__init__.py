@@ -30,14 +30,12 @@ from ..text import (
     RETRY,
     costliest_line,
     findings_line,
-    global_cells,
     heading,
     local_line,
-    shared_cells,
     waived_line,
 )
 from .blocks import Block, blocks, places
-from .counts import LineCounts, legend, memories
+from .counts import LineCounts, global_words, legend, memories, opened, shared_words
 from .frame import paragraph, sentence, whole
 from .notes import Key, notes, whole_finding
 from .table import table
@@ -54,6 +52,7 @@ def html(trace: Trace) -> str:
     shown = list(blocks(trace))
     parts = [paragraph(f"<strong>{escape(heading(trace))}</strong>"), *_totals(trace)]
     parts += legend(lines.values())
+    parts += opened(columns)
     parts.append(sentence(findings_line(trace) + _where(trace)))
     costliest = costliest_line(trace)
     if costliest:
@@ -81,17 +80,9 @@ def _totals(trace: Trace) -> list[str]:
     shared, global_ = trace.shared, trace.global_
     said = []
     if shared.requests:
-        requests, wavefronts, ways, extra = shared_cells(shared)
-        said.append(
-            f"shared memory: {requests} requests, {wavefronts} wavefronts, at most {ways}-way,"
-            f" {extra} extra, {shared.multicast:,} requests with multicast"
-        )
+        said.append(f"shared memory: {shared_words(shared, most=True)}")
     if global_.requests:
-        requests, sectors, each, extra = global_cells(global_)
-        said.append(
-            f"global memory: {requests} requests, {sectors} sectors, {each} per request,"
-            f" {extra} extra"
-        )
+        said.append(f"global memory: {global_words(global_)}")
     parts = [paragraph("<br>".join(map(escape, said)))] if said else []
     return parts + ([] if all(row.modelled for row in trace.lines) else [sentence(RETRY)])
 

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import TYPE_CHECKING
 
-from ...model import AccessRow
+from ...model import AccessRow, GlobalTotals, SharedTotals
 from ..bank_map import BankMap, spread
-from ..text import global_cells, shared_cells
+from ..text import global_cells, named, shared_cells
 from .bars import MARK
 from .code import monospaced
-from .frame import paragraph
+from .frame import paragraph, sentence
 from .notes import note
+
+if TYPE_CHECKING:
+    from ...as_compiled import MachineRow
 
 UNITS = {"shared": "wavefronts", "global": "sectors", "local": "local sectors"}
 """Of each memory, what its bars count; in the order of the columns."""
@@ -78,6 +82,19 @@ def legend(lines: Iterable[LineCounts]) -> list[str]:
     return [paragraph(f"{MARK} in a bar: extra, above the fewest possible")]
 
 
+_OPENED = {
+    "shared": "n-way and extra of shared memory",
+    "global": "each (sectors per request) and extra of global memory",
+}
+"""Of each memory, the columns of the text report that a line shows when it is opened."""
+
+
+def opened(memories: Iterable[Memory]) -> list[str]:
+    """Where the other columns of the text report are, as HTML; nothing where there are none."""
+    said = [_OPENED[memory.space] for memory in memories if memory.space in _OPENED]
+    return [sentence(f"open a line for its requests; {'; '.join(said)}")] if said else []
+
+
 def _bar(rows: Sequence[AccessRow]) -> Bar:
     """The bar of the accesses of one memory."""
     shared = rows[0].space == "shared"
@@ -104,8 +121,8 @@ def _details(rows: Sequence[AccessRow]) -> str:
     """The counts of each access of a line, as HTML; of conflicts, which banks are asked for."""
     said = []
     for row in rows:
-        numbers = _shared(row) if row.space == "shared" else _global(row)
-        text = f": {numbers}; {row.dtype}, {row.lanes:,} lanes of {row.width:,} bytes"
+        numbers = shared_words(row) if row.space == "shared" else global_words(row)
+        text = f": {numbers}; {row.dtype}, {lanes_of(row)}"
         if row.worst is not None and row.ways > 1:
             worst = BankMap.of(row, row.worst)
             block = "(" + ", ".join(map(str, worst.block)) + ")"
@@ -117,21 +134,40 @@ def _details(rows: Sequence[AccessRow]) -> str:
 
 def _extra(row: AccessRow) -> str:
     if row.extra:
-        return f"{row.ways:,}-way, {row.extra:,} of {row.wavefronts:,} wavefronts are extra"
+        wavefronts = named(f"{row.wavefronts:,}", "wavefront")
+        return f"{row.ways:,}-way, {row.extra:,} of {wavefronts} {_are(row.extra)} extra"
     if row.extra_sectors:
         each = global_cells(row)[2]
-        return f"{each} sectors per request, {row.extra_sectors:,} of {row.sectors:,} are extra"
+        extra = f"{row.extra_sectors:,} of {row.sectors:,} {_are(row.extra_sectors)} extra"
+        return f"{each} sectors per request, {extra}"
     return ""
 
 
-def _shared(row: AccessRow) -> str:
-    requests, wavefronts, ways, extra = shared_cells(row)
+def _are(count: int) -> str:
+    return "is" if count == 1 else "are"
+
+
+def lanes_of(row: AccessRow | MachineRow) -> str:
+    """Lanes of an access and the bytes that each moves."""
+    return f"{named(f'{row.lanes:,}', 'lane')} of {named(f'{row.width:,}', 'byte')}"
+
+
+def shared_words(counts: AccessRow | SharedTotals, *, most: bool = False) -> str:
+    """The numbers of shared memory, by the names that the columns of the text report have.
+
+    Args:
+        counts: an access, or the totals.
+        most: whether the n-way is the largest of several.
+    """
+    requests, wavefronts, ways, extra = shared_cells(counts)
+    multicast = named(f"{counts.multicast:,}", "request")
     return (
-        f"{requests} requests, {wavefronts} wavefronts, {ways}-way, {extra} extra,"
-        f" {row.multicast:,} requests with multicast"
+        f"{named(requests, 'request')}, {named(wavefronts, 'wavefront')},"
+        f" n-way {'at most ' * most}{ways}, {extra} extra, {multicast} with multicast"
     )
 
 
-def _global(row: AccessRow) -> str:
-    requests, sectors, each, extra = global_cells(row)
-    return f"{requests} requests, {sectors} sectors, {each} per request, {extra} extra"
+def global_words(counts: AccessRow | GlobalTotals) -> str:
+    """The numbers of global memory, likewise."""
+    requests, sectors, each, extra = global_cells(counts)
+    return f"{named(requests, 'request')}, {named(sectors, 'sector')}, {each} each, {extra} extra"

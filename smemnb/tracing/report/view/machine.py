@@ -12,8 +12,9 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from ..as_compiled import became, groups, heading, totals, undetermined
+from ..text import named
 from .blocks import block_of
-from .counts import Bar, LineCounts, legend, memories
+from .counts import Bar, LineCounts, lanes_of, legend, memories
 from .frame import paragraph, sentence, whole
 from .notes import note
 from .table import table
@@ -69,7 +70,7 @@ def _said(row: MachineRow) -> str:
     said += f", from {row.inner}" if row.inner else ""
     if row.unknown:
         return f"{said}: not determined, {row.unknown}"
-    moved = f"{row.sectors:,} sectors"
+    moved = named(f"{row.sectors:,}", "sector")
     if row.space == "shared":
-        moved = f"{row.wavefronts:,} wavefronts, {row.ways:,}-way"
-    return f"{said}: {row.requests:,} requests, {moved}, {row.lanes:,} lanes of {row.width:,} bytes"
+        moved = f"{named(f'{row.wavefronts:,}', 'wavefront')}, n-way {row.ways:,}"
+    return f"{said}: {named(f'{row.requests:,}', 'request')}, {moved}, {lanes_of(row)}"

@@ -25,8 +25,8 @@ def column(out, a, b):
     for i in range(RESULTS):
         acc[i] = 0
     for k0 in range(0, a.shape[1], DEPTH):
-        for cell in range(ty * 32 + tx, RESULTS * high * DEPTH, 32 * high):
-            m, k = cell // DEPTH, cell % DEPTH
+        for element in range(ty * 32 + tx, RESULTS * high * DEPTH, 32 * high):
+            m, k = element // DEPTH, element % DEPTH
             a_tile[m, k] = 0
             if top + m < a.shape[0] and k0 + k < a.shape[1]:
                 a_tile[m, k] = a[top + m, k0 + k]

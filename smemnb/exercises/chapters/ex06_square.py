@@ -50,13 +50,13 @@ def square(out, a, b):
 def stage(a, b, a_tile, b_tile, top, left, k0):
     """Stage 4 h rows of a, 64 columns of b, DEPTH deep, with 0 beyond the edge."""
     tx, ty, high = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockDim.y
-    for cell in range(ty * 16 + tx, 4 * high * DEPTH, 16 * high):
-        m, k = cell // DEPTH, cell % DEPTH
+    for element in range(ty * 16 + tx, 4 * high * DEPTH, 16 * high):
+        m, k = element // DEPTH, element % DEPTH
         a_tile[m, k] = 0
         if top + m < a.shape[0] and k0 + k < a.shape[1]:
             a_tile[m, k] = a[top + m, k0 + k]
-    for cell in range(ty * 16 + tx, EDGE * DEPTH, 16 * high):
-        k, n = cell // EDGE, cell % EDGE
+    for element in range(ty * 16 + tx, EDGE * DEPTH, 16 * high):
+        k, n = element // EDGE, element % EDGE
         b_tile[k, n] = 0
         if k0 + k < b.shape[0] and left + n < b.shape[1]:
             b_tile[k, n] = b[k0 + k, left + n]

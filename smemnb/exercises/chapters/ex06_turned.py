@@ -24,9 +24,9 @@ def turned(out, a, b):
     acc = cuda.local.array((4, 4), float32)
     clear(acc)
     for k0 in range(0, a.shape[1], DEPTH):
-        for cell in range(ty * 16 + tx, 4 * high * DEPTH, 16 * high):
+        for element in range(ty * 16 + tx, 4 * high * DEPTH, 16 * high):
             # FILL (about 4 lines)
-            m, k = cell // DEPTH, cell % DEPTH  # neighbouring lanes load neighbouring k
+            m, k = element // DEPTH, element % DEPTH  # neighbouring lanes load neighbouring k
             a_tile[k, m] = 0
             if top + m < a.shape[0] and k0 + k < a.shape[1]:
                 a_tile[k, m] = a[top + m, k0 + k]
@@ -49,8 +49,8 @@ def clear(acc):
 def stage_b(b, b_tile, left, k0):
     """Stage 64 columns of b, DEPTH rows deep, with 0 beyond the edge."""
     tx, ty, high = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockDim.y
-    for cell in range(ty * 16 + tx, EDGE * DEPTH, 16 * high):
-        k, n = cell // EDGE, cell % EDGE
+    for element in range(ty * 16 + tx, EDGE * DEPTH, 16 * high):
+        k, n = element // EDGE, element % EDGE
         b_tile[k, n] = 0
         if k0 + k < b.shape[0] and left + n < b.shape[1]:
             b_tile[k, n] = b[k0 + k, left + n]
@@ -136,7 +136,7 @@ EXERCISE = Exercise(
         Wrong(
             "Neighbouring lanes take neighbouring rows of a: clean in the tile, 32 "
             "sectors per request.",
-            {"m, k =": "m, k = cell % (4 * high), cell // (4 * high)"},
+            {"m, k =": "m, k = element % (4 * high), element // (4 * high)"},
             ("sectors", "32 per request; budget 4"),
         ),
         Wrong(
@@ -153,12 +153,12 @@ EXERCISE = Exercise(
     cases=tuple(_cases()),
     fresh=_fresh,
     hints=(
-        "Number `cell` is an element of the block's part of a, DEPTH per row. Which row m and "
-        "column k, so that neighbouring lanes load neighbours of memory? In the tile it lies at "
-        "row k, column m: turned.",
-        "`cell // DEPTH` is the row, `cell % DEPTH` the column. A warp then stores for 16 values "
-        "of k two values of m: words k * PITCH and k * PITCH + 1. These are 32 words. In how many "
-        "banks, for PITCH 64, 65, 66?",
+        "`element` is the number of an element of the block's part of a, DEPTH per row. Which row "
+        "m and column k is that, so that neighbouring lanes load neighbours of memory? In the tile "
+        "it lies at row k, column m: turned.",
+        "`element // DEPTH` is the row, `element % DEPTH` the column. A warp then stores for 16 "
+        "values of k two values of m: words k * PITCH and k * PITCH + 1. These are 32 words. In "
+        "how many banks, for PITCH 64, 65, 66?",
         "Four lines: m and k; a 0 into the tile; an if on row top + m and column k0 + k of a; the "
         "load into the tile's [k, m]. The 16 rows must begin at even banks, no two at one.",
     ),

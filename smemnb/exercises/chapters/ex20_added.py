@@ -12,7 +12,10 @@ from ..exercise import Budget, Case, Exercise, Wrong, cover, scattered, sizes
 
 @cuda.jit
 def add_turned(out, a, b):
-    """One matrix turned, plus another: out = a.T + b.  Square blocks, up to 32 x 32."""
+    """One matrix turned, plus another: out = a.T + b.
+
+    Square blocks, up to 32 x 32.  The grid covers out: x goes along its columns, y along its rows.
+    """
     # FILL (about 9 lines)
     tile = cuda.shared.array((32, 33), float32)
     tx, ty, n = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockDim.x

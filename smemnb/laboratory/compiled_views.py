@@ -35,7 +35,7 @@ __all__ = ["CompiledView", "compiled_here", "compiled_view"]
 FILE = "compiled_views.json"
 CC = (9, 0)
 MADE_WITH = ("numba", "numba-cuda", "nvidia-nvjitlink")
-NOT_HERE = "No compiler libraries here: nothing was compiled, the recorded text stands."
+NOT_HERE = "No compiler libraries here: the recorded text stands."
 _NUMBERED = re.compile(r"^([ \d]{4}\d)(?=  \S)", flags=re.MULTILINE)
 
 

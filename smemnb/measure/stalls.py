@@ -27,6 +27,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
+from textwrap import fill
 from typing import Any, Final
 
 from ..errors import SmemnbError
@@ -141,11 +142,12 @@ def _file() -> dict[str, Any]:
 def account(waits: Waits, most: int = 4) -> str:
     """The largest waits in words, a line each, below the share of cycles that issue."""
     rows = [
-        f"issues in {waits.issue:.0%} of cycles; {waits.warps:.1f} warps per scheduler, "
-        f"{waits.eligible:.1f} of them able to go on"
+        f"issues in {waits.issue:.0%} of cycles",
+        f"{waits.warps:.1f} warps per scheduler, {waits.eligible:.1f} of them able to go on",
     ]
     for name, each in waits.largest[:most]:
-        rows.append(f"{each:6.2f} cycles  {name:18} {REASONS.get(name, 'not known here')}")
+        row = f"{each:6.2f} cycles  {name:18} {REASONS.get(name, 'not known here')}"
+        rows.append(fill(row, 72, subsequent_indent=" " * 34))
     return "\n".join(rows)
 
 

@@ -19,7 +19,7 @@ barrier 2 removed   9, 17   race       race
                    10, 17   race       race
                    12, 17   nothing    race in warp *
                    14, 17   nothing    race *
-* it compares with the last access to a word, and tells another race of this line"""
+* it compares with the last access to a word and tells another race"""
 
 
 def test_product():

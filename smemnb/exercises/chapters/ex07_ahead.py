@@ -14,7 +14,7 @@ TILE = 16
 
 @cuda.jit(device=True)
 def fetch(a, b, k0):
-    """This thread's cells of the tiles at depth k0: one of a and one of b, 0 beyond the edge."""
+    """This thread's elements of the tiles at depth k0: one of a and one of b, 0 beyond the edge."""
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     col, row = cuda.grid(2)
     of_a, of_b = float32(0), float32(0)
@@ -27,7 +27,7 @@ def fetch(a, b, k0):
 
 @cuda.jit
 def ahead(out, a, b):
-    """out = a @ b, one barrier per tile.  Blocks of n x n threads, one per cell of out."""
+    """out = a @ b, one barrier per tile.  Blocks of n x n threads, one per element of out."""
     a_tile = cuda.shared.array((2, TILE, TILE), float32)
     b_tile = cuda.shared.array((2, TILE, TILE), float32)
     tx, ty, n = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockDim.x

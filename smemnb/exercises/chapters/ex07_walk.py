@@ -11,12 +11,12 @@ from ..exercise import Budget, Case, Exercise, Wrong, cover, scattered
 
 TILE = 32
 PITCH = 33
-MOST = 8  # cells of a thread, in blocks of 32 x 4; blocks of 32 x 8 use half of them
+MOST = 8  # elements of a thread, in blocks of 32 x 4; blocks of 32 x 8 use half of them
 
 
 @cuda.jit(device=True)
 def load(inp, held, row0, col0):
-    """This thread's cells of the tile at (row0, col0), into registers; 0 beyond the edge."""
+    """This thread's elements of the tile at (row0, col0), into registers; 0 beyond the edge."""
     tx, ty, high = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockDim.y
     for i in range(TILE // high):
         row, col = row0 + ty + i * high, col0 + tx

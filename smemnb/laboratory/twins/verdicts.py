@@ -54,7 +54,7 @@ def reason(pair: Pair, kind: str, racecheck: Iterable[Pair]) -> str:
     if kind == "race_atomic":
         return "an atomic beside a plain access is no race to it"
     if any(set(pair) & set(reported) for reported in racecheck):
-        return "it compares with the last access to a word, and tells another race of this line"
+        return "it compares with the last access to a word and tells another race"
     return ""
 
 

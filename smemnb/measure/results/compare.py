@@ -86,8 +86,8 @@ def lines(before: Results, after: Results, names: tuple[str, str]) -> Iterator[s
         yield f"warning: the files differ in {what}"
     found = changes(before, after)
     moved = sum(change.beyond for change in found)
-    rows = "1 row" if len(found) == 1 else f"{len(found)} rows"
-    yield f"{rows} in both, {moved} changed by more than the spread"
+    both = "1 row" if len(found) == 1 else f"{len(found)} rows"
+    yield f"{both} in both, {moved} changed by more than the spread"
     case = None
     for change in found:
         if change.before.case != case:

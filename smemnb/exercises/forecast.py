@@ -54,7 +54,7 @@ def forecast(name: Any, kernel: Any, figures: Any = None) -> Forecast:
         "load inp[i]": (None, None),
     })
     >>> forecast("ex00_scale", scale, {"load inp[i]": (32, 128)})
-    ex00_scale: kernel done, forecast 1 of 1 requests, 1 of 1 sectors right;
+    ex00_scale: kernel done, forecast 1 of 1 request, 1 of 1 sector right;
                 still open: some requests, some sectors
     launch      grid 8, block 128, out 1024 float32, inp 1024 float32
     open        store out[i]: no requests yet, no sectors yet

@@ -120,7 +120,7 @@ def of_the_model():
 PLAIN = {
     "bench": "913842be4ab7",
     "bench, wrong": "d7db5cce7fdb",
-    "bench, compared": "41986a8bac0a",
+    "bench, compared": "12313e434e0a",
     "sweep": "e4d1caf3831c",
     "sweep of transposes": "95ae866809a7",
     "sweep, compared": "7e1692fd22a7",

@@ -1,8 +1,6 @@
 """A launch that takes long says where its time goes."""
 
-import _thread
 import inspect
-import threading
 
 import numpy as np
 import pytest
@@ -11,6 +9,7 @@ from smemnb.errors import KernelStopped, LaunchRefused
 from smemnb.lockstep import launch
 from smemnb.lockstep.clock import Clock
 from smemnb.simulator.launch import slow_after_s
+from tests.button import stop_button
 from tests.facts import facts
 
 SOON = 1e-6
@@ -83,12 +82,8 @@ def test_a_launch_that_is_stopped_names_the_loop():
 
 def test_an_interrupted_launch_names_the_loop():
     """Ctrl-C says which loop was going round, and its rounds."""
-
-    timer = threading.Timer(0.2, _thread.interrupt_main)
-    timer.start()
-    with pytest.raises(KeyboardInterrupt) as interrupted:
+    with stop_button(), pytest.raises(KeyboardInterrupt) as interrupted:
         run(two_loops, 10_000_000)
-    timer.join()
     assert f"line {line_of(two_loops, 'range(rounds)')}" in str(interrupted.value)
 
 

@@ -1,9 +1,5 @@
 """Where an error leaves the package, its traceback ends: the caller's line and the message."""
 
-import _thread
-import signal
-import sys
-import threading
 import traceback
 
 import numpy as np
@@ -14,6 +10,7 @@ from smemnb.errors import LaunchRefused, SmemnbError, TypingRefused
 from smemnb.exercises.check import check
 from smemnb.simulator import device
 from smemnb.tracing import trace
+from tests.button import stop_button
 
 # kernels wrong on purpose are launched here: in the engine, never on a GPU
 pytestmark = pytest.mark.skipif(device() != "lockstep", reason="launches go to a GPU")
@@ -62,24 +59,6 @@ def test_full(monkeypatch):
     assert len(traceback.extract_tb(caught.tb)) > 3
 
 
-def press_until(stopped, thread):
-    """Press stop while the thread is in a kernel's loop, until it worked.
-
-    Python loses an interrupt that falls into a callback, as of a garbage collection; hypothesis and
-    Numba have such callbacks.
-    """
-    while not stopped.wait(0.05):
-        if is_in_a_loop(sys._current_frames().get(thread)):
-            _thread.interrupt_main()
-            stopped.wait(5)  # check gives a kernel 15 s
-
-
-def is_in_a_loop(frame):
-    while frame and not frame.f_code.co_filename.endswith("loops.py"):
-        frame = frame.f_back
-    return frame is not None
-
-
 @pytest.mark.parametrize(
     "call",
     [
@@ -90,23 +69,12 @@ def is_in_a_loop(frame):
     ids=["launch", "trace", "check"],
 )
 def test_interrupted(call):
-    """The stop button names the loop of the kernel, in as few frames.
-
-    Shells start what runs in the background with the button's signal ignored.
-    """
-    stopped = threading.Event()
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    button = threading.Thread(target=press_until, args=(stopped, threading.get_ident()))
-    button.start()
-    try:
-        with pytest.raises(
-            KeyboardInterrupt, match=r"endless was interrupted; last seen"
-        ) as caught:
-            call()
-    finally:
-        stopped.set()
-        button.join()
-        signal.signal(signal.SIGINT, before)
+    """The stop button names the loop of the kernel, in as few frames."""
+    with (
+        stop_button(),
+        pytest.raises(KeyboardInterrupt, match=r"endless was interrupted; last seen") as caught,
+    ):
+        call()
     line = endless.py_func.__code__.co_firstlineno + 3
     assert f"the loop in line {line} of endless (`k >= 0`)" in str(caught.value)
     assert len(traceback.extract_tb(caught.tb)) <= 4

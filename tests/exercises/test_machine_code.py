@@ -1,7 +1,11 @@
 """What of a verdict is read from machine code: limits of a turn, and answers only it can refuse."""
 
+import re
+
+import numpy as np
 import pytest
-from numba import cuda, float32
+from numba import cuda, float32, typeof
+from numba.cuda.compiler import compile_ptx
 
 from smemnb.compiled import available, machine
 from smemnb.exercises.check import graded
@@ -122,3 +126,18 @@ def test_a_division():
     part = held(turn, MachineCode(multiply_adds=4, turn=10**6))
     assert not part.ok
     assert "division" in part.text or "CALL" in part.text
+
+
+WITH_LOCAL_ARRAYS = [e for e in exercises() if "cuda.local.array" in (source_of(e.solution) or "")]
+
+
+@pytest.mark.toolchain
+@pytest.mark.parametrize("exercise", WITH_LOCAL_ARRAYS, ids=lambda one: one.name)
+def test_local_arrays_are_registers(exercise):
+    """No solution's local array comes to lie in local memory, where a store waits for its value."""
+    inputs = exercise.cases[0].inputs()
+    out = np.asarray(exercise.specification(*inputs))
+    types = tuple(typeof(one) for one in (out, *inputs))
+    ptx, _ = compile_ptx(exercise.solution.py_func, types, cc=(9, 0))
+    assert ".visible .entry" in ptx
+    assert not re.findall(r"(?:ld|st)\.local\.\S+", ptx)

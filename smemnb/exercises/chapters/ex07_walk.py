@@ -18,10 +18,10 @@ MOST = 8  # elements of a thread, in blocks of 32 x 4; blocks of 32 x 8 use half
 def load(inp, held, row0, col0):
     """This thread's elements of the tile at (row0, col0), into registers; 0 beyond the edge."""
     tx, ty, high = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockDim.y
-    for i in range(TILE // high):
+    for i in range(MOST):  # a number in the text: so the places of held are registers
         row, col = row0 + ty + i * high, col0 + tx
         held[i] = 0
-        if row < inp.shape[0] and col < inp.shape[1]:
+        if i * high < TILE and row < inp.shape[0] and col < inp.shape[1]:
             held[i] = inp[row, col]
 
 
@@ -29,8 +29,9 @@ def load(inp, held, row0, col0):
 def put(tile, buffer, held):
     """From registers into a buffer, a row of the tile per warp."""
     tx, ty, high = cuda.threadIdx.x, cuda.threadIdx.y, cuda.blockDim.y
-    for i in range(TILE // high):
-        tile[buffer, ty + i * high, tx] = held[i]
+    for i in range(MOST):
+        if i * high < TILE:
+            tile[buffer, ty + i * high, tx] = held[i]
 
 
 @cuda.jit
@@ -151,7 +152,7 @@ EXERCISE = Exercise(
                 "load(inp, held, row0, col0": "",
                 "now = 1 - now": "load(inp, held, row0, col0 + TILE)\nnow = 1 - now",
             },
-            ("order", "reads, then line 25 of load loads, then line 33 of put stores"),
+            ("order", "reads, then line 25 of load loads, then line 34 of put stores"),
         ),
     ),
     cases=tuple(_cases()),

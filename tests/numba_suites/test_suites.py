@@ -1,6 +1,7 @@
 """Numba's own tests through the plug: a part of them always, all of them in the exhaustive tier."""
 
 import importlib.util
+import warnings
 
 import pytest
 
@@ -94,7 +95,8 @@ def test_suite(suite):
     baseline = run_suite(suite, simulator=True)
     plug = run_suite(suite, simulator=False, leave_out=exceptions(suite).left_out)
     compared = compare(suite, baseline, plug)
-    if compared.problems:  # what only a busy machine brings does not come again
+    if compared.problems:  # a busy machine brings some that do not come again; they are told
+        warnings.warn(f"run again alone: {', '.join(compared.problems)}", stacklevel=1)
         names = [problem.partition(": ")[0] for problem in compared.problems]
         for name in [name for name in names if name in baseline][:10]:
             baseline |= run_suite(suite, simulator=True, pattern=name, jobs=1)

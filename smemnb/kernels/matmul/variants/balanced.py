@@ -1,0 +1,306 @@
+"""Products of any layout without guards: blocks that stay, and share what is left over evenly.
+
+`matmul_balanced_of(cut, ...)` makes the kernel `(out, a, b, alpha, beta, sums, flags)` that computes
+out = alpha * a @ b + beta * out in float32, of matrices that lie by rows or by columns; `out` is not
+read where beta is 0. The result holds at least one tile. A tile that would reach beyond the edge is
+moved back inside: what it shares with its neighbour is computed twice and stored once. The depth
+that is left over from whole steps comes first. So nothing in the main loop is guarded, and its
+addresses only advance (`advancing`).
+
+There are as many blocks as the GPU holds at once. Tiles left over from whole rounds are shared
+evenly along their depth (`even`), which also serves a result of few tiles; then every block takes
+whole tiles in turns. What a block does with each piece:
+
+1. Load the tiles of its first step into registers, and store them into shared memory.
+2. At each step: load the tiles of the next one into registers, multiply those in shared memory,
+   store the loaded ones into the other buffers, meet at a barrier.
+3. A helper leaves its sums in global memory and says so; an owner adds those of its helpers, in
+   order, and stores the result by rows (`ending`).
+
+(After Stream-K: Osama, Merrill, Cecka, Garland, Owens, "Stream-K: Work-centric Parallel
+Decomposition for Dense Matrix-Matrix Multiplication on the GPU", PPoPP 2023.)
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from numba import cuda, float32, uint32, uint64
+
+from ...ptx import load1, load16, store1
+from ...unrolled import device, jit, named, smaller, unroll
+from ..cut import QUAD, WARP, Cut
+from .advancing import Moves, moves_of
+from .ending import ending_elems, stored_by_rows
+from .even import FIRST, HELPERS, LAST, SLOT, TILE, ends_of, first_share, next_piece, tiles_of
+from .loads import put
+from .pieces import lane_place, outer_product, tile_place
+
+
+@cache
+def matmul_balanced_of(
+    cut: Cut,
+    a_columns: bool = False,
+    b_columns: bool = False,
+    wide_a: bool = False,
+    wide_b: bool = False,
+    batched: bool = False,
+    name: str = "matmul_balanced",
+) -> Any:
+    """The kernel for a cut of one slice.
+
+    Launched with a grid of at most as many blocks as stay on the GPU at once. `sums` holds
+    `cut.rows * cut.cols` float32 for each block, `flags` one uint32 for each and one more, all 0;
+    they are 0 again at the end.
+
+    Args:
+        cut: the choices.
+        a_columns: a lies by columns; the array passed is a.T, which lies by rows.
+        b_columns: the same of b.
+        wide_a: rows of the array passed begin at multiples of 16 bytes, and hold whole quads.
+        wide_b: the same of b.
+        batched: the arrays have a first axis, whose matrices are multiplied one by one.
+        name: of the kernel.
+    """
+    if cut.slices != 1:
+        raise ValueError(f"slices={cut.slices}: blocks that stay have one")
+    (tall, wide), k_axis = cut.thread, 0 if a_columns else 1
+    left = moves_of(cut, "a", not a_columns, wide_a)
+    right = moves_of(cut, "b", b_columns, wide_b)
+    elems = max(2 * (left.size + right.size), ending_elems(cut))
+    count, place, corners = tiles_of(cut, k_axis + batched), tile_place(cut), _tile_corners(cut)
+    multiply, finish = _multiplied(cut, left, right, k_axis), _finished(cut)
+
+    @device
+    def matrix_of(array, number):
+        return array[number] if batched else array
+
+    @jit(launch_bounds=(cut.threads, cut.resident))
+    def matmul_of_any_layout(out, a, b, alpha, beta, sums, flags):
+        tiles = cuda.shared.array(elems, float32, alignment=16)
+        share = cuda.shared.array(4, uint32)
+        line = cuda.shared.array(2, uint64)
+        piece = cuda.shared.array(5, uint32)
+        acc = cuda.local.array((tall, wide), float32)
+        high, across, steps = count(out, a)
+        if cuda.threadIdx.x == 0:
+            first_share(share, line, flags, uint32(high * across), steps)
+
+        while True:
+            if cuda.threadIdx.x == 0:
+                next_piece(share, line, piece, steps)
+            cuda.syncthreads()  # the piece is there before anyone reads it
+            if piece[TILE] >= high * across:
+                break
+            tile_row, tile_col = place(piece[TILE], high, across)
+            row, col, row0, col0 = corners(out, tile_row, tile_col)
+            multiply(a, b, tiles, acc, piece, steps, row0, col0)
+
+            # all is read and computed again here: the main loop needs the registers
+            cuda.syncthreads()  # everyone has read the tiles before results overwrite them
+            tile_row, tile_col = place(piece[TILE], high, across)
+            row, col, row0, col0 = corners(out, tile_row, tile_col)
+            finish(out, acc, tiles, piece, sums, flags, (alpha, beta), (row, col), row0, col0)
+            cuda.syncthreads()  # everyone has read before the next piece and its tiles come
+
+    return named(matmul_of_any_layout, name)
+
+
+def _tile_corners(cut: Cut) -> Any:
+    """Where a tile of the result begins, and where it is computed: moved back inside the edge."""
+    rows, cols = cut.rows, cut.cols
+
+    @device
+    def corners(out, tile_row, tile_col):
+        row, col = uint32(tile_row * uint32(rows)), uint32(tile_col * uint32(cols))
+        last_row, last_col = uint32(out.shape[0] - rows), uint32(out.shape[1] - cols)
+        return row, col, smaller(row, last_row), smaller(col, last_col)
+
+    return corners
+
+
+@cache
+def _lane_starts(cut: Cut) -> Any:
+    """(row, column) in the tile of a thread's first element."""
+    warps_across, place = cut.cols // cut.warp_cols, lane_place(cut)
+    warp_rows, warp_cols = cut.warp_rows, cut.warp_cols
+
+    @device
+    def starts(tid):
+        warp = uint32(tid // uint32(WARP))
+        down, across = place(uint32(tid % uint32(WARP)))
+        m0 = uint32(warp // uint32(warps_across) * warp_rows + down * QUAD)
+        return m0, uint32(warp % uint32(warps_across) * warp_cols + across * QUAD)
+
+    return starts
+
+
+def _multiplied(cut: Cut, left: Moves, right: Moves, k_axis: int) -> Any:
+    """A device function: the product of a piece, in `acc`."""
+    (tall, wide), slots, a_quads, b_quads = cut.thread, cut.fragments, left.quads, right.quads
+    starts, part_of, loop = _lane_starts(cut), ends_of(cut), _main_loop(cut, left, right)
+    begin = _first_tiles(cut, left, right)
+
+    @device
+    def multiply(a, b, tiles, acc, piece, steps, row0, col0):
+        a_part = cuda.local.array((slots, tall), float32)
+        b_part = cuda.local.array((slots, wide), float32)
+        a_next = cuda.local.array((a_quads, 4), float32)
+        b_next = cuda.local.array((b_quads, 4), float32)
+        ends = part_of(uint32(a.shape[k_axis]), piece[FIRST], piece[LAST], steps)
+        on = begin(a, b, row0, col0, ends, tiles, a_next, b_next)
+        for i in range(tall):
+            for j in range(wide):
+                acc[i, j] = float32(0)
+        m0, n0 = starts(uint32(cuda.threadIdx.x))
+        cuda.syncthreads()  # the first tiles are full before anyone reads them
+        loop(a, b, tiles, acc, a_part, b_part, a_next, b_next, m0, n0, on)
+
+    return multiply
+
+
+def _first_tiles(cut: Cut, left: Moves, right: Moves) -> Any:
+    """Fill the first buffers with the first step of a piece, from `ends` = (first k, behind last).
+
+    What the main loop needs comes back: where each thread loads the step before the next one and
+    how far it goes on, where it stores, and how many steps are left.
+    """
+    depth, b_begin = cut.depth, 2 * left.size
+    (a_place, a_offset, a_on, _, a_some, a_stage, *_), a_pitch_k = left, left.pitch
+    (b_place, b_offset, b_on, _, b_some, b_stage, *_), b_pitch_k = right, right.pitch
+
+    @device
+    def begin(a, b, row0, col0, ends, tiles, a_next, b_next):
+        tid, k_size = uint32(cuda.threadIdx.x), uint32(ends[1] - ends[0])
+        a_pitch, b_pitch = uint32(a.strides[0] // 4), uint32(b.strides[0] // 4)
+        (a_e, a_k), (b_e, b_k) = a_place(tid), b_place(tid)
+        a_at = a_offset(uint32(row0 + a_e), uint32(ends[0] + a_k), a_pitch)
+        b_at = b_offset(uint32(col0 + b_e), uint32(ends[0] + b_k), b_pitch)
+        first = uint32(k_size % uint32(depth))
+        if first == uint32(0):
+            first = smaller(uint32(depth), k_size)
+        a_some(a, a_at, a_pitch, a_next, uint32(first - smaller(first, a_k)))
+        b_some(b, b_at, b_pitch, b_next, uint32(first - smaller(first, b_k)))
+        a_to = uint32(a_k * uint32(a_pitch_k) + a_e)
+        b_to = uint32(b_k * uint32(b_pitch_k) + b_e + uint32(b_begin))
+        a_stage(tiles, a_next, a_to)
+        b_stage(tiles, b_next, b_to)
+        # the main loop goes on by whole steps, also to its first one
+        a_at = uint32(a_at + a_on(first, a_pitch) - a_on(uint32(depth), a_pitch))
+        b_at = uint32(b_at + b_on(first, b_pitch) - b_on(uint32(depth), b_pitch))
+        return a_at, b_at, a_pitch, b_pitch, a_to, b_to, uint32(uint32(k_size - first))
+
+    return begin
+
+
+def _main_loop(cut: Cut, left: Moves, right: Moves) -> Any:
+    """All steps of a piece, from the one that is in shared memory on."""
+    depth, stage_at, b_begin = cut.depth, cut.depth - 2, 2 * left.size
+    a_fetch, b_fetch, a_stage, b_stage = left.fetch, right.fetch, left.stage, right.stage
+    a_size, b_size, a_on, b_on = left.size, right.size, left.on, right.on
+    read, multiply = _fragment_reads(cut, left.pitch, right.pitch), outer_product(cut)
+
+    @device
+    def step(k, tiles, acc, a_part, b_part, a_from, b_from, a_next, b_next, a_in, b_in):
+        if k == stage_at:
+            a_stage(tiles, a_next, a_in)
+            b_stage(tiles, b_next, b_in)
+        read(k + 1, tiles, a_part, b_part, a_from, b_from)
+        multiply(k, acc, a_part, b_part)
+
+    steps = unroll(depth - 1, step)
+
+    @device
+    def loop(a, b, tiles, acc, a_part, b_part, a_next, b_next, m0, n0, at):
+        a_at, b_at, a_pitch, b_pitch, a_to, b_to, rest = at
+        a_step, b_step = a_on(uint32(depth), a_pitch), b_on(uint32(depth), b_pitch)
+        a_now, b_now, more = uint32(0), uint32(0), True
+        b_from = uint32(n0 + uint32(b_begin))
+        read(0, tiles, a_part, b_part, m0, b_from)
+        while more:
+            more = rest > uint32(0)
+            if more:
+                a_at, b_at = uint32(a_at + a_step), uint32(b_at + b_step)
+                a_fetch(a, a_at, a_pitch, a_next)
+                b_fetch(b, b_at, b_pitch, b_next)
+            cuda.syncwarp()  # no load moves down past it, to where its value is stored
+            a_old, b_old = uint32(a_now + m0), uint32(b_now + b_from)
+            a_now, b_now = uint32(uint32(a_size) - a_now), uint32(uint32(b_size) - b_now)
+            a_in, b_in = uint32(a_now + a_to), uint32(b_now + b_to)
+            steps((tiles, acc, a_part, b_part, a_old, b_old, a_next, b_next, a_in, b_in))
+            rest = uint32(rest - uint32(depth))
+            cuda.syncthreads()  # the next tiles are full before anyone reads them
+            read(0, tiles, a_part, b_part, uint32(a_now + m0), uint32(b_now + b_from))
+            multiply(depth - 1, acc, a_part, b_part)
+
+    return loop
+
+
+def _fragment_reads(cut: Cut, a_pitch: int, b_pitch: int) -> Any:
+    """Read what this lane multiplies at depth k: its rows of a, its columns of b."""
+    quads_a, quads_b, slots = cut.tall // QUAD, cut.wide // QUAD, cut.fragments
+    apart_a, apart_b = QUAD * cut.lanes_down, QUAD * cut.lanes_across
+
+    @device
+    def read(k, tiles, a_part, b_part, a_from, b_from):
+        slot = k % slots
+        for quad in range(quads_a):
+            put(a_part, slot, quad * 4, load16(tiles, a_from + (k * a_pitch + quad * apart_a)))
+        for quad in range(quads_b):
+            put(b_part, slot, quad * 4, load16(tiles, b_from + (k * b_pitch + quad * apart_b)))
+
+    return read
+
+
+def _finished(cut: Cut) -> Any:
+    """A device function: a helper leaves its sums; an owner adds them up and stores."""
+    (give, take), store = _hand_over(cut), stored_by_rows(cut)
+
+    @device
+    def finish(out, acc, tiles, piece, sums, flags, factors, begins, row0, col0):
+        slot = piece[SLOT]
+        if piece[FIRST] > uint32(0):
+            give(sums, flags, acc, slot)
+        else:
+            for helper in range(piece[HELPERS]):
+                take(sums, flags, acc, uint32(slot + helper))
+            store(out, acc, tiles, uint32(cuda.threadIdx.x), row0, col0, factors, begins)
+
+    return finish
+
+
+def _hand_over(cut: Cut) -> tuple[Any, Any]:
+    """Put a part's sums into a slot, and add them to the owner's."""
+    (tall, wide), threads, size = cut.thread, cut.threads, cut.rows * cut.cols
+
+    @device
+    def give_row(i, sums, acc, at):
+        for j in range(wide):
+            store1(sums, uint32(at + (i * wide + j) * threads), acc[i, j])
+
+    @device
+    def take_row(i, sums, acc, at):
+        for j in range(wide):
+            acc[i, j] += load1(sums, uint32(at + (i * wide + j) * threads))
+
+    give_rows, take_rows = unroll(tall, give_row), unroll(tall, take_row)
+
+    @device
+    def give(sums, flags, acc, slot):
+        give_rows((sums, acc, uint32(slot * uint32(size) + cuda.threadIdx.x)))
+        cuda.threadfence()  # every thread's sums are in memory ...
+        cuda.syncthreads()  # ... before one says so
+        if cuda.threadIdx.x == 0:
+            cuda.atomic.exch(flags, slot + 1, uint32(1))
+
+    @device
+    def take(sums, flags, acc, slot):
+        if cuda.threadIdx.x == 0:
+            while cuda.atomic.exch(flags, slot + 1, uint32(0)) == 0:
+                pass
+        cuda.syncthreads()  # the sums are there before anyone reads them
+        cuda.threadfence()
+        take_rows((sums, acc, uint32(slot * uint32(size) + cuda.threadIdx.x)))
+
+    return give, take

@@ -45,10 +45,9 @@ def matmul_balanced_of(
     b_columns: bool = False,
     wide_a: bool = False,
     wide_b: bool = False,
-    batched: bool = False,
     name: str = "matmul_balanced",
 ) -> Any:
-    """The kernel for a cut of one slice.
+    """The kernel for a cut of one slice whose blocks stay and share tiles.
 
     Launched with a grid of at most as many blocks as stay on the GPU at once. `sums` holds
     `cut.rows * cut.cols` float32 for each block, `flags` one uint32 for each and one more, all 0;
@@ -60,24 +59,15 @@ def matmul_balanced_of(
         b_columns: the same of b.
         wide_a: rows of the array passed begin at multiples of 16 bytes, and hold whole quads.
         wide_b: the same of b.
-        batched: the arrays have a first axis, whose matrices are multiplied one by one.
         name: of the kernel.
     """
-    if cut.slices != 1:
-        raise ValueError(f"slices={cut.slices}: blocks that stay have one")
-    (tall, wide), k_axis = cut.thread, 0 if a_columns else 1
-    left = moves_of(cut, "a", not a_columns, wide_a)
-    right = moves_of(cut, "b", b_columns, wide_b)
-    elems = max(2 * (left.size + right.size), ending_elems(cut))
-    count, place, corners = tiles_of(cut, k_axis + batched), tile_place(cut), _tile_corners(cut)
-    multiply, finish = _multiplied(cut, left, right, k_axis), _finished(cut)
-
-    @device
-    def matrix_of(array, number):
-        return array[number] if batched else array
+    made = _Pieces(cut, a_columns, b_columns, wide_a, wide_b)
+    (tall, wide), elems, k_axis = cut.thread, made.elems, made.k_axis
+    count, place, corners = tiles_of(cut, k_axis), tile_place(cut), _tile_corners(cut)
+    multiply, finish, part_of = made.multiply, _finished(cut), ends_of(cut)
 
     @jit(launch_bounds=(cut.threads, cut.resident))
-    def matmul_of_any_layout(out, a, b, alpha, beta, sums, flags):
+    def matmul_in_even_shares(out, a, b, alpha, beta, sums, flags):
         tiles = cuda.shared.array(elems, float32, alignment=16)
         share = cuda.shared.array(4, uint32)
         line = cuda.shared.array(2, uint64)
@@ -95,7 +85,8 @@ def matmul_balanced_of(
                 break
             tile_row, tile_col = place(piece[TILE], high, across)
             row, col, row0, col0 = corners(out, tile_row, tile_col)
-            multiply(a, b, tiles, acc, piece, steps, row0, col0)
+            ends = part_of(uint32(a.shape[k_axis]), piece[FIRST], piece[LAST], steps)
+            multiply(a, b, tiles, acc, ends, row0, col0)
 
             # all is read and computed again here: the main loop needs the registers
             cuda.syncthreads()  # everyone has read the tiles before results overwrite them
@@ -104,7 +95,73 @@ def matmul_balanced_of(
             finish(out, acc, tiles, piece, sums, flags, (alpha, beta), (row, col), row0, col0)
             cuda.syncthreads()  # everyone has read before the next piece and its tiles come
 
-    return named(matmul_of_any_layout, name)
+    return named(matmul_in_even_shares, name)
+
+
+@cache
+def matmul_inside_of(
+    cut: Cut,
+    a_columns: bool = False,
+    b_columns: bool = False,
+    wide_a: bool = False,
+    wide_b: bool = False,
+    batched: bool = False,
+    name: str = "matmul_inside",
+) -> Any:
+    """The same without sharing, `(out, a, b, alpha, beta)`: a block for each tile.
+
+    The grid is (tiles, 1), or (tiles, 1, matrices) of arrays whose first axis counts matrices.
+    """
+    made = _Pieces(cut, a_columns, b_columns, wide_a, wide_b)
+    (tall, wide), elems, k_axis = cut.thread, made.elems, made.k_axis
+    count, place, corners = tiles_of(cut, k_axis), tile_place(cut), _tile_corners(cut)
+    multiply, store = made.multiply, stored_by_rows(cut)
+
+    @device
+    def product(out, a, b, alpha, beta):
+        tiles = cuda.shared.array(elems, float32, alignment=16)
+        acc = cuda.local.array((tall, wide), float32)
+        high, across, _ = count(out, a)
+        tile_row, tile_col = place(uint32(cuda.blockIdx.x), high, across)
+        row, col, row0, col0 = corners(out, tile_row, tile_col)
+        multiply(a, b, tiles, acc, (uint32(0), uint32(a.shape[k_axis])), row0, col0)
+
+        # all is computed again here: the main loop needs the registers
+        cuda.syncthreads()  # everyone has read the tiles before results overwrite them
+        tile_row, tile_col = place(uint32(cuda.blockIdx.x), high, across)
+        row, col, row0, col0 = corners(out, tile_row, tile_col)
+        tid = uint32(cuda.threadIdx.x)
+        store(out, acc, tiles, tid, row0, col0, (alpha, beta), (row, col))
+
+    if batched:
+
+        @jit(launch_bounds=(cut.threads, cut.resident))
+        def matmul_of_batch(out, a, b, alpha, beta):
+            one = cuda.blockIdx.z
+            product(out[one], a[one], b[one], alpha, beta)
+
+        return named(matmul_of_batch, name)
+
+    @jit(launch_bounds=(cut.threads, cut.resident))
+    def matmul_of_tiles(out, a, b, alpha, beta):
+        product(out, a, b, alpha, beta)
+
+    return named(matmul_of_tiles, name)
+
+
+class _Pieces:
+    """What both kernels have in common: how they multiply, and what that needs."""
+
+    def __init__(
+        self, cut: Cut, a_columns: bool, b_columns: bool, wide_a: bool, wide_b: bool
+    ) -> None:
+        if cut.slices != 1:
+            raise ValueError(f"slices={cut.slices}: kernels without guards have one")
+        left = moves_of(cut, "a", not a_columns, wide_a)
+        right = moves_of(cut, "b", b_columns, wide_b)
+        self.elems = max(2 * (left.size + right.size), ending_elems(cut))
+        self.k_axis = 0 if a_columns else 1
+        self.multiply = _multiplied(cut, left, right)
 
 
 def _tile_corners(cut: Cut) -> Any:
@@ -136,19 +193,18 @@ def _lane_starts(cut: Cut) -> Any:
     return starts
 
 
-def _multiplied(cut: Cut, left: Moves, right: Moves, k_axis: int) -> Any:
-    """A device function: the product of a piece, in `acc`."""
+def _multiplied(cut: Cut, left: Moves, right: Moves) -> Any:
+    """A device function: the product of a part of the depth, `ends`, in `acc`."""
     (tall, wide), slots, a_quads, b_quads = cut.thread, cut.fragments, left.quads, right.quads
-    starts, part_of, loop = _lane_starts(cut), ends_of(cut), _main_loop(cut, left, right)
+    starts, loop = _lane_starts(cut), _main_loop(cut, left, right)
     begin = _first_tiles(cut, left, right)
 
     @device
-    def multiply(a, b, tiles, acc, piece, steps, row0, col0):
+    def multiply(a, b, tiles, acc, ends, row0, col0):
         a_part = cuda.local.array((slots, tall), float32)
         b_part = cuda.local.array((slots, wide), float32)
         a_next = cuda.local.array((a_quads, 4), float32)
         b_next = cuda.local.array((b_quads, 4), float32)
-        ends = part_of(uint32(a.shape[k_axis]), piece[FIRST], piece[LAST], steps)
         on = begin(a, b, row0, col0, ends, tiles, a_next, b_next)
         for i in range(tall):
             for j in range(wide):

@@ -1,0 +1,160 @@
+"""Products without guards: values in all layouts, shares, order of sums, races, machine code."""
+
+import itertools
+
+import numpy as np
+import pytest
+from numba import cuda
+
+from smemnb.kernels.matmul.cut import Cut
+from smemnb.kernels.matmul.variants.balanced import matmul_balanced_of, matmul_inside_of
+from smemnb.kernels.matmul.variants.even import LEAST_STEPS, blocks_used
+from smemnb.simulator.seam import OUT_OF_TREE
+from smemnb.tracing import trace
+from tests.kernels.test_guarded import numbers, stored, without
+from tests.tiers import sampled
+
+CUTS = (
+    Cut(128, 128, tall=16, resident=2, band=16),
+    Cut(128, 64, tall=16, resident=4, band=16),
+    Cut(64, 128, tall=16, resident=4, band=16),
+    Cut(64, 64, resident=6, band=16),
+    Cut(32, 128, resident=6, band=16),
+    Cut(128, 32, lanes_down=8, resident=6, band=16),
+)
+SMALL = CUTS[3]
+LAYOUTS = list(itertools.product((False, True), repeat=2))
+
+
+def traced(
+    cut, shape, columns=(False, False), blocks=0, wide=False, batch=(), beta=0.5, times=1, **how
+):
+    """The trace of the last launch; results are right, what surrounds them is as it was.
+
+    With `blocks` tiles are shared by so many; otherwise each has a block.
+    """
+    rows, cols, depth = shape
+    rng = np.random.default_rng([*shape, blocks])
+    a, b = numbers(rng, *batch, rows, depth), numbers(rng, *batch, depth, cols)
+    before = numbers(rng, *batch, rows, cols)
+    tiles = -(-rows // cut.rows) * -(-cols // cut.cols)
+    sums = np.full(blocks * cut.rows * cut.cols, np.nan, np.float32)
+    flags = np.zeros(blocks + 1, np.uint32)
+    make = matmul_balanced_of if blocks else matmul_inside_of
+    kernel = make(cut, *columns, wide, wide, **({"batched": True} if batch else {}))
+    spare = 0 if wide else 3
+    views = [
+        without(spare, stored(one, turned, spare))
+        for one, turned in zip((a, b), columns, strict=True)
+    ]
+    grid, own = (blocks, 1), (sums, flags)
+    if not blocks:
+        grid, own = (tiles, 1, *batch), ()
+    for _ in range(times):
+        out = stored(before if beta else np.full_like(before, np.nan), False, spare)
+        found = trace(kernel, **how)[grid, cut.threads](
+            without(spare, out), *views, 2.0, beta, *own
+        )
+        expected = 2 * (a.astype(np.float64) @ b) + (beta * before if beta else 0)
+        result = out.copy_to_host()
+        np.testing.assert_array_equal(result[..., :cols], expected)
+        assert np.isnan(result[..., cols:]).all()
+        assert not flags.any()
+    assert [one for one in found.findings if not one.price] == []
+    return found
+
+
+EACH = list(itertools.product(CUTS, LAYOUTS, (False, True)))
+
+
+@pytest.mark.parametrize(("cut", "columns", "wide"), sampled(EACH, 2, second=20))
+def test_values(cut, columns, wide):
+    """Two tiles each way, most of the second moved back; a first step that is not full."""
+    more = 4 if wide else 3
+    traced(cut, (cut.rows + more, cut.cols + more, 2 * cut.depth + more), columns, wide=wide)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize("columns", sampled([pytest.param(one) for one in LAYOUTS], 1))
+@pytest.mark.parametrize("depth", [1, 7, 8, 9])
+def test_shallow(columns, depth):
+    """One step, full or not, and one more; `out` is not read where beta is 0."""
+    traced(SMALL, (64, 65, depth), columns, beta=0.0)
+    traced(SMALL, (130, 64, depth), columns, blocks=2, beta=0.0)
+
+
+SHARES = [
+    ((100, 70, 203), (True, False), 7, "4 tiles of 26 steps for 7 blocks"),
+    ((130, 70, 192), (False, True), 4, "6 tiles: one for each block, and 2 left for 4 blocks"),
+    ((64, 64, 320), (True, True), 6, "1 tile in 5 parts, one block without any"),
+    ((130, 130, 40), (False, False), 2, "9 tiles of 5 steps: too few to be cut"),
+]
+
+
+@pytest.mark.parametrize(
+    ("shape", "columns", "blocks", "what"), sampled(SHARES, 1, by=lambda case: case[2] > 6)
+)
+def test_shares(shape, columns, blocks, what):
+    """Pieces that begin and end inside tiles, and whole tiles behind them."""
+    traced(SMALL, shape, columns, blocks, wide=not any(extent % 4 for extent in shape))
+
+
+@pytest.mark.exhaustive
+def test_flags_are_used_again():
+    """They are 0 again, and blocks are numbered from 0 again, in any order of blocks."""
+    traced(SMALL, (64, 130, 200), blocks=5, times=2, order="random", seed=2)
+
+
+@pytest.mark.exhaustive
+def test_the_order_of_sums_is_fixed():
+    """Numbers that round: two launches give the same bits, whichever block comes first."""
+    rng = np.random.default_rng(3)
+    a, b = (rng.standard_normal(shape).astype(np.float32) for shape in ((64, 399), (399, 70)))
+    kernel, results = matmul_balanced_of(SMALL), []
+    for order in (None, "reversed"):
+        out = np.empty((64, 70), np.float32)
+        sums, flags = np.zeros(7 * 4096, np.float32), np.zeros(8, np.uint32)
+        trace(kernel, order=order)[(7, 1), SMALL.threads](out, a, b, 1.0, 0.0, sums, flags)
+        results.append(out)
+    np.testing.assert_array_equal(*(one.view(np.uint32) for one in results))
+
+
+@pytest.mark.exhaustive
+def test_batch():
+    """Every matrix of a batch from its own operands."""
+    traced(SMALL, (70, 64, 20), (True, False), batch=(3,))
+
+
+@pytest.mark.exhaustive
+@pytest.mark.parametrize(("cut", "columns", "wide"), sampled(EACH, 2, second=3))
+def test_no_bank_is_asked_twice(cut, columns, wide):
+    """No wavefront of shared memory too many, but where lanes stand in 8 rows; full sectors."""
+    kernel = matmul_inside_of(cut, *columns, wide, wide)
+    rng = np.random.default_rng(1)
+    a, b = numbers(rng, cut.rows, 16), numbers(rng, 16, cut.cols)
+    out = np.zeros((cut.rows, cut.cols), np.float32)
+    lying = [np.ascontiguousarray(one.T) if c else one for one, c in zip((a, b), columns, strict=1)]
+    found = trace(kernel)[(1, 1), cut.threads](out, *lying, 1.0, 0.0)
+    np.testing.assert_array_equal(out, a @ b)
+    extra = {row.wavefronts - row.ideal for row in found.lines if row.space == "shared"}
+    assert extra == {0} if cut.lanes_down == 4 else max(extra) <= cut.rows * cut.cols // 16
+    for row in found.lines:
+        if row.space == "global" and row.kind == "store":
+            assert row.sectors == row.ideal_sectors
+
+
+@pytest.mark.parametrize(
+    ("left", "steps", "blocks", "used"),
+    [
+        (100, 512, 264, 264),
+        (264 - 1, 512, 264, 264),
+        (1, 16, 264, 2),
+        (3, 2048, 264, 123),  # more parts would wait for each other's sums
+        (5, 7, 264, 5),
+        (0, 7, 264, 0),
+    ],
+)
+def test_blocks_that_share(left, steps, blocks, used):
+    """As many as there are, unless their parts would be too short, or too many to be added."""
+    assert blocks_used(left, steps, blocks) == used
+    assert not left or left * steps // used >= min(steps, LEAST_STEPS)

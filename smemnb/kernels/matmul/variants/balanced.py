@@ -38,6 +38,10 @@ from .loads import put
 from .pieces import lane_place, outer_product, tile_place
 
 
+FETCH_B_AT = 2
+"""The step of eight before which b is loaded: after a, so that both do not queue at once."""
+
+
 @cache
 def matmul_balanced_of(
     cut: Cut,
@@ -46,6 +50,7 @@ def matmul_balanced_of(
     wide_a: bool = False,
     wide_b: bool = False,
     name: str = "matmul_balanced",
+    late: int = FETCH_B_AT,
 ) -> Any:
     """The kernel for a cut of one slice whose blocks stay and share tiles.
 
@@ -61,7 +66,7 @@ def matmul_balanced_of(
         wide_b: the same of b.
         name: of the kernel.
     """
-    made = _Pieces(cut, a_columns, b_columns, wide_a, wide_b)
+    made = _Pieces(cut, a_columns, b_columns, wide_a, wide_b, late)
     (tall, wide), elems, k_axis = cut.thread, made.elems, made.k_axis
     count, place, corners = tiles_of(cut, k_axis), tile_place(cut), _tile_corners(cut)
     multiply, finish, part_of = made.multiply, _finished(cut), ends_of(cut)
@@ -107,12 +112,13 @@ def matmul_inside_of(
     wide_b: bool = False,
     batched: bool = False,
     name: str = "matmul_inside",
+    late: int = FETCH_B_AT,
 ) -> Any:
     """The same without sharing, `(out, a, b, alpha, beta)`: a block for each tile.
 
     The grid is (tiles, 1), or (tiles, 1, matrices) of arrays whose first axis counts matrices.
     """
-    made = _Pieces(cut, a_columns, b_columns, wide_a, wide_b)
+    made = _Pieces(cut, a_columns, b_columns, wide_a, wide_b, late)
     (tall, wide), elems, k_axis = cut.thread, made.elems, made.k_axis
     count, place, corners = tiles_of(cut, k_axis), tile_place(cut), _tile_corners(cut)
     multiply, store = made.multiply, stored_by_rows(cut)
@@ -153,7 +159,7 @@ class _Pieces:
     """What both kernels have in common: how they multiply, and what that needs."""
 
     def __init__(
-        self, cut: Cut, a_columns: bool, b_columns: bool, wide_a: bool, wide_b: bool
+        self, cut: Cut, a_columns: bool, b_columns: bool, wide_a: bool, wide_b: bool, late: int
     ) -> None:
         if cut.slices != 1:
             raise ValueError(f"slices={cut.slices}: kernels without guards have one")
@@ -161,7 +167,7 @@ class _Pieces:
         right = moves_of(cut, "b", b_columns, wide_b)
         self.elems = max(2 * (left.size + right.size), ending_elems(cut))
         self.k_axis = 0 if a_columns else 1
-        self.multiply = _multiplied(cut, left, right)
+        self.multiply = _multiplied(cut, left, right, late)
 
 
 def _tile_corners(cut: Cut) -> Any:
@@ -193,10 +199,10 @@ def _lane_starts(cut: Cut) -> Any:
     return starts
 
 
-def _multiplied(cut: Cut, left: Moves, right: Moves) -> Any:
+def _multiplied(cut: Cut, left: Moves, right: Moves, late: int) -> Any:
     """A device function: the product of a part of the depth, `ends`, in `acc`."""
     (tall, wide), slots, a_quads, b_quads = cut.thread, cut.fragments, left.quads, right.quads
-    starts, loop = _lane_starts(cut), _main_loop(cut, left, right)
+    starts, loop = _lane_starts(cut), _main_loop(cut, left, right, late)
     begin = _first_tiles(cut, left, right)
 
     @device
@@ -250,7 +256,7 @@ def _first_tiles(cut: Cut, left: Moves, right: Moves) -> Any:
     return begin
 
 
-def _main_loop(cut: Cut, left: Moves, right: Moves) -> Any:
+def _main_loop(cut: Cut, left: Moves, right: Moves, late: int) -> Any:
     """All steps of a piece, from the one that is in shared memory on."""
     depth, stage_at, b_begin = cut.depth, cut.depth - 2, 2 * left.size
     a_fetch, b_fetch, a_stage, b_stage = left.fetch, right.fetch, left.stage, right.stage
@@ -258,11 +264,15 @@ def _main_loop(cut: Cut, left: Moves, right: Moves) -> Any:
     read, multiply = _fragment_reads(cut, left.pitch, right.pitch), outer_product(cut)
 
     @device
-    def step(k, tiles, acc, a_part, b_part, a_from, b_from, a_next, b_next, a_in, b_in):
+    def step(k, b, tiles, acc, a_part, b_part, from_, next_, into, b_at, b_pitch, more):
+        if k == late:
+            if more:
+                b_fetch(b, b_at, b_pitch, next_[1])
+            cuda.syncwarp()  # no load moves down past it
         if k == stage_at:
-            a_stage(tiles, a_next, a_in)
-            b_stage(tiles, b_next, b_in)
-        read(k + 1, tiles, a_part, b_part, a_from, b_from)
+            a_stage(tiles, next_[0], into[0])
+            b_stage(tiles, next_[1], into[1])
+        read(k + 1, tiles, a_part, b_part, from_[0], from_[1])
         multiply(k, acc, a_part, b_part)
 
     steps = unroll(depth - 1, step)
@@ -276,15 +286,15 @@ def _main_loop(cut: Cut, left: Moves, right: Moves) -> Any:
         read(0, tiles, a_part, b_part, m0, b_from)
         while more:
             more = rest > uint32(0)
+            a_at, b_at = uint32(a_at + a_step), uint32(b_at + b_step)
             if more:
-                a_at, b_at = uint32(a_at + a_step), uint32(b_at + b_step)
                 a_fetch(a, a_at, a_pitch, a_next)
-                b_fetch(b, b_at, b_pitch, b_next)
             cuda.syncwarp()  # no load moves down past it, to where its value is stored
-            a_old, b_old = uint32(a_now + m0), uint32(b_now + b_from)
+            from_ = uint32(a_now + m0), uint32(b_now + b_from)
             a_now, b_now = uint32(uint32(a_size) - a_now), uint32(uint32(b_size) - b_now)
-            a_in, b_in = uint32(a_now + a_to), uint32(b_now + b_to)
-            steps((tiles, acc, a_part, b_part, a_old, b_old, a_next, b_next, a_in, b_in))
+            into = uint32(a_now + a_to), uint32(b_now + b_to)
+            next_ = a_next, b_next
+            steps((b, tiles, acc, a_part, b_part, from_, next_, into, b_at, b_pitch, more))
             rest = uint32(rest - uint32(depth))
             cuda.syncthreads()  # the next tiles are full before anyone reads them
             read(0, tiles, a_part, b_part, uint32(a_now + m0), uint32(b_now + b_from))

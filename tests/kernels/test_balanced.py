@@ -38,7 +38,7 @@ def traced(
     a, b = numbers(rng, *batch, rows, depth), numbers(rng, *batch, depth, cols)
     before = numbers(rng, *batch, rows, cols)
     tiles = -(-rows // cut.rows) * -(-cols // cut.cols)
-    sums = np.full(blocks * cut.rows * cut.cols, np.nan, np.float32)
+    sums = np.full(2 * blocks * cut.rows * cut.cols, np.nan, np.float32)
     flags = np.zeros(blocks + 1, np.uint32)
     make = matmul_balanced_of if blocks else matmul_inside_of
     kernel = make(cut, *columns, wide, wide, **({"batched": True} if batch else {}))

@@ -33,7 +33,20 @@ from ...unrolled import device, jit, named, smaller, unroll
 from ..cut import QUAD, WARP, Cut
 from .advancing import Moves, moves_of
 from .ending import ending_elems, stored_by_rows
-from .even import FIRST, HELPERS, LAST, SLOT, TILE, ends_of, first_share, next_piece, tiles_of
+from .even import (
+    BEGIN,
+    END,
+    FIRST,
+    HELPERS,
+    LAST,
+    PLACE,
+    SLOT,
+    TILE,
+    ends_of,
+    first_share,
+    next_piece,
+    tiles_of,
+)
 from .loads import put
 from .pieces import lane_place, outer_product, tile_place
 
@@ -54,9 +67,9 @@ def matmul_balanced_of(
 ) -> Any:
     """The kernel for a cut of one slice whose blocks stay and share tiles.
 
-    Launched with a grid of at most as many blocks as stay on the GPU at once. `sums` holds
+    Launched with a grid of at most as many blocks as stay on the GPU at once. `sums` holds twice
     `cut.rows * cut.cols` float32 for each block, `flags` one uint32 for each and one more, all 0;
-    they are 0 again at the end.
+    they are 0 again at the end. With a depth of at most `even.CHUNK` steps half the sums will do.
 
     Args:
         cut: the choices.
@@ -76,11 +89,11 @@ def matmul_balanced_of(
         tiles = cuda.shared.array(elems, float32, alignment=16)
         share = cuda.shared.array(4, uint32)
         line = cuda.shared.array(2, uint64)
-        piece = cuda.shared.array(5, uint32)
+        piece = cuda.shared.array(8, uint32)
         acc = cuda.local.array((tall, wide), float32)
         high, across, steps = count(out, a)
         if cuda.threadIdx.x == 0:
-            first_share(share, line, flags, uint32(high * across), steps)
+            first_share(share, line, piece, flags, uint32(high * across), steps)
 
         while True:
             if cuda.threadIdx.x == 0:
@@ -97,7 +110,9 @@ def matmul_balanced_of(
             cuda.syncthreads()  # everyone has read the tiles before results overwrite them
             tile_row, tile_col = place(piece[TILE], high, across)
             row, col, row0, col0 = corners(out, tile_row, tile_col)
-            finish(out, acc, tiles, piece, sums, flags, (alpha, beta), (row, col), row0, col0)
+            aside = uint32(cuda.gridDim.x + share[PLACE])
+            own = sums, flags, aside
+            finish(out, acc, tiles, piece, own, (alpha, beta), (row, col), row0, col0)
             cuda.syncthreads()  # everyone has read before the next piece and its tiles come
 
     return named(matmul_in_even_shares, name)
@@ -320,25 +335,9 @@ def _fragment_reads(cut: Cut, a_pitch: int, b_pitch: int) -> Any:
 
 
 def _finished(cut: Cut) -> Any:
-    """A device function: a helper leaves its sums; an owner adds them up and stores."""
-    (give, take), store = _hand_over(cut), stored_by_rows(cut)
-
-    @device
-    def finish(out, acc, tiles, piece, sums, flags, factors, begins, row0, col0):
-        slot = piece[SLOT]
-        if piece[FIRST] > uint32(0):
-            give(sums, flags, acc, slot)
-        else:
-            for helper in range(piece[HELPERS]):
-                take(sums, flags, acc, uint32(slot + helper))
-            store(out, acc, tiles, uint32(cuda.threadIdx.x), row0, col0, factors, begins)
-
-    return finish
-
-
-def _hand_over(cut: Cut) -> tuple[Any, Any]:
-    """Put a part's sums into a slot, and add them to the owner's."""
+    """A device function: sums are put aside, left for the owner, or added up and stored."""
     (tall, wide), threads, size = cut.thread, cut.threads, cut.rows * cut.cols
+    store = stored_by_rows(cut)
 
     @device
     def give_row(i, sums, acc, at):
@@ -353,20 +352,36 @@ def _hand_over(cut: Cut) -> tuple[Any, Any]:
     give_rows, take_rows = unroll(tall, give_row), unroll(tall, take_row)
 
     @device
-    def give(sums, flags, acc, slot):
-        give_rows((sums, acc, uint32(slot * uint32(size) + cuda.threadIdx.x)))
-        cuda.threadfence()  # every thread's sums are in memory ...
-        cuda.syncthreads()  # ... before one says so
-        if cuda.threadIdx.x == 0:
-            cuda.atomic.exch(flags, slot + 1, uint32(1))
+    def finish(out, acc, tiles, piece, own, factors, begins, row0, col0):
+        sums, flags, aside = own
+        tid, is_whole, helpers = uint32(cuda.threadIdx.x), piece[LAST] == piece[END], uint32(0)
+        is_owner = is_whole and piece[BEGIN] == uint32(0)
+        if is_owner:
+            helpers = piece[HELPERS]
+        if piece[FIRST] > piece[BEGIN]:
+            helpers = uint32(helpers + uint32(1))  # this block, before
+        while helpers > uint32(0):
+            helpers = uint32(helpers - uint32(1))
+            slot = aside
+            if is_owner and helpers < piece[HELPERS]:
+                slot = uint32(piece[SLOT] + helpers)
+                if tid == uint32(0):
+                    while cuda.atomic.exch(flags, slot + 1, uint32(0)) == 0:
+                        pass
+                cuda.syncthreads()  # the sums are there before anyone reads them
+                cuda.threadfence()
+            take_rows((sums, acc, uint32(slot * uint32(size) + tid)))
+        if is_owner:
+            store(out, acc, tiles, tid, row0, col0, factors, begins)
+            return
+        slot = aside
+        if is_whole:
+            slot = piece[SLOT]
+        give_rows((sums, acc, uint32(slot * uint32(size) + tid)))
+        if is_whole:
+            cuda.threadfence()  # every thread's sums are in memory ...
+            cuda.syncthreads()  # ... before one says so
+            if tid == uint32(0):
+                cuda.atomic.exch(flags, slot + 1, uint32(1))
 
-    @device
-    def take(sums, flags, acc, slot):
-        if cuda.threadIdx.x == 0:
-            while cuda.atomic.exch(flags, slot + 1, uint32(0)) == 0:
-                pass
-        cuda.syncthreads()  # the sums are there before anyone reads them
-        cuda.threadfence()
-        take_rows((sums, acc, uint32(slot * uint32(size) + cuda.threadIdx.x)))
-
-    return give, take
+    return finish

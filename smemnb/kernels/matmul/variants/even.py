@@ -24,10 +24,14 @@ WHOLE, LEFT, USED, PLACE = range(4)
 """A block's share: its next whole tile; how many tiles are left over, how many blocks share them,
 and its own place on the line."""
 
-TILE, FIRST, LAST, SLOT, HELPERS = range(5)
-"""A piece: a tile, the first step along the depth, the one behind the last; the slot for the sums
-of a helper, or of the owner's first helper, and how many helpers there are."""
+TILE, BEGIN, END, FIRST, LAST, EACH, SLOT, HELPERS = range(8)
+"""A piece: a tile, the first step along the depth, the one behind the last; the same of what is done
+of it at a time, and how many steps that are; the slot for the sums of a helper, or of the owner's
+first helper, and how many helpers there are."""
 
+CHUNK = 96
+"""Steps that are added up one after the other: the sums of longer pieces are put aside and taken up
+again, as rounding errors of a long sum grow with its length."""
 LEAST_STEPS = 8
 """That a block does of a line at least: with fewer, its ends outweigh its product."""
 SNAP = 3
@@ -102,9 +106,10 @@ def _cut(share, steps, place):
 
 
 @device
-def first_share(share, line, flags, tiles, steps):
+def first_share(share, line, piece, flags, tiles, steps):
     """A block's share of `tiles` tiles of `steps` steps each; `line`: where it stands, where it ends.
     """
+    piece[LAST], piece[END] = uint32(0), uint32(0)
     blocks = uint32(cuda.gridDim.x)
     block = uint32(cuda.atomic.inc(flags, 0, uint32(blocks - uint32(1))))
     left = uint32(tiles % blocks)
@@ -118,6 +123,10 @@ def first_share(share, line, flags, tiles, steps):
 @device
 def next_piece(share, line, piece, steps):
     """What the block does next; `tile` is beyond the last where nothing is left."""
+    if piece[LAST] < piece[END]:
+        piece[FIRST] = piece[LAST]
+        piece[LAST] = smaller(piece[END], uint32(piece[FIRST] + piece[EACH]))
+        return
     at, end = line[0], line[1]
     piece[SLOT], piece[HELPERS] = share[PLACE], uint32(0)
     if at < end:
@@ -125,8 +134,8 @@ def next_piece(share, line, piece, steps):
         before = uint64(tile) * uint64(steps)
         behind = before + uint64(steps)
         stop = smaller(end, behind)
-        piece[TILE], piece[FIRST] = tile, uint32(at - before)
-        piece[LAST] = uint32(stop - before)
+        piece[TILE], piece[BEGIN] = tile, uint32(at - before)
+        piece[END] = uint32(stop - before)
         if at == before:
             place = uint32(share[PLACE] + uint32(1))
             piece[SLOT] = place
@@ -135,5 +144,11 @@ def next_piece(share, line, piece, steps):
             piece[HELPERS] = uint32(place - piece[SLOT])
         line[0] = stop
     else:
-        piece[TILE], piece[FIRST], piece[LAST] = share[WHOLE], uint32(0), steps
+        piece[TILE], piece[BEGIN], piece[END] = share[WHOLE], uint32(0), steps
         share[WHOLE] = uint32(share[WHOLE] + uint32(cuda.gridDim.x))
+    count = uint32(piece[END] - piece[BEGIN])
+    chunks = uint32(uint32(count + uint32(CHUNK - 1)) // uint32(CHUNK))
+    piece[EACH] = count
+    if chunks > uint32(1):
+        piece[EACH] = uint32(uint32(count + uint32(chunks - uint32(1))) // chunks)
+    piece[FIRST], piece[LAST] = piece[BEGIN], uint32(piece[BEGIN] + piece[EACH])

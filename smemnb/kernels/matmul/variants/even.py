@@ -2,52 +2,55 @@
 
 There are as many blocks as a GPU holds at once. Tiles that are left over from whole rounds, numbers
 0 to `left` - 1, are put end to end, each with its steps along the depth, and that line is cut into
-pieces as long as each other, one for a block. Where a piece begins inside a tile, its block helps:
-it leaves its sums in global memory. The block with the first step of a tile owns it, and adds what
-its helpers leave, in their order. After that every block takes whole tiles in turns.
+pieces as long as each other, one for a block. Where a piece begins inside a tile, its block helps
+the one with the tile's first step, the owner. After that every block takes whole tiles in turns.
+
+The sums of a tile's pieces are added as a tree, always the same one: of the pieces in their order,
+number 0 being the owner's, each adds to its own those of its neighbour, then those of the one that
+is 2 further, 4, and so on, until it is its turn to leave its sums in global memory.
 
 A piece has at most one helper's part, and begins with it; the helpers of a tile are the blocks that
 come next on the line. Blocks are numbered as they start, and stand on the line the other way round:
-an owner waits for blocks that started before it, and they for nobody before they have helped.
+each waits for blocks that started before it.
+
+**Limits.** Steps of all tiles that are left over: less than 2**32.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from numba import cuda, uint32, uint64
+from numba import cuda, uint32
 
 from ...unrolled import device, smaller
 from ..cut import Cut
 
-WHOLE, LEFT, USED, PLACE = range(4)
-"""A block's share: its next whole tile; how many tiles are left over, how many blocks share them,
-and its own place on the line."""
+WHOLE, LINE, USED, PLACE, LONG, MORE, AT, STOP = range(8)
+"""A block's share: its next whole tile; the line's steps, how many blocks share it, its own place
+among them; a piece's steps, and how many pieces have one more; where it stands on the line, and
+where it ends there."""
 
-TILE, BEGIN, END, FIRST, LAST, EACH, SLOT, HELPERS = range(8)
+TILE, BEGIN, END, FIRST, LAST, EACH, RANK, HELPERS = range(8)
 """A piece: a tile, the first step along the depth, the one behind the last; the same of what is done
-of it at a time, and how many steps that are; the slot for the sums of a helper, or of the owner's
-first helper, and how many helpers there are."""
+of it at a time, and how many steps that are; its number among the tile's pieces, 0 for the owner's,
+and how many helpers the owner has."""
 
-CHUNK = 96
+CHUNK = 128
 """Steps that are added up one after the other: the sums of longer pieces are put aside and taken up
 again, as rounding errors of a long sum grow with its length."""
-LEAST_STEPS = 8
+LEAST_STEPS = 12
 """That a block does of a line at least: with fewer, its ends outweigh its product."""
 SNAP = 3
 """A piece that would begin or end so many steps from the end of a tile, does there."""
-PARTS_OF = 1.2
-"""Steps that it costs an owner to add the sums of a helper."""
 
 
 def blocks_used(left: int, steps: int, blocks: int) -> int:
     """How many blocks share the line.
 
-    >>> blocks_used(100, 512, 264), blocks_used(1, 16, 264), blocks_used(3, 2048, 264)
-    (264, 2, 123)
+    >>> blocks_used(100, 512, 264), blocks_used(1, 24, 264), blocks_used(5, 7, 264)
+    (264, 2, 5)
     """
-    parts = max(1, min(steps // LEAST_STEPS, int((steps / PARTS_OF) ** 0.5)))
-    return min(blocks, left * parts)
+    return min(blocks, left * max(1, steps // LEAST_STEPS))
 
 
 def tiles_of(cut: Cut, k_axis: int) -> Any:
@@ -78,77 +81,85 @@ def ends_of(cut: Cut) -> Any:
 
 
 @device
-def _blocks_used(left, steps, blocks):
-    """As `blocks_used`, without fractions: the largest p with p * p * PARTS_OF <= steps."""
-    most = uint32(steps // uint32(LEAST_STEPS))
-    parts = uint32(1)
-    while uint32(parts + uint32(1)) <= most:
-        more = uint32(parts + uint32(1))
-        if uint32(more * more * uint32(6)) > uint32(steps * uint32(5)):
-            break
-        parts = more
-    return uint32(smaller(uint64(blocks), uint64(left) * uint64(parts)))
-
-
-@device
 def _cut(share, steps, place):
     """Where the piece of a place on the line begins."""
-    line = uint64(share[LEFT]) * uint64(steps)
     if place >= share[USED]:
-        return line
-    at = line * uint64(place) // uint64(share[USED])
-    into = at % uint64(steps)
-    if into <= uint64(SNAP):
-        return at - into
-    if uint64(steps) - into <= uint64(SNAP):
-        return at + (uint64(steps) - into)
+        return uint32(share[LINE])
+    at = uint32(place * share[LONG] + smaller(place, uint32(share[MORE])))
+    into = uint32(at % steps)
+    if into <= uint32(SNAP):
+        return uint32(at - into)
+    if uint32(steps - into) <= uint32(SNAP):
+        return uint32(at + uint32(steps - into))
     return at
 
 
 @device
-def first_share(share, line, piece, flags, tiles, steps):
-    """A block's share of `tiles` tiles of `steps` steps each; `line`: where it stands, where it ends.
-    """
+def _place_of(share, steps, at):
+    """The place whose piece has a step of the line."""
+    longer = uint32(uint32(share[MORE]) * uint32(share[LONG] + uint32(1)))
+    if at < longer:
+        place = uint32(at // uint32(share[LONG] + uint32(1)))
+    else:
+        place = uint32(uint32(share[MORE]) + uint32(at - longer) // uint32(share[LONG]))
+    while _cut(share, steps, place) > at:
+        place = uint32(place - uint32(1))
+    while _cut(share, steps, uint32(place + uint32(1))) <= at:
+        place = uint32(place + uint32(1))
+    return place
+
+
+@device
+def first_share(share, piece, flags, tiles, steps):
+    """A block's share of `tiles` tiles of `steps` steps each."""
     piece[LAST], piece[END] = uint32(0), uint32(0)
     blocks = uint32(cuda.gridDim.x)
     block = uint32(cuda.atomic.inc(flags, 0, uint32(blocks - uint32(1))))
     left = uint32(tiles % blocks)
-    share[WHOLE], share[LEFT] = uint32(left + block), left
-    share[USED] = _blocks_used(left, steps, blocks)
-    share[PLACE] = uint32(uint32(blocks - uint32(1)) - block)
-    line[0] = _cut(share, steps, share[PLACE])
-    line[1] = _cut(share, steps, uint32(share[PLACE] + uint32(1)))
+    share[WHOLE] = uint32(left + block)
+    share[AT], share[STOP] = uint32(0), uint32(0)
+    if left > uint32(0):
+        parts = uint32(steps // uint32(LEAST_STEPS))
+        if parts == uint32(0):
+            parts = uint32(1)
+        if parts > blocks:
+            parts = blocks
+        used = smaller(blocks, uint32(left * parts))
+        line, place = uint32(left * steps), uint32(uint32(blocks - uint32(1)) - block)
+        share[LINE], share[USED], share[PLACE] = line, used, place
+        share[LONG], share[MORE] = uint32(line // used), uint32(line % used)
+        share[AT] = _cut(share, steps, place)
+        share[STOP] = _cut(share, steps, uint32(place + uint32(1)))
 
 
 @device
-def next_piece(share, line, piece, steps):
+def next_piece(share, piece, steps):
     """What the block does next; `tile` is beyond the last where nothing is left."""
     if piece[LAST] < piece[END]:
         piece[FIRST] = piece[LAST]
-        piece[LAST] = smaller(piece[END], uint32(piece[FIRST] + piece[EACH]))
+        piece[LAST] = smaller(uint32(piece[END]), uint32(piece[FIRST] + piece[EACH]))
         return
-    at, end = line[0], line[1]
-    piece[SLOT], piece[HELPERS] = share[PLACE], uint32(0)
+    at, end = share[AT], share[STOP]
+    piece[RANK], piece[HELPERS] = uint32(0), uint32(0)
     if at < end:
-        tile = uint32(at // uint64(steps))
-        before = uint64(tile) * uint64(steps)
-        behind = before + uint64(steps)
-        stop = smaller(end, behind)
-        piece[TILE], piece[BEGIN] = tile, uint32(at - before)
-        piece[END] = uint32(stop - before)
-        if at == before:
-            place = uint32(share[PLACE] + uint32(1))
-            piece[SLOT] = place
-            while place < share[USED] and _cut(share, steps, place) < behind:
-                place = uint32(place + uint32(1))
-            piece[HELPERS] = uint32(place - piece[SLOT])
-        line[0] = stop
+        tile = uint32(at // steps)
+        before = uint32(tile * steps)
+        behind = uint32(before + steps)
+        stop, place = smaller(uint32(end), behind), uint32(share[PLACE])
+        piece[TILE], piece[BEGIN], piece[END] = tile, uint32(at - before), uint32(stop - before)
+        owner, last = place, place
+        if at > before:
+            owner = _place_of(share, steps, before)
+        if stop < behind:
+            last = _place_of(share, steps, uint32(behind - uint32(1)))
+        piece[RANK], piece[HELPERS] = uint32(place - owner), uint32(last - owner)
+        share[AT] = stop
     else:
         piece[TILE], piece[BEGIN], piece[END] = share[WHOLE], uint32(0), steps
         share[WHOLE] = uint32(share[WHOLE] + uint32(cuda.gridDim.x))
     count = uint32(piece[END] - piece[BEGIN])
-    chunks = uint32(uint32(count + uint32(CHUNK - 1)) // uint32(CHUNK))
     piece[EACH] = count
-    if chunks > uint32(1):
+    if count > uint32(CHUNK):
+        chunks = uint32(uint32(count + uint32(CHUNK - 1)) // uint32(CHUNK))
         piece[EACH] = uint32(uint32(count + uint32(chunks - uint32(1))) // chunks)
     piece[FIRST], piece[LAST] = piece[BEGIN], uint32(piece[BEGIN] + piece[EACH])

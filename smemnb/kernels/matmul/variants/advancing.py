@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from numba import float32, uint32, uint64
 
 from ...ptx import load1, load16, store1, store16
-from ...unrolled import device
+from ...unrolled import device, smaller
 from ..cut import QUAD, TURNED_PAD, WARP, Cut
 from .loads import put
 
@@ -31,7 +31,8 @@ class Moves(NamedTuple):
     offset(e, k, pitch)              elements from the operand's first one to there
     on(count, pitch)                 elements from there to the same place `count` steps of k on
     fetch(array, at, pitch, next)    its elements into registers
-    some(array, at, pitch, next, there)   the same where only the first `there` k are there, else 0
+    some(array, at, pitch, next, k, there)   the same from k on where only the first `there` k of a
+                                     step are there; 0 elsewhere
     stage(tile, next, to)            registers into the tile; `to` is k * pitch + e of the first
     """
 
@@ -94,24 +95,28 @@ def _straight(extent: int, depth: int, workers: int, width: int) -> Moves:
                 ahead[one // 4, one % 4] = load1(array, begin + uint64(chunk * apart))
 
     @device
-    def some_quads(array, at, pitch, ahead, there):
+    def some_quads(array, at, pitch, ahead, k, there):
         for line in range(lines):
+            back = uint32(uint32(k + line) - smaller(uint32(k + line), uint32(there - uint32(1))))
+            begin = uint32(at + line * pitch - back * pitch)
             for chunk in range(chunks):
-                if uint32(line) < there:
-                    quad = load16(array, uint32(at + line * pitch + chunk * apart))
-                    put(ahead, line * chunks + chunk, 0, quad)
-                else:
-                    put(ahead, line * chunks + chunk, 0, NOTHING)
+                # loaded in any case, from a k that is there: no load waits behind a branch
+                quad = load16(array, uint32(begin + chunk * apart))
+                if back > uint32(0):
+                    quad = NOTHING
+                put(ahead, line * chunks + chunk, 0, quad)
 
     @device
-    def some_elements(array, at, pitch, ahead, there):
+    def some_elements(array, at, pitch, ahead, k, there):
         for line in range(lines):
+            back = uint32(uint32(k + line) - smaller(uint32(k + line), uint32(there - uint32(1))))
+            begin = uint32(at + line * pitch - back * pitch)
             for chunk in range(chunks):
                 one = line * chunks + chunk
-                ahead[one // 4, one % 4] = float32(0)
-                if uint32(line) < there:
-                    from_there = uint32(at + line * pitch + chunk * apart)
-                    ahead[one // 4, one % 4] = load1(array, from_there)
+                value = load1(array, uint32(begin + chunk * apart))
+                if back > uint32(0):
+                    value = float32(0)
+                ahead[one // 4, one % 4] = value
 
     @device
     def stage_quads(tile, ahead, to):
@@ -168,18 +173,18 @@ def _turned(extent: int, depth: int, workers: int, width: int) -> Moves:
             ahead[line // 4, line % 4] = one
 
     @device
-    def some_quads(array, at, pitch, ahead, there):
-        if there > uint32(0):
-            fetch_quads(array, at, pitch, ahead)
-        else:
+    def some_quads(array, at, pitch, ahead, k, there):
+        inside = smaller(k, uint32(there - uint32(QUAD)))
+        fetch_quads(array, uint32(at - k + inside), pitch, ahead)
+        if k > inside:
             for line in range(lines):
                 put(ahead, line, 0, NOTHING)
 
     @device
-    def some_elements(array, at, pitch, ahead, there):
-        if there > uint32(0):
-            fetch_elements(array, at, pitch, ahead)
-        else:
+    def some_elements(array, at, pitch, ahead, k, there):
+        inside = smaller(k, uint32(there - uint32(1)))
+        fetch_elements(array, uint32(at - k + inside), pitch, ahead)
+        if k > inside:
             for line in range(lines):
                 ahead[line // 4, line % 4] = float32(0)
 

@@ -255,8 +255,8 @@ def _first_tiles(cut: Cut, left: Moves, right: Moves) -> Any:
         first = uint32(k_size % uint32(depth))
         if first == uint32(0):
             first = smaller(uint32(depth), k_size)
-        a_some(a, a_at, a_pitch, a_next, uint32(first - smaller(first, a_k)))
-        b_some(b, b_at, b_pitch, b_next, uint32(first - smaller(first, b_k)))
+        a_some(a, a_at, a_pitch, a_next, a_k, first)
+        b_some(b, b_at, b_pitch, b_next, b_k, first)
         a_to = uint32(a_k * uint32(a_pitch_k) + a_e)
         b_to = uint32(b_k * uint32(b_pitch_k) + b_e + uint32(b_begin))
         a_stage(tiles, a_next, a_to)

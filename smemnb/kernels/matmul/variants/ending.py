@@ -44,39 +44,43 @@ def stored_by_rows(cut: Cut) -> Any:
             store1(tiles, at + place, acc[first + part, j])
 
     @device
-    def take_row(number, tiles, out, at, row, col, scale, keep, begins):
-        at_row = uint32(row + (number % down * QUAD + number // down))
-        if at_row >= begins[0]:
-            line = uint32(at_row * uint32(out.strides[0] // 4) + col)
-            for chunk in range(chunks):
-                if uint32(col + chunk * WARP) >= begins[1]:
-                    place = number * pitch + chunk * WARP
-                    value = scale * load1(tiles, at + place)
-                    store1(out, uint32(line + chunk * WARP), value)
+    def take_row(number, tiles, mine, at):
+        for chunk in range(chunks):
+            mine[number * chunks + chunk] = load1(tiles, at + (number * pitch + chunk * WARP))
 
     @device
-    def take_and_add_row(number, tiles, out, at, row, col, scale, keep, begins):
+    def add_row(number, mine, out, row, col, keep, begins):
         at_row = uint32(row + (number % down * QUAD + number // down))
         if at_row >= begins[0]:
             line = uint32(at_row * uint32(out.strides[0] // 4) + col)
             for chunk in range(chunks):
                 if uint32(col + chunk * WARP) >= begins[1]:
-                    place = number * pitch + chunk * WARP
-                    value = scale * load1(tiles, at + place)
-                    value += keep * load1(out, uint32(line + chunk * WARP))
-                    store1(out, uint32(line + chunk * WARP), value)
+                    old = load1(out, uint32(line + chunk * WARP))
+                    mine[number * chunks + chunk] += keep * old
 
-    put_rows, take, add = unroll(4, put_row), unroll(rows, take_row), unroll(rows, take_and_add_row)
+    @device
+    def store_row(number, mine, out, row, col, begins):
+        at_row = uint32(row + (number % down * QUAD + number // down))
+        line = uint32(at_row * uint32(out.strides[0] // 4) + col)
+        for chunk in range(chunks):
+            if at_row >= begins[0] and uint32(col + chunk * WARP) >= begins[1]:
+                store1(out, uint32(line + chunk * WARP), mine[number * chunks + chunk])
+
+    put_rows, take_rows = unroll(4, put_row), unroll(rows, take_row)
+    add_rows, store_rows, each = unroll(rows, add_row), unroll(rows, store_row), rows * chunks
 
     @device
     def some_rows(quad, tiles, out, acc, put_at, take_at, row, col, scale, keep, begins):
+        mine = cuda.local.array(each, float32)
         put_rows((tiles, acc, put_at, quad * 4))
         cuda.syncwarp()  # the rows are there before the warp takes them
+        take_rows((tiles, mine, take_at))
+        for i in range(each):
+            mine[i] *= scale
         at_row = uint32(row + quad * rows)
-        if keep == float32(0):
-            take((tiles, out, take_at, at_row, col, scale, keep, begins))
-        else:
-            add((tiles, out, take_at, at_row, col, scale, keep, begins))
+        if keep != float32(0):
+            add_rows((mine, out, at_row, col, keep, begins))
+        store_rows((mine, out, at_row, col, begins))
         cuda.syncwarp()  # all have taken before the next rows come
 
     all_rows = unroll(tall // QUAD, some_rows)

@@ -1,0 +1,1 @@
+"""Reductions: sums, smallest and largest elements, and where they are."""

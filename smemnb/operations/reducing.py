@@ -162,7 +162,7 @@ class _Stage(NamedTuple):
     shape: tuple[int, ...]
 
 
-def _plan(call: Call, name: str, axis: Any, keepdims: bool) -> Work:
+def _plan(call: Call, name: str, axis: Any, keepdims: Any) -> Work:
     call.check_dtype("x", TAKEN, name)
     x, said = call["x"], axis.axis if isinstance(axis, _Said) else axis
     ordered = name.startswith("arg")
@@ -255,4 +255,3 @@ def _group(x: Laid, axes: tuple[int, ...]) -> tuple[tuple[int, ...], Folded] | N
 
 def _lie(x: Laid, fold: Folded) -> choosing.Lie:
     return choosing.Lie(*fold, x.beyond % 16)
-

@@ -1,4 +1,4 @@
-"""`sum`, `mean`, `min`, `max`, `argmin`, `argmax` beside NumPy's: values, dtypes, axes, refusals."""
+"""Sums, means, smallest and largest elements beside NumPy's: values, dtypes, axes, refusals."""
 
 import numpy as np
 import pytest

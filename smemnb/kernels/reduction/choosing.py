@@ -99,11 +99,12 @@ def _parts(work: int, lines_: int, wanted: int) -> int:
     return max(1, min(work, wanted // max(1, lines_)))
 
 
-def _own(of: Combining, new: New, blocks: int, each: int, groups: int) -> tuple[Any, ...]:
-    """Accumulators, places and tickets; of one element where a launch has no parts."""
-    some = scratch(new, (blocks * each,), of.partial)
-    places = scratch(new, (blocks * each if of.places else 1,), np.uint32)
-    return some, places, flags(new, (groups,), np.uint32)
+def _own(of: Combining, new: New, parts: int, each: int, groups: int) -> tuple[Any, ...]:
+    """Accumulators, places and tickets; of no element where a launch has no parts."""
+    count = groups * parts * each if parts > 1 else 0
+    some = scratch(new, (count,), of.partial)
+    places = scratch(new, (count if of.places else 0,), np.uint32)
+    return some, places, flags(new, (groups if parts > 1 else 0,), np.uint32)
 
 
 def _lines(
@@ -113,15 +114,13 @@ def _lines(
     many, per = lie.outer * lie.inner, 16 // of.dtype.itemsize if wide else 1
     chunks = -(-(lie.length // per) // (form.threads * form.unroll))
     parts = _parts(chunks, many, processors * RESIDENT)
-    own = _own(of, new, many * parts if parts > 1 else 1, 1, many if parts > 1 else 1)
+    own = _own(of, new, parts, 1, many)
     numbers = (lie.length, lie.length_step, lie.inner, lie.outer_step, lie.inner_step, parts)
     kernel = lines.lines_of(of, form)
     return Launch(kernel, many * parts, form.threads, (out, inp, *own, *_words(*numbers)))
 
 
-def _columns(
-    of: Combining, new: New, out: Any, inp: Any, lie: Lie, processors: int
-) -> Launch:
+def _columns(of: Combining, new: New, out: Any, inp: Any, lie: Lie, processors: int) -> Launch:
     per = 16 // of.dtype.itemsize
     wide = lie.beyond == 0 and not any(
         number % per for number in (lie.inner, lie.length_step, lie.outer_step)
@@ -133,7 +132,7 @@ def _columns(
     groups = tiles * lie.outer
     chunks = -(-lie.length // (form.down * form.unroll))
     parts = _parts(chunks, groups, processors * RESIDENT)
-    own = _own(of, new, groups * parts if parts > 1 else 1, tile, groups if parts > 1 else 1)
+    own = _own(of, new, parts, tile, groups)
     numbers = (
         lie.length,
         lie.inner,
@@ -158,7 +157,7 @@ def _narrow(of: Combining, new: New, out: Any, inp: Any, lie: Lie, processors: i
     sweeps = -(-lie.length * lie.inner // (threads * moved))
     parts = _parts(-(-sweeps // form.unroll), lie.outer, processors * RESIDENT)
     blocks = lie.outer * parts
-    own = _own(of, new, blocks if parts > 1 else 1, lie.inner, lie.outer if parts > 1 else 1)
+    own = _own(of, new, parts, lie.inner, lie.outer)
     numbers = (lie.length, lie.inner, lie.outer_step, threads, parts)
     kernel = narrow.narrow_of(of, form)
     return Launch(kernel, blocks, form.threads, (out, inp, *own, *_words(*numbers)))

@@ -139,9 +139,7 @@ def columns_of(of: Combining, stride: int, unroll: int, *, wide: bool) -> tuple[
     return whole, rest
 
 
-def _column(
-    of: Combining, q: int, stride: int, unroll: int, before: Any, *, guarded: bool
-) -> Any:
+def _column(of: Combining, q: int, stride: int, unroll: int, before: Any, *, guarded: bool) -> Any:
     merged, kind, identity, lift = of.merged, of.kind, of.identity, of.lift
 
     def some(first: int, count: int) -> Any:
@@ -149,7 +147,9 @@ def _column(
 
             @device
             def one(moves, row, step, k, most):
-                a, i = lift(moves[first][q], uint32(row + uint32(k + uint32(first * stride)) * step))
+                a, i = lift(
+                    moves[first][q], uint32(row + uint32(k + uint32(first * stride)) * step)
+                )
                 there = uint32(k + uint32(first * stride)) < most
                 return (a if there else kind(identity)), (i if there else uint32(NOWHERE))
 
@@ -158,7 +158,9 @@ def _column(
 
             @device
             def one(moves, row, step, k, most):
-                return lift(moves[first][q], uint32(row + uint32(k + uint32(first * stride)) * step))
+                return lift(
+                    moves[first][q], uint32(row + uint32(k + uint32(first * stride)) * step)
+                )
 
             return one
         low, high = some(first, count // 2), some(first + count // 2, count // 2)

@@ -44,9 +44,7 @@ def narrow_of(of: Combining, form: Form) -> Any:
     halve = _halved(of, most)
 
     @jit(launch_bounds=most)
-    def reduce_narrow(
-        out, inp, values, places, tickets, length, inner, outer_step, threads, parts
-    ):
+    def reduce_narrow(out, inp, values, places, tickets, length, inner, outer_step, threads, parts):
         shared_values = cuda.shared.array(room, kind)
         shared_places = cuda.shared.array(placed, uint32)
         last = cuda.shared.array(1, uint32)
@@ -84,7 +82,7 @@ def narrow_of(of: Combining, form: Form) -> Any:
                         )
                         acc[q], at[q] = merged(acc[q], at[q], a, i)
 
-        # 2. rows of accumulators
+            # 2. rows of accumulators
             for q in range(per):
                 shared_values[tx * uint32(per) + uint32(q)] = acc[q]
                 if has_places:

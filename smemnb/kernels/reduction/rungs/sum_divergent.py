@@ -1,4 +1,4 @@
-"""A sum by blocks of 256: pairs of neighbours, every second thread at work, then every fourth ..."""
+"""A sum by blocks of 256: pairs of neighbours; every second thread works, then every fourth."""
 
 from numba import cuda, float32
 

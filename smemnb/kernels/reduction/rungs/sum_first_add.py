@@ -7,7 +7,7 @@ THREADS = 256
 
 @cuda.jit
 def sum_first_add(out, inp):
-    """out[b] = the sum of 512 elements of block b.  Half as many blocks, barriers and idle lanes."""
+    """out[b] = the sum of 512 elements of block b.  Half as many blocks, and idle lanes."""
     tile = cuda.shared.array(THREADS, float32)
     tx, bx = cuda.threadIdx.x, cuda.blockIdx.x
     at = bx * 2 * THREADS + tx

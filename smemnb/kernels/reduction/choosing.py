@@ -22,6 +22,7 @@ import numpy as np
 from ..step import Launch, New, flags, scratch
 from .combining import Combining
 from .variants import columns, lines, narrow, rows, short
+from .variants.moves import MOVES
 
 LIKE_H200 = 132
 """Multiprocessors for which a launch is made where nobody says how many there are."""
@@ -83,7 +84,7 @@ def _short(of: Combining, out: Any, inp: Any, lie: Lie) -> Launch:
 def _rows(of: Combining, out: Any, inp: Any, lie: Lie, *, wide: bool) -> Launch:
     moves = lie.length // (16 // of.dtype.itemsize) if wide else lie.length
     lanes = 1
-    while lanes < 32 and lanes * rows.UNROLL < moves:
+    while lanes < 32 and lanes * MOVES < moves:
         lanes *= 2
     if not wide and lie.inner_step < lie.length_step and lie.inner > 1:
         lanes = 1  # neighbouring lanes take neighbouring lines
@@ -112,7 +113,7 @@ def _lines(
 ) -> Launch:
     form = lines.Form(wide=wide)
     many, per = lie.outer * lie.inner, 16 // of.dtype.itemsize if wide else 1
-    chunks = -(-(lie.length // per) // (form.threads * form.unroll))
+    chunks = -(-(lie.length // per) // (form.threads * MOVES))
     parts = _parts(chunks, many, processors * RESIDENT)
     own = _own(of, new, parts, 1, many)
     numbers = (lie.length, lie.length_step, lie.inner, lie.outer_step, lie.inner_step, parts)
@@ -130,7 +131,7 @@ def _columns(of: Combining, new: New, out: Any, inp: Any, lie: Lie, processors: 
     tile = form.across * (per if wide else 1)
     tiles = -(-lie.inner // tile)
     groups = tiles * lie.outer
-    chunks = -(-lie.length // (form.down * form.unroll))
+    chunks = -(-lie.length // (form.down * MOVES))
     parts = _parts(chunks, groups, processors * RESIDENT)
     own = _own(of, new, parts, tile, groups)
     numbers = (
@@ -155,7 +156,7 @@ def _narrow(of: Combining, new: New, out: Any, inp: Any, lie: Lie, processors: i
     period = lie.inner // gcd(lie.inner, moved)
     threads = form.threads // period * period
     sweeps = -(-lie.length * lie.inner // (threads * moved))
-    parts = _parts(-(-sweeps // form.unroll), lie.outer, processors * RESIDENT)
+    parts = _parts(-(-sweeps // MOVES), lie.outer, processors * RESIDENT)
     blocks = lie.outer * parts
     own = _own(of, new, parts, lie.inner, lie.outer)
     numbers = (lie.length, lie.inner, lie.outer_step, threads, parts)

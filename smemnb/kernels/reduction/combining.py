@@ -246,13 +246,13 @@ def _result(name: str, kind: Any, stored: Any) -> Any:
 
 
 @cache
-def quad(of: Combining) -> Any:
-    """`quad(values, place)`: the accumulator of the elements of 16 bytes, pairs first."""
-    return _tree(of, 0, 16 // of.dtype.itemsize)
+def several(of: Combining, count: int) -> Any:
+    """`several(values, place)`: the accumulator of so many neighbours, pairs first."""
+    return _several(of, 0, count)
 
 
 @cache
-def _tree(of: Combining, first: int, count: int) -> Any:
+def _several(of: Combining, first: int, count: int) -> Any:
     lift, merged = of.lift, of.merged
     if count == 1:
 
@@ -261,7 +261,29 @@ def _tree(of: Combining, first: int, count: int) -> Any:
             return lift(values[first], uint32(place + uint32(first)))
 
         return one
-    low, high = _tree(of, first, count // 2), _tree(of, first + count // 2, count // 2)
+    if count == 2:
+
+        @device
+        def pair(values, place):
+            a, i = lift(values[first], uint32(place + uint32(first)))
+            b, j = lift(values[first + 1], uint32(place + uint32(first + 1)))
+            return merged(a, i, b, j)
+
+        return pair
+    if count == 4:
+
+        @device
+        def quad(values, place):
+            a, i = lift(values[first], uint32(place + uint32(first)))
+            b, j = lift(values[first + 1], uint32(place + uint32(first + 1)))
+            c, k = lift(values[first + 2], uint32(place + uint32(first + 2)))
+            d, m = lift(values[first + 3], uint32(place + uint32(first + 3)))
+            a, i = merged(a, i, b, j)
+            c, k = merged(c, k, d, m)
+            return merged(a, i, c, k)
+
+        return quad
+    low, high = _several(of, first, count // 2), _several(of, first + count // 2, count // 2)
 
     @device
     def both(values, place):
@@ -276,29 +298,29 @@ def _tree(of: Combining, first: int, count: int) -> Any:
 def across(of: Combining, lanes: int) -> Any:
     """`across(value, place)`: the accumulator of `lanes` neighbouring lanes, in each of them."""
     merged, moved, places = of.merged, of.moved, of.places
-    if lanes == 1:
-
-        @device
-        def alone(value, place):
-            return value, place
-
-        return alone
-    half = lanes // 2
-    rest = across(of, half)
-
+    first = lanes // 2
     if places:
 
         @device
         def reduced(value, place):
-            other, at = moved(value, half), uint32(cuda.shfl_xor_sync(ALL, int32(place), half))
-            value, place = merged(value, place, other, at)
-            return rest(value, place)
+            apart = first
+            while apart > 0:
+                other, at = (
+                    moved(value, apart),
+                    uint32(cuda.shfl_xor_sync(ALL, int32(place), apart)),
+                )
+                value, place = merged(value, place, other, at)
+                apart //= 2
+            return value, place
 
     else:
 
         @device
         def reduced(value, place):
-            value, place = merged(value, place, moved(value, half), place)
-            return rest(value, place)
+            apart = first
+            while apart > 0:
+                value, place = merged(value, place, moved(value, apart), place)
+                apart //= 2
+            return value, place
 
     return reduced

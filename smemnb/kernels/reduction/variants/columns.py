@@ -6,7 +6,7 @@ elements, `length_step` apart, from `o * outer_step + i * inner_step` on. A bloc
 `down` threads has a tile of columns of one o, a thread those of a move (16 bytes where columns are
 neighbours, `wide`) or one of them, and every `down`-th row. What a block does:
 
-1. Go through its share of the rows, `unroll` moves at once, a chunk of all parts after the other.
+1. Go through its share of the rows, four moves at once, a chunk of all parts after the other.
 2. Merge the `down` threads of a column through shared memory.
 3. With several parts, as `lines` does: who draws the last ticket of a tile takes all parts.
 """
@@ -20,29 +20,28 @@ from numba import cuda, uint32
 
 from ...unrolled import jit, named
 from ..combining import NOWHERE, Combining
-from . import moves
+from .moves import MOVES, per_move
+from .moves import columns_of as turn_of
 
 
 class Form(NamedTuple):
-    """Threads across and down, moves under way, 16 bytes per move."""
+    """Threads across and down, and whether a move is of 16 bytes."""
 
     across: int = 32
     down: int = 8
-    unroll: int = 4
     wide: bool = True
 
 
 @cache
 def columns_of(of: Combining, form: Form) -> Any:
     """The kernel for a reduction."""
-    lanes, down, unroll, wide = form
-    per, kind, identity = 16 // of.dtype.itemsize if wide else 1, of.kind, of.identity
+    lanes, down, wide = form
+    per, kind, identity = per_move(of, wide=wide), of.kind, of.identity
     merged, result, has_places = of.merged, of.result, of.places
-    tile, chunk = lanes * per, down * unroll
+    tile, chunk = lanes * per, down * MOVES
     room = tile * down if down > 1 else 1
     placed = room if has_places else 1
-    load = moves.loads_of(down, unroll, wide=wide)
-    whole, rest = moves.columns_of(of, down, unroll, wide=wide)
+    turn = turn_of(of, down, wide=wide)
 
     @jit(launch_bounds=lanes * down)
     def reduce_columns(
@@ -78,13 +77,9 @@ def columns_of(of: Combining, form: Form) -> Any:
         if col < inner:
             ahead = uint32(o * outer_step + col * inner_step)
             k = uint32(part * uint32(chunk) + ty)
-            while k + uint32(chunk - down) < length:
-                some = load(inp, ahead, length_step, k, uint32(NOWHERE))
-                whole(some, rows, uint32(1), k, k, acc, at)
+            while k < length:
+                turn(inp, ahead, length_step, k, length, rows, uint32(1), acc, at)
                 k += uint32(parts * uint32(chunk))
-            if k < length:
-                some = load(inp, ahead, length_step, k, uint32(length - uint32(1)))
-                rest(some, rows, uint32(1), k, length, acc, at)
 
         # 2. threads of the same columns
         if down > 1:

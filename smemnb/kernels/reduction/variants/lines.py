@@ -4,7 +4,7 @@
 inner, outer_step, inner_step, parts)`: out[line] is the reduction of `length` elements, `step`
 apart, from `line // inner * outer_step + line % inner * inner_step` on. What a block does:
 
-1. Go through its share of the line in chunks of `unroll` moves per thread, a chunk of all parts
+1. Go through its share of the line in chunks of four moves per thread, a chunk of all parts
    after the other. A move is of 16 bytes where elements are neighbours (`wide`, `step` 1); those
    before the first multiple of 16 bytes and behind the last are for the first part.
 2. Merge lanes by shuffles, warps through shared memory.
@@ -23,17 +23,15 @@ from numba import cuda, uint32
 from ...ptx import load1, misalignment
 from ...unrolled import jit, named
 from ..combining import NOWHERE, Combining, across
-from .moves import chunks_of
+from .moves import MOVES, per_move, turns_of
 
 WARP = 32
 
 
 class Form(NamedTuple):
-    """Threads of a block, moves that each has under way, blocks that must fit; 16 bytes a move."""
+    """Threads of a block, and whether a move is of 16 bytes."""
 
     threads: int = 256
-    unroll: int = 4
-    resident: int = 0
     wide: bool = True
 
 
@@ -41,14 +39,13 @@ class Form(NamedTuple):
 def lines_of(of: Combining, form: Form) -> Any:
     """The kernel for a reduction."""
     threads, wide, kind = form.threads, form.wide, of.kind
-    per, warps, chunk = 16 // of.dtype.itemsize, threads // WARP, threads * form.unroll
+    per, warps, chunk = per_move(of, wide=wide), threads // WARP, threads * MOVES
     identity, lift, merged, result = of.identity, of.lift, of.merged, of.result
     has_places = of.places
     in_warp, in_warps = across(of, WARP), across(of, warps)
-    whole, rest = chunks_of(of, threads, form.unroll, wide=wide)
-    bounds = (threads, form.resident) if form.resident else threads
+    whole, rest = turns_of(of, threads, wide=wide)
 
-    @jit(launch_bounds=bounds)
+    @jit(launch_bounds=threads)
     def reduce_lines(
         out, inp, values, places, tickets, length, step, inner, outer_step, inner_step, parts
     ):

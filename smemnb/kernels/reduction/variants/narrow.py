@@ -5,7 +5,7 @@ outer_step, threads, parts)`: out[o * inner + i] is the reduction of inp[o * out
 + i] over k. The moves of `threads` threads, at most those of a block, cover whole rows, so element
 q of every move of a thread is of the same column. What a block does:
 
-1. Go through its share of the run, `unroll` sweeps of the threads at once.
+1. Go through its share of the run, four sweeps of the threads at once.
 2. Put all accumulators into shared memory, where they are rows of `inner`, and halve those.
 3. With several parts, as `lines` does: who draws the last ticket of o takes all parts.
 """
@@ -20,27 +20,26 @@ from numba import cuda, uint32
 from ...ptx import load1
 from ...unrolled import device, jit, named
 from ..combining import NOWHERE, Combining
-from . import moves
+from .moves import MOVES, per_move
+from .moves import columns_of as turn_of
 
 
 class Form(NamedTuple):
-    """Threads of a block, sweeps under way, 16 bytes per move."""
+    """Threads of a block, and whether a move is of 16 bytes."""
 
     threads: int = 256
-    unroll: int = 4
     wide: bool = True
 
 
 @cache
 def narrow_of(of: Combining, form: Form) -> Any:
     """The kernel for a reduction."""
-    most, unroll, wide = form
-    per, kind, identity = 16 // of.dtype.itemsize if wide else 1, of.kind, of.identity
+    most, wide = form
+    per, kind, identity = per_move(of, wide=wide), of.kind, of.identity
     merged, result, has_places, lift = of.merged, of.result, of.places, of.lift
     room = most * per
     placed = room if has_places else 1
-    load = moves.loads_of(1, unroll, wide=wide)
-    whole, rest = moves.columns_of(of, 1, unroll, wide=wide)
+    turn = turn_of(of, 1, wide=wide)
     halve = _halved(of, most)
 
     @jit(launch_bounds=most)
@@ -65,14 +64,10 @@ def narrow_of(of: Combining, form: Form) -> Any:
         if tx < threads:
             ahead, apart = uint32(o * outer_step + tx * uint32(per)), uint32(threads * uint32(per))
             sweeps = uint32((count + threads - uint32(1) - tx) // threads)  # of this thread
-            k = uint32(part * uint32(unroll))
-            while k + uint32(unroll - 1) < sweeps:
-                some = load(inp, ahead, apart, k, uint32(NOWHERE))
-                whole(some, rows, sweep, k, k, acc, at)
-                k += uint32(parts * uint32(unroll))
-            if k < sweeps:
-                some = load(inp, ahead, apart, k, uint32(sweeps - uint32(1)))
-                rest(some, rows, sweep, k, sweeps, acc, at)
+            k = uint32(part * uint32(MOVES))
+            while k < sweeps:
+                turn(inp, ahead, apart, k, sweeps, rows, sweep, acc, at)
+                k += uint32(parts * uint32(MOVES))
             if part == 0 and tx == count % threads:  # elements behind the last move
                 for q in range(per - 1):
                     if count * uint32(per) + uint32(q) < total:

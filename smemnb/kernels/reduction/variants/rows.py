@@ -16,19 +16,18 @@ from numba import cuda, uint32
 from ...ptx import load1, misalignment
 from ...unrolled import jit, named
 from ..combining import NOWHERE, Combining, across
-from .moves import chunks_of
+from .moves import MOVES, per_move, turns_of
 
 THREADS = 256
-UNROLL = 4
 
 
 @cache
-def rows_of(of: Combining, lanes: int, unroll: int = UNROLL, *, wide: bool = True) -> Any:
+def rows_of(of: Combining, lanes: int, *, wide: bool = True) -> Any:
     """The kernel for a reduction."""
-    per, kind, identity, lift = 16 // of.dtype.itemsize, of.kind, of.identity, of.lift
+    per, kind, identity, lift = per_move(of, wide=wide), of.kind, of.identity, of.lift
     merged, result = of.merged, of.result
     together = across(of, lanes)
-    whole, rest = chunks_of(of, lanes, unroll, wide=wide)
+    whole, rest = turns_of(of, lanes, wide=wide)
 
     @jit(launch_bounds=THREADS)
     def reduce_rows(out, inp, lines, length, step, inner, outer_step, inner_step):
@@ -50,9 +49,9 @@ def rows_of(of: Combining, lanes: int, unroll: int = UNROLL, *, wide: bool = Tru
                     acc, at = merged(acc, at, a, i)
                     k += uint32(lanes)
             v, ahead = sub, uint32(first + head)
-            while v + uint32((unroll - 1) * lanes) < count:
+            while v + uint32((MOVES - 1) * lanes) < count:
                 acc, at = whole(inp, ahead, apart, head, v, acc, at)
-                v += uint32(unroll * lanes)
+                v += uint32(MOVES * lanes)
             if v < count:
                 acc, at = rest(inp, ahead, apart, head, v, count, acc, at)
         acc, at = together(acc, at)

@@ -4,12 +4,10 @@ import itertools
 
 import numpy as np
 import pytest
-from numba import cuda
 
 from smemnb.kernels.matmul.cut import Cut
 from smemnb.kernels.matmul.variants.balanced import matmul_balanced_of, matmul_inside_of
 from smemnb.kernels.matmul.variants.even import LEAST_STEPS, blocks_used
-from smemnb.simulator.seam import OUT_OF_TREE
 from smemnb.tracing import trace
 from tests.kernels.test_guarded import numbers, stored, without
 from tests.tiers import sampled

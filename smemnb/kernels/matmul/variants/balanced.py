@@ -1,11 +1,11 @@
 """Products of any layout without guards: blocks that stay, and share what is left over evenly.
 
-`matmul_balanced_of(cut, ...)` makes the kernel `(out, a, b, alpha, beta, sums, flags)` that computes
-out = alpha * a @ b + beta * out in float32, of matrices that lie by rows or by columns; `out` is not
-read where beta is 0. The result holds at least one tile. A tile that would reach beyond the edge is
-moved back inside: what it shares with its neighbour is computed twice and stored once. The depth
-that is left over from whole steps comes first. So nothing in the main loop is guarded, and its
-addresses only advance (`advancing`).
+`matmul_balanced_of(cut, ...)` makes the kernel `(out, a, b, alpha, beta, sums, flags)` that
+computes out = alpha * a @ b + beta * out in float32, of matrices that lie by rows or by columns;
+`out` is not read where beta is 0. The result holds at least one tile. A tile that would reach
+beyond the edge is moved back inside: what it shares with its neighbour is computed twice and stored
+once. The depth that is left over from whole steps comes first. So nothing in the main loop is
+guarded, and its addresses only advance (`advancing`).
 
 There are as many blocks as the GPU holds at once. Tiles left over from whole rounds are shared
 evenly along their depth (`even`), which also serves a result of few tiles; then every block takes
@@ -49,7 +49,6 @@ from .even import (
 )
 from .loads import put
 from .pieces import lane_place, outer_product, tile_place
-
 
 FETCH_B_AT = 2
 """The step of eight before which b is loaded: after a, so that both do not queue at once. Where

@@ -31,9 +31,9 @@ among them; a piece's steps, and how many pieces have one more; where it stands 
 where it ends there."""
 
 TILE, BEGIN, END, FIRST, LAST, EACH, RANK, HELPERS = range(8)
-"""A piece: a tile, the first step along the depth, the one behind the last; the same of what is done
-of it at a time, and how many steps that are; its number among the tile's pieces, 0 for the owner's,
-and how many helpers the owner has."""
+"""A piece: a tile, the first step along the depth, the one behind the last; the same of what is
+done of it at a time, and how many steps that are; its number among the tile's pieces, 0 for the
+owner's, and how many helpers the owner has."""
 
 CHUNK = 128
 """Steps that are added up one after the other: the sums of longer pieces are put aside and taken up

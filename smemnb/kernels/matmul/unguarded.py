@@ -46,6 +46,7 @@ BEGIN = 4700
 HAND_OVER = 4400
 SUMS_BYTES_PER_CYCLE = 25
 SHARING = 2500
+ASIDE = 2000
 
 
 @dataclass(frozen=True)
@@ -105,7 +106,8 @@ def offers(problem: Problem, a: Side, b: Side, multiprocessors: int) -> Iterator
         if problem.rows < cut.rows or problem.cols < cut.cols or not problem.depth:
             continue
         share = ffma_share(cut, a, b) * rate
-        yield _whole(problem, cut, share, multiprocessors)
+        if problem.batch > 1 or problem.depth <= CHUNK * cut.depth:  # else sums would be too long
+            yield _whole(problem, cut, share, multiprocessors)
         if problem.batch == 1 and cut.resident * multiprocessors * problem.depth < 2**32:
             yield _shared(problem, cut, share, multiprocessors)
 
@@ -130,7 +132,14 @@ def _product(cut: Cut, share: float, steps: float, blocks: int) -> float:
 
 
 def _ends(cut: Cut, blocks: int) -> float:
-    return BEGIN + blocks * cut.rows * cut.cols * 4 / STORE_BYTES_PER_CYCLE
+    """Cycles for first tiles and stores; with more threads than 256 to wait, less of it shows."""
+    begin = BEGIN * (256 / (cut.threads * cut.resident)) ** 2
+    return begin + blocks * cut.rows * cut.cols * 4 / STORE_BYTES_PER_CYCLE
+
+
+def _aside(cut: Cut, blocks: int) -> float:
+    """Cycles to put sums aside, take them up again, and fill the first tiles in between."""
+    return ASIDE + blocks * 2 * cut.rows * cut.cols * 4 / SUMS_BYTES_PER_CYCLE
 
 
 def _tiles(problem: Problem, cut: Cut) -> int:
@@ -166,6 +175,8 @@ def _shared(problem: Problem, cut: Cut, share: float, multiprocessors: int) -> O
             turns = log2(used / left) + 1
             cycles += turns * (HAND_OVER + size * 4 / SUMS_BYTES_PER_CYCLE)
         longest = max(longest, min(steps, ceil(piece) + 2 * SNAP))
+        cycles += (ceil(piece / CHUNK) - 1) * _aside(cut, at_once)
+    cycles += rounds * (ceil(steps / CHUNK) - 1) * _aside(cut, cut.resident)
     cycles = max(cycles + SHARING, _memory(problem, multiprocessors))
     sums = blocks * size * (2 if longest > CHUNK else 1)
     return Offer(cut, True, blocks, tiles, left, sums, cycles)

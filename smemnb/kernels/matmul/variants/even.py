@@ -35,7 +35,7 @@ TILE, BEGIN, END, FIRST, LAST, EACH, RANK, HELPERS = range(8)
 done of it at a time, and how many steps that are; its number among the tile's pieces, 0 for the
 owner's, and how many helpers the owner has."""
 
-CHUNK = 128
+CHUNK = 96
 """Steps that are added up one after the other: the sums of longer pieces are put aside and taken up
 again, as rounding errors of a long sum grow with its length."""
 LEAST_STEPS = 12

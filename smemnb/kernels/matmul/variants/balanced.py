@@ -39,11 +39,13 @@ from .even import (
     FIRST,
     HELPERS,
     LAST,
+    PIECE,
     PLACE,
     RANK,
     TILE,
     ends_of,
     first_share,
+    following,
     next_piece,
     tiles_of,
 )
@@ -81,36 +83,43 @@ def matmul_balanced_of(
     made = _Pieces(cut, a_columns, b_columns, wide_a, wide_b)
     (tall, wide), elems, k_axis = cut.thread, made.elems, made.k_axis
     count, place, corners = tiles_of(cut, k_axis), tile_place(cut), _tile_corners(cut)
-    multiply, finish, part_of = made.multiply, _finished(cut), ends_of(cut)
+    finish, part_of = _finished(cut), ends_of(cut)
+
+    @device
+    def plan_ahead(plan):
+        share, piece, now, steps = plan
+        if cuda.threadIdx.x == 0:
+            following(share, piece, now, steps)
+
+    multiply = made.multiplied(plan_ahead)
 
     @jit(launch_bounds=(cut.threads, cut.resident))
     def matmul_in_even_shares(out, a, b, alpha, beta, sums, flags):
         tiles = cuda.shared.array(elems, float32, alignment=16)
         share = cuda.shared.array(8, uint32)
-        piece = cuda.shared.array(8, uint32)
+        piece = cuda.shared.array(16, uint32)
         acc = cuda.local.array((tall, wide), float32)
         high, across, steps = count(out, a)
         if cuda.threadIdx.x == 0:
-            first_share(share, piece, flags, uint32(high * across), steps)
+            first_share(share, flags, uint32(high * across), steps)
+            next_piece(share, piece, uint32(0), steps)
+        cuda.syncthreads()  # the first piece is there before anyone reads it
 
-        while True:
-            if cuda.threadIdx.x == 0:
-                next_piece(share, piece, steps)
-            cuda.syncthreads()  # the piece is there before anyone reads it
-            if piece[TILE] >= high * across:
-                break
-            tile_row, tile_col = place(piece[TILE], high, across)
+        now = uint32(0)
+        while piece[now + TILE] < high * across:
+            tile_row, tile_col = place(piece[now + TILE], high, across)
             row, col, row0, col0 = corners(out, tile_row, tile_col)
-            ends = part_of(uint32(a.shape[k_axis]), piece[FIRST], piece[LAST], steps)
-            multiply(a, b, tiles, acc, ends, row0, col0)
+            ends = part_of(uint32(a.shape[k_axis]), piece[now + FIRST], piece[now + LAST], steps)
+            multiply(a, b, tiles, acc, ends, row0, col0, (share, piece, now, steps))
 
             # all is read and computed again here: the main loop needs the registers
             cuda.syncthreads()  # everyone has read the tiles before results overwrite them
-            tile_row, tile_col = place(piece[TILE], high, across)
+            tile_row, tile_col = place(piece[now + TILE], high, across)
             row, col, row0, col0 = corners(out, tile_row, tile_col)
             own = sums, flags, share[PLACE]
-            finish(out, acc, tiles, piece, own, (alpha, beta), (row, col), row0, col0)
-            cuda.syncthreads()  # everyone has read before the next piece and its tiles come
+            finish(out, acc, tiles, piece, now, own, (alpha, beta), (row, col), row0, col0)
+            now = uint32(uint32(PIECE) - now)
+            cuda.syncthreads()  # everyone has read before the next tiles and pieces come
 
     return named(matmul_in_even_shares, name)
 
@@ -132,7 +141,7 @@ def matmul_inside_of(
     made = _Pieces(cut, a_columns, b_columns, wide_a, wide_b)
     (tall, wide), elems, k_axis = cut.thread, made.elems, made.k_axis
     count, place, corners = tiles_of(cut, k_axis), tile_place(cut), _tile_corners(cut)
-    multiply, store = made.multiply, stored_by_rows(cut)
+    multiply, store = made.multiplied(_nothing), stored_by_rows(cut)
 
     @device
     def product(out, a, b, alpha, beta):
@@ -141,7 +150,8 @@ def matmul_inside_of(
         high, across, _ = count(out, a)
         tile_row, tile_col = place(uint32(cuda.blockIdx.x), high, across)
         row, col, row0, col0 = corners(out, tile_row, tile_col)
-        multiply(a, b, tiles, acc, (uint32(0), uint32(a.shape[k_axis])), row0, col0)
+        ends = uint32(0), uint32(a.shape[k_axis])
+        multiply(a, b, tiles, acc, ends, row0, col0, ends)
 
         # all is computed again here: the main loop needs the registers
         cuda.syncthreads()  # everyone has read the tiles before results overwrite them
@@ -166,6 +176,15 @@ def matmul_inside_of(
     return named(matmul_of_tiles, name)
 
 
+BRANCHES = 4
+"""Sums that become one in a round of the tree, a block's own counted."""
+
+
+@device
+def _nothing(plan):
+    pass
+
+
 class _Pieces:
     """What both kernels have in common: how they multiply, and what that needs."""
 
@@ -179,7 +198,11 @@ class _Pieces:
         self.elems = max(2 * (left.size + right.size), ending_elems(cut))
         self.k_axis = 0 if a_columns else 1
         late = 0 if a_columns and not b_columns else FETCH_B_AT
-        self.multiply = _multiplied(cut, left, right, late)
+        self._choices = cut, left, right, late
+
+    def multiplied(self, meanwhile: Any) -> Any:
+        """The device function that multiplies; `meanwhile(plan)` runs during the first loads."""
+        return _multiplied(*self._choices, meanwhile)
 
 
 def _tile_corners(cut: Cut) -> Any:
@@ -211,19 +234,19 @@ def _lane_starts(cut: Cut) -> Any:
     return starts
 
 
-def _multiplied(cut: Cut, left: Moves, right: Moves, late: int) -> Any:
+def _multiplied(cut: Cut, left: Moves, right: Moves, late: int, meanwhile: Any) -> Any:
     """A device function: the product of a part of the depth, `ends`, in `acc`."""
     (tall, wide), slots, a_quads, b_quads = cut.thread, cut.fragments, left.quads, right.quads
     starts, loop = _lane_starts(cut), _main_loop(cut, left, right, late)
-    begin = _first_tiles(cut, left, right)
+    begin = _first_tiles(cut, left, right, meanwhile)
 
     @device
-    def multiply(a, b, tiles, acc, ends, row0, col0):
+    def multiply(a, b, tiles, acc, ends, row0, col0, plan):
         a_part = cuda.local.array((slots, tall), float32)
         b_part = cuda.local.array((slots, wide), float32)
         a_next = cuda.local.array((a_quads, 4), float32)
         b_next = cuda.local.array((b_quads, 4), float32)
-        on = begin(a, b, row0, col0, ends, tiles, a_next, b_next)
+        on = begin(a, b, row0, col0, ends, tiles, a_next, b_next, plan)
         for i in range(tall):
             for j in range(wide):
                 acc[i, j] = float32(0)
@@ -234,7 +257,7 @@ def _multiplied(cut: Cut, left: Moves, right: Moves, late: int) -> Any:
     return multiply
 
 
-def _first_tiles(cut: Cut, left: Moves, right: Moves) -> Any:
+def _first_tiles(cut: Cut, left: Moves, right: Moves, meanwhile: Any) -> Any:
     """Fill the first buffers with the first step of a piece, from `ends` = (first k, behind last).
 
     What the main loop needs comes back: where each thread loads the step before the next one and
@@ -245,7 +268,7 @@ def _first_tiles(cut: Cut, left: Moves, right: Moves) -> Any:
     (b_place, b_offset, b_on, _, b_some, b_stage, *_), b_pitch_k = right, right.pitch
 
     @device
-    def begin(a, b, row0, col0, ends, tiles, a_next, b_next):
+    def begin(a, b, row0, col0, ends, tiles, a_next, b_next, plan):
         tid, k_size = uint32(cuda.threadIdx.x), uint32(ends[1] - ends[0])
         a_pitch, b_pitch = uint32(a.strides[0] // 4), uint32(b.strides[0] // 4)
         (a_e, a_k), (b_e, b_k) = a_place(tid), b_place(tid)
@@ -256,6 +279,7 @@ def _first_tiles(cut: Cut, left: Moves, right: Moves) -> Any:
             first = smaller(uint32(depth), k_size)
         a_some(a, a_at, a_pitch, a_next, a_k, first)
         b_some(b, b_at, b_pitch, b_next, b_k, first)
+        meanwhile(plan)
         a_to = uint32(a_k * uint32(a_pitch_k) + a_e)
         b_to = uint32(b_k * uint32(b_pitch_k) + b_e + uint32(b_begin))
         a_stage(tiles, a_next, a_to)
@@ -349,25 +373,31 @@ def _finished(cut: Cut) -> Any:
     give_rows, take_rows = unroll(tall, give_row), unroll(tall, take_row)
 
     @device
-    def finish(out, acc, tiles, piece, own, factors, begins, row0, col0):
+    def finish(out, acc, tiles, piece, now, own, factors, begins, row0, col0):
         (sums, flags, place), tid = own, uint32(cuda.threadIdx.x)
-        rank, is_whole, further = piece[RANK], piece[LAST] == piece[END], uint32(1)
+        rank, helpers = uint32(piece[now + RANK]), uint32(piece[now + HELPERS])
+        is_whole = piece[now + LAST] == piece[now + END]
         aside = uint32(cuda.gridDim.x + place)
-        takes_aside = piece[FIRST] > piece[BEGIN]
+        slot, takes = aside, piece[now + FIRST] > piece[now + BEGIN]
+        child, further = uint32(BRANCHES), uint32(0)
         while True:
-            slot = aside
-            if not takes_aside:
-                if not is_whole or (rank & further) or rank + further > piece[HELPERS]:
+            if takes:
+                take_rows((sums, acc, uint32(slot * uint32(size) + tid)))
+            child = uint32(child + uint32(1))
+            if child >= uint32(BRANCHES):  # the next round: its children, so much further each
+                child, further = uint32(1), uint32(further * uint32(BRANCHES))
+                if further == uint32(0):
+                    further = uint32(1)
+                on_its_way = rank % uint32(further * uint32(BRANCHES)) != uint32(0)
+                if not is_whole or on_its_way or rank + further > helpers:
                     break
-                slot = uint32(place + further)
-                further = uint32(further << uint32(1))
-                if tid == uint32(0):
-                    while cuda.atomic.exch(flags, slot + 1, uint32(0)) == 0:
+                mine = uint32(uint32(tid + uint32(1)) * further)
+                if tid < uint32(BRANCHES - 1) and rank + mine <= helpers:
+                    while cuda.atomic.exch(flags, place + mine + 1, uint32(0)) == 0:
                         pass
                 cuda.syncthreads()  # the sums are there before anyone reads them
                 cuda.threadfence()
-            takes_aside = False
-            take_rows((sums, acc, uint32(slot * uint32(size) + tid)))
+            slot, takes = uint32(place + child * further), rank + child * further <= helpers
         if is_whole and rank == uint32(0):
             store(out, acc, tiles, tid, row0, col0, factors, begins)
             return

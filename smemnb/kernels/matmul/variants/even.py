@@ -6,8 +6,8 @@ pieces as long as each other, one for a block. Where a piece begins inside a til
 the one with the tile's first step, the owner. After that every block takes whole tiles in turns.
 
 The sums of a tile's pieces are added as a tree, always the same one: of the pieces in their order,
-number 0 being the owner's, each adds to its own those of its neighbour, then those of the one that
-is 2 further, 4, and so on, until it is its turn to leave its sums in global memory.
+number 0 being the owner's, every fourth adds those of the three that follow to its own, then every
+sixteenth those that are 4, 8 and 12 further, and so on; the others leave theirs in global memory.
 
 A piece has at most one helper's part, and begins with it; the helpers of a tile are the blocks that
 come next on the line. Blocks are numbered as they start, and stand on the line the other way round:
@@ -31,9 +31,11 @@ among them; a piece's steps, and how many pieces have one more; where it stands 
 where it ends there."""
 
 TILE, BEGIN, END, FIRST, LAST, EACH, RANK, HELPERS = range(8)
+PIECE = 8
 """A piece: a tile, the first step along the depth, the one behind the last; the same of what is
 done of it at a time, and how many steps that are; its number among the tile's pieces, 0 for the
-owner's, and how many helpers the owner has."""
+owner's, and how many helpers the owner has. Two of them are kept in turns: the next one is worked
+out while the first tiles of this one are on their way."""
 
 CHUNK = 96
 """Steps that are added up one after the other: the sums of longer pieces are put aside and taken up
@@ -110,9 +112,8 @@ def _place_of(share, steps, at):
 
 
 @device
-def first_share(share, piece, flags, tiles, steps):
+def first_share(share, flags, tiles, steps):
     """A block's share of `tiles` tiles of `steps` steps each."""
-    piece[LAST], piece[END] = uint32(0), uint32(0)
     blocks = uint32(cuda.gridDim.x)
     block = uint32(cuda.atomic.inc(flags, 0, uint32(blocks - uint32(1))))
     left = uint32(tiles % blocks)
@@ -133,33 +134,45 @@ def first_share(share, piece, flags, tiles, steps):
 
 
 @device
-def next_piece(share, piece, steps):
-    """What the block does next; `tile` is beyond the last where nothing is left."""
-    if piece[LAST] < piece[END]:
-        piece[FIRST] = piece[LAST]
-        piece[LAST] = smaller(uint32(piece[END]), uint32(piece[FIRST] + piece[EACH]))
-        return
+def next_piece(share, piece, to, steps):
+    """What the block does next, put at `to`; `tile` is beyond the last where nothing is left."""
     at, end = share[AT], share[STOP]
-    piece[RANK], piece[HELPERS] = uint32(0), uint32(0)
+    tile, begin, stop = uint32(share[WHOLE]), uint32(0), uint32(steps)
+    rank, helpers = uint32(0), uint32(0)
     if at < end:
         tile = uint32(at // steps)
         before = uint32(tile * steps)
         behind = uint32(before + steps)
-        stop, place = smaller(uint32(end), behind), uint32(share[PLACE])
-        piece[TILE], piece[BEGIN], piece[END] = tile, uint32(at - before), uint32(stop - before)
+        until, place = smaller(uint32(end), behind), uint32(share[PLACE])
+        begin, stop = uint32(at - before), uint32(until - before)
         owner, last = place, place
         if at > before:
             owner = _place_of(share, steps, before)
-        if stop < behind:
+        if until < behind:
             last = _place_of(share, steps, uint32(behind - uint32(1)))
-        piece[RANK], piece[HELPERS] = uint32(place - owner), uint32(last - owner)
-        share[AT] = stop
+        rank, helpers = uint32(place - owner), uint32(last - owner)
+        share[AT] = until
     else:
-        piece[TILE], piece[BEGIN], piece[END] = share[WHOLE], uint32(0), steps
-        share[WHOLE] = uint32(share[WHOLE] + uint32(cuda.gridDim.x))
-    count = uint32(piece[END] - piece[BEGIN])
-    piece[EACH] = count
-    if count > uint32(CHUNK):
-        chunks = uint32(uint32(count + uint32(CHUNK - 1)) // uint32(CHUNK))
-        piece[EACH] = uint32(uint32(count + uint32(chunks - uint32(1))) // chunks)
-    piece[FIRST], piece[LAST] = piece[BEGIN], uint32(piece[BEGIN] + piece[EACH])
+        share[WHOLE] = uint32(tile + cuda.gridDim.x)
+    each = uint32(stop - begin)
+    if each > uint32(CHUNK):
+        chunks = uint32(uint32(each + uint32(CHUNK - 1)) // uint32(CHUNK))
+        each = uint32(uint32(each + uint32(chunks - uint32(1))) // chunks)
+    piece[to + TILE], piece[to + BEGIN], piece[to + END] = tile, begin, stop
+    piece[to + FIRST], piece[to + LAST] = begin, smaller(stop, uint32(begin + each))
+    piece[to + EACH], piece[to + RANK], piece[to + HELPERS] = each, rank, helpers
+
+
+@device
+def following(share, piece, now, steps):
+    """The same of what comes behind the piece at `now`: its next chunk, or the next piece."""
+    to = uint32(uint32(PIECE) - now)
+    if piece[now + LAST] < piece[now + END]:
+        first = uint32(piece[now + LAST])
+        piece[to + TILE], piece[to + BEGIN] = piece[now + TILE], piece[now + BEGIN]
+        piece[to + END], piece[to + FIRST] = piece[now + END], first
+        piece[to + LAST] = smaller(uint32(piece[now + END]), uint32(first + piece[now + EACH]))
+        piece[to + EACH], piece[to + RANK] = piece[now + EACH], piece[now + RANK]
+        piece[to + HELPERS] = piece[now + HELPERS]
+    else:
+        next_piece(share, piece, to, steps)

@@ -22,6 +22,7 @@ from ..kernels.matmul.choosing import Estimate, Problem
 from ..kernels.matmul.cut import QUAD, Cut
 from ..kernels.matmul.unguarded import Offer, Side
 from ..kernels.matmul.variants.balanced import matmul_balanced_of, matmul_inside_of
+from ..kernels.matmul.variants.even import CHUNK
 from ..kernels.matmul.variants.guarded import matmul_guarded_of
 from ..kernels.matmul.variants.vector_tiling import vector_plan
 from ..kernels.matmul.variants.vectors import vector_product_of
@@ -100,7 +101,7 @@ def product_plan(
         return matmul_plan(None, out.layout, a.layout, b.layout, processors, plain=plain)
     sides = Side(not a.columns, a.wide), Side(b.columns, b.wide)
     offer = unguarded.best_offer(problem, *sides, many) if processors != ENGINE else None
-    if offer is not None and offer.cycles <= found.cycles:
+    if offer is not None and (offer.cycles <= found.cycles or _adds_long(found, depth)):
         return _unguarded(offer, a, b, count)
     return _guarded(found, out, a, b, count)
 
@@ -186,6 +187,14 @@ def _cut_of(plan: Plan) -> Cut:
         for cut in choosing.CUTS
         if (cut.rows, cut.cols, cut.threads) == (*plan.tile, plan.block[0])
     )
+
+
+def _adds_long(found: Estimate, depth: int) -> bool:
+    """Whether a guarded product would add up more one after the other than the others ever do.
+
+    Rounding errors of a sum grow with its length.
+    """
+    return depth > found.parts * found.cut.slices * CHUNK * 8
 
 
 def _is_whole(problem: Problem, a: Lying, b: Lying) -> bool:

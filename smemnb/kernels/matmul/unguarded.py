@@ -38,15 +38,15 @@ CUTS = (
 )
 """From which `offers` takes. `resident` is what their registers allow, and no fewer."""
 
-RATE = (1.0, 0.95, 0.97, 0.93, 0.93, 0.78, 0.84)
-"""Of each cut: issue slots used, over those of 128x128, whose share is in `ALL`."""
-ALONE = 0.6
-STORE_BYTES_PER_CYCLE = 22
-BEGIN = 4700
-HAND_OVER = 4400
-SUMS_BYTES_PER_CYCLE = 25
-SHARING = 2500
-ASIDE = 2000
+RATE = (0.873, 0.835, 0.855, 0.822, 0.815, 0.785, 0.730)
+"""Of each cut: the share of issue slots that are used where it has all its warps."""
+ALONE = 0.51
+STORE_BYTES_PER_CYCLE = 19
+BEGIN = 6000
+HAND_OVER = 2900
+SUMS_BYTES_PER_CYCLE = 31
+SHARING = 15_000
+ASIDE = 3200
 
 
 @dataclass(frozen=True)

@@ -101,8 +101,10 @@ def product_plan(
         return matmul_plan(None, out.layout, a.layout, b.layout, processors, plain=plain)
     sides = Side(not a.columns, a.wide), Side(b.columns, b.wide)
     offer = unguarded.best_offer(problem, *sides, many) if processors != ENGINE else None
-    if offer is not None and (offer.cycles <= found.cycles or _adds_long(found, depth)):
-        return _unguarded(offer, a, b, count)
+    if offer is not None:
+        costs_less = offer.cycles <= unguarded.GUARDED * found.cycles
+        if costs_less or _adds_long(found, depth):
+            return _unguarded(offer, a, b, count)
     return _guarded(found, out, a, b, count)
 
 

@@ -47,6 +47,8 @@ HAND_OVER = 2900
 SUMS_BYTES_PER_CYCLE = 31
 SHARING = 15_000
 ASIDE = 3200
+GUARDED = 1.15
+"""Time of guarded products over the price of `choosing`, where that price was the least."""
 
 
 @dataclass(frozen=True)

@@ -5,22 +5,18 @@ import itertools
 import numpy as np
 import pytest
 
+from smemnb.kernels.matmul.choosing import Problem
 from smemnb.kernels.matmul.cut import Cut
+from smemnb.kernels.matmul.unguarded import CUTS, Side, ffma_share, offers
 from smemnb.kernels.matmul.variants.balanced import matmul_balanced_of, matmul_inside_of
-from smemnb.kernels.matmul.variants.even import LEAST_STEPS, blocks_used
+from smemnb.kernels.matmul.variants.even import CHUNK, LEAST_STEPS, blocks_used
+from smemnb.simulator.seam import OUT_OF_TREE
 from smemnb.tracing import trace
 from tests.kernels.test_guarded import numbers, stored, without
 from tests.tiers import sampled
 
-CUTS = (
-    Cut(128, 128, tall=16, resident=2, band=16),
-    Cut(128, 64, tall=16, resident=4, band=16),
-    Cut(64, 128, tall=16, resident=4, band=16),
-    Cut(64, 64, resident=6, band=16),
-    Cut(32, 128, resident=6, band=16),
-    Cut(128, 32, lanes_down=8, resident=6, band=16),
-)
-SMALL = CUTS[3]
+SMALL = Cut(64, 64, resident=6, band=16)
+TINY = Cut(32, 32, tall=4, lanes_down=8)  # one warp: many blocks are quickly run
 LAYOUTS = list(itertools.product((False, True), repeat=2))
 
 
@@ -82,37 +78,39 @@ def test_shallow(columns, depth):
 
 
 SHARES = [
-    ((100, 70, 203), (True, False), 7, "4 tiles of 26 steps for 7 blocks"),
-    ((130, 70, 192), (False, True), 4, "6 tiles: one for each block, and 2 left for 4 blocks"),
-    ((64, 64, 320), (True, True), 6, "1 tile in 5 parts, one block without any"),
-    ((130, 130, 40), (False, False), 2, "9 tiles of 5 steps: too few to be cut"),
+    ((50, 40, 203), (True, False), 7, "4 tiles of 26 steps, in 7 pieces"),
+    ((70, 40, 192), (False, True), 4, "6 tiles: one for each block, and 2 left for 4 blocks"),
+    ((32, 36, 72), (True, True), 2, "2 tiles of 9 steps: too few to be cut"),
+    ((32, 32, 2300), (False, False), 24, "1 tile in 23 pieces: two rounds of sums, 1 block idle"),
+    ((32, 33, 800), (True, False), 2, "2 tiles of 100 steps: each is put aside once"),
+    ((33, 32, 1700), (False, True), 3, "2 tiles of 213 steps: helpers put sums aside, too"),
 ]
 
 
 @pytest.mark.parametrize(
-    ("shape", "columns", "blocks", "what"), sampled(SHARES, 1, by=lambda case: case[2] > 6)
+    ("shape", "columns", "blocks", "what"), sampled(SHARES, 1, by=lambda case: case[2] == 7)
 )
 def test_shares(shape, columns, blocks, what):
     """Pieces that begin and end inside tiles, and whole tiles behind them."""
-    traced(SMALL, shape, columns, blocks, wide=not any(extent % 4 for extent in shape))
+    traced(TINY, shape, columns, blocks, wide=not any(extent % 4 for extent in shape))
 
 
 @pytest.mark.exhaustive
 def test_flags_are_used_again():
     """They are 0 again, and blocks are numbered from 0 again, in any order of blocks."""
-    traced(SMALL, (64, 130, 200), blocks=5, times=2, order="random", seed=2)
+    traced(TINY, (32, 65, 200), blocks=5, times=2, order="random", seed=2)
 
 
 @pytest.mark.exhaustive
 def test_the_order_of_sums_is_fixed():
     """Numbers that round: two launches give the same bits, whichever block comes first."""
     rng = np.random.default_rng(3)
-    a, b = (rng.standard_normal(shape).astype(np.float32) for shape in ((64, 399), (399, 70)))
-    kernel, results = matmul_balanced_of(SMALL), []
+    a, b = (rng.standard_normal(shape).astype(np.float32) for shape in ((32, 799), (799, 40)))
+    kernel, results = matmul_balanced_of(TINY), []
     for order in (None, "reversed"):
-        out = np.empty((64, 70), np.float32)
-        sums, flags = np.zeros(7 * 4096, np.float32), np.zeros(8, np.uint32)
-        trace(kernel, order=order)[(7, 1), SMALL.threads](out, a, b, 1.0, 0.0, sums, flags)
+        out = np.empty((32, 40), np.float32)
+        sums, flags = np.zeros(15 * 1024, np.float32), np.zeros(16, np.uint32)
+        trace(kernel, order=order)[(15, 1), TINY.threads](out, a, b, 1.0, 0.0, sums, flags)
         results.append(out)
     np.testing.assert_array_equal(*(one.view(np.uint32) for one in results))
 
@@ -145,14 +143,69 @@ def test_no_bank_is_asked_twice(cut, columns, wide):
     ("left", "steps", "blocks", "used"),
     [
         (100, 512, 264, 264),
-        (264 - 1, 512, 264, 264),
-        (1, 16, 264, 2),
-        (3, 2048, 264, 123),  # more parts would wait for each other's sums
+        (263, 512, 264, 264),
+        (1, 30, 264, 2),
         (5, 7, 264, 5),
         (0, 7, 264, 0),
     ],
 )
 def test_blocks_that_share(left, steps, blocks, used):
-    """As many as there are, unless their parts would be too short, or too many to be added."""
+    """As many as there are, unless their pieces would be too short."""
     assert blocks_used(left, steps, blocks) == used
     assert not left or left * steps // used >= min(steps, LEAST_STEPS)
+
+
+def test_offers():
+    """What is offered fits, covers the result, and has room for the sums of all pieces."""
+    rng = np.random.default_rng(12)
+    for _ in range(100):
+        rows, cols, depth = map(int, np.exp(rng.uniform(np.log(16), np.log(16384), 3)))
+        sides = [Side(*(bool(one) for one in rng.integers(0, 2, 2))) for _ in range(2)]
+        for one in offers(Problem(rows, cols, depth), *sides, 132):
+            cut, steps = one.cut, -(-depth // one.cut.depth)
+            assert rows >= cut.rows and cols >= cut.cols
+            assert one.tiles == -(-rows // cut.rows) * -(-cols // cut.cols)
+            assert one.cycles >= Problem(rows, cols, depth).bytes / (16 * 132)
+            if one.shared:
+                assert one.blocks == 132 * cut.resident and one.left == one.tiles % one.blocks
+                longest = steps if one.tiles >= one.blocks else one.left * steps / one.blocks
+                each = one.sums // (one.blocks * cut.rows * cut.cols)
+                assert each == 2 or longest <= CHUNK
+            else:
+                assert (one.blocks, one.sums) == (one.tiles, 0) and steps <= CHUNK
+
+
+PLACES = list(itertools.product(CUTS, LAYOUTS, (False, True), (False, True)))
+
+
+@pytest.mark.toolchain
+@pytest.mark.slow
+@pytest.mark.skipif(not OUT_OF_TREE, reason="the numba.cuda inside Numba links nothing")
+@pytest.mark.parametrize(
+    ("cut", "columns", "wide", "shared"),
+    sampled(PLACES, 1, second=1, by=lambda case: case[0].tall),
+)
+def test_compiled(cut, columns, wide, shared):
+    """Nothing in local memory, as many blocks as promised, few FFMA that wait for a bank."""
+    from numba import float32, types, uint32
+
+    from smemnb.compiled import cubin
+    from smemnb.compiled.machine import count, instructions, main_loop, nvdisasm, one_bank_reads
+    from smemnb.compiled.usage import read_resources
+
+    matrix, flat = types.Array(float32, 2, "A"), types.Array(float32, 1, "C")
+    own = (flat, types.Array(uint32, 1, "C")) if shared else ()
+    make = matmul_balanced_of if shared else matmul_inside_of
+    signature = matrix, matrix, matrix, float32, float32, *own
+    elf = cubin(make(cut, *columns, wide, wide), signature, (9, 0))
+    used = read_resources(elf, (9, 0))
+    assert used.local_bytes == 0
+    assert -(-used.registers // 8) * 8 * cut.threads * cut.resident <= 65536
+    if nvdisasm() is None:
+        return
+    loop = main_loop(instructions(elf))
+    products = cut.tall * cut.wide * cut.depth
+    assert count(loop, "FFMA") == products
+    sides = Side(not columns[0], wide), Side(columns[1], wide)
+    assert abs(products / len(loop) - ffma_share(cut, *sides)) < 0.05
+    assert one_bank_reads(loop) <= products // 16

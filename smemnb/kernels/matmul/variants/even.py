@@ -117,7 +117,8 @@ def first_share(share, flags, tiles, steps):
     blocks = uint32(cuda.gridDim.x)
     block = uint32(cuda.atomic.inc(flags, 0, uint32(blocks - uint32(1))))
     left = uint32(tiles % blocks)
-    share[WHOLE] = uint32(left + block)
+    place = uint32(uint32(blocks - uint32(1)) - block)
+    share[WHOLE], share[PLACE] = uint32(left + block), place
     share[AT], share[STOP] = uint32(0), uint32(0)
     if left > uint32(0):
         parts = uint32(steps // uint32(LEAST_STEPS))
@@ -126,8 +127,8 @@ def first_share(share, flags, tiles, steps):
         if parts > blocks:
             parts = blocks
         used = smaller(blocks, uint32(left * parts))
-        line, place = uint32(left * steps), uint32(uint32(blocks - uint32(1)) - block)
-        share[LINE], share[USED], share[PLACE] = line, used, place
+        line = uint32(left * steps)
+        share[LINE], share[USED] = line, used
         share[LONG], share[MORE] = uint32(line // used), uint32(line % used)
         share[AT] = _cut(share, steps, place)
         share[STOP] = _cut(share, steps, uint32(place + uint32(1)))

@@ -25,7 +25,7 @@ from math import ceil, log2
 
 from .choosing import DRAM_BYTES_PER_CYCLE, FFMA_PER_CYCLE, Problem
 from .cut import QUAD, WARP, Cut
-from .variants.even import CHUNK, SNAP, blocks_used
+from .variants.even import CHUNK, SNAP, blocks_used, chunk_of
 
 CUTS = (
     Cut(128, 128, tall=16, resident=2, band=16),
@@ -38,15 +38,15 @@ CUTS = (
 )
 """From which `offers` takes. `resident` is what their registers allow, and no fewer."""
 
-RATE = (0.873, 0.835, 0.855, 0.822, 0.815, 0.785, 0.730)
+RATE = (0.869, 0.835, 0.840, 0.820, 0.795, 0.785, 0.733)
 """Of each cut: the share of issue slots that are used where it has all its warps."""
-ALONE = 0.51
-STORE_BYTES_PER_CYCLE = 19
-BEGIN = 6000
-HAND_OVER = 2900
-SUMS_BYTES_PER_CYCLE = 31
-SHARING = 15_000
-ASIDE = 3200
+ALONE = {16: 0.40, 8: 0.33}
+STORE_BYTES_PER_CYCLE = 25
+BEGIN = 5000
+HAND_OVER = 1900
+SUMS_BYTES_PER_CYCLE = 16.4
+SHARING = 17_400
+ASIDE = 2000
 GUARDED = 1.15
 """Time of guarded products over the price of `choosing`, where that price was the least."""
 
@@ -129,7 +129,7 @@ def best_offer(problem: Problem, a: Side, b: Side, multiprocessors: int) -> Offe
 def _product(cut: Cut, share: float, steps: float, blocks: int) -> float:
     """Cycles for so many steps by so many blocks on a multiprocessor at once."""
     warps = blocks * cut.threads / WARP
-    rate = FFMA_PER_CYCLE * min(share, ALONE * warps / 4)
+    rate = FFMA_PER_CYCLE * min(share, ALONE[cut.tall] * warps / 4)
     return steps * blocks * cut.rows * cut.cols * cut.depth / rate
 
 
@@ -166,6 +166,7 @@ def _whole(problem: Problem, cut: Cut, share: float, multiprocessors: int) -> Of
 def _shared(problem: Problem, cut: Cut, share: float, multiprocessors: int) -> Offer:
     tiles, steps = _tiles(problem, cut), ceil(problem.depth / cut.depth)
     blocks = cut.resident * multiprocessors
+    chunk = chunk_of(tiles, blocks)
     rounds, left = divmod(tiles, blocks)
     cycles = rounds * (_product(cut, share, steps, cut.resident) + _ends(cut, cut.resident))
     longest, size = (steps if rounds else 0), cut.rows * cut.cols
@@ -177,8 +178,8 @@ def _shared(problem: Problem, cut: Cut, share: float, multiprocessors: int) -> O
             turns = log2(used / left) + 1
             cycles += turns * (HAND_OVER + size * 4 / SUMS_BYTES_PER_CYCLE)
         longest = max(longest, min(steps, ceil(piece) + 2 * SNAP))
-        cycles += (ceil(piece / CHUNK) - 1) * _aside(cut, at_once)
-    cycles += rounds * (ceil(steps / CHUNK) - 1) * _aside(cut, cut.resident)
+        cycles += (ceil(piece / chunk) - 1) * _aside(cut, at_once)
+    cycles += rounds * (ceil(steps / chunk) - 1) * _aside(cut, cut.resident)
     cycles = max(cycles + SHARING, _memory(problem, multiprocessors))
-    sums = blocks * size * (2 if longest > CHUNK else 1)
+    sums = blocks * size * (2 if longest > chunk else 1)
     return Offer(cut, True, blocks, tiles, left, sums, cycles)

@@ -96,7 +96,7 @@ def matmul_balanced_of(
     @jit(launch_bounds=(cut.threads, cut.resident))
     def matmul_in_even_shares(out, a, b, alpha, beta, sums, flags):
         tiles = cuda.shared.array(elems, float32, alignment=16)
-        share = cuda.shared.array(8, uint32)
+        share = cuda.shared.array(9, uint32)
         piece = cuda.shared.array(16, uint32)
         acc = cuda.local.array((tall, wide), float32)
         high, across, steps = count(out, a)

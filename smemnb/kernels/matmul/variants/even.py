@@ -25,10 +25,10 @@ from numba import cuda, uint32
 from ...unrolled import device, smaller
 from ..cut import Cut
 
-WHOLE, LINE, USED, PLACE, LONG, MORE, AT, STOP = range(8)
+WHOLE, LINE, USED, PLACE, LONG, MORE, AT, STOP, MOST = range(9)
 """A block's share: its next whole tile; the line's steps, how many blocks share it, its own place
 among them; a piece's steps, and how many pieces have one more; where it stands on the line, and
-where it ends there."""
+where it ends there; how many steps are added up at a time."""
 
 TILE, BEGIN, END, FIRST, LAST, EACH, RANK, HELPERS = range(8)
 PIECE = 8
@@ -37,9 +37,10 @@ done of it at a time, and how many steps that are; its number among the tile's p
 owner's, and how many helpers the owner has. Two of them are kept in turns: the next one is worked
 out while the first tiles of this one are on their way."""
 
-CHUNK = 96
+CHUNK, LONG_CHUNK = 96, 480
 """Steps that are added up one after the other: the sums of longer pieces are put aside and taken up
-again, as rounding errors of a long sum grow with its length."""
+again, as rounding errors of a long sum grow with its length. Results of few tiles are held to
+libraries that cut their depth; of so many tiles that nobody does (`chunk_of`), to longer sums."""
 LEAST_STEPS = 12
 """That a block does of a line at least: with fewer, its ends outweigh its product."""
 SNAP = 3
@@ -53,6 +54,11 @@ def blocks_used(left: int, steps: int, blocks: int) -> int:
     (264, 2, 5)
     """
     return min(blocks, left * max(1, steps // LEAST_STEPS))
+
+
+def chunk_of(tiles: int, blocks: int) -> int:
+    """Steps that are added up at a time where so many blocks make so many tiles."""
+    return LONG_CHUNK if tiles >= 2 * blocks else CHUNK
 
 
 def tiles_of(cut: Cut, k_axis: int) -> Any:
@@ -119,7 +125,9 @@ def first_share(share, flags, tiles, steps):
     left = uint32(tiles % blocks)
     place = uint32(uint32(blocks - uint32(1)) - block)
     share[WHOLE], share[PLACE] = uint32(left + block), place
-    share[AT], share[STOP] = uint32(0), uint32(0)
+    share[AT], share[STOP], share[MOST] = uint32(0), uint32(0), uint32(CHUNK)
+    if tiles >= uint32(blocks + blocks):
+        share[MOST] = uint32(LONG_CHUNK)
     if left > uint32(0):
         parts = uint32(steps // uint32(LEAST_STEPS))
         if parts == uint32(0):
@@ -155,12 +163,15 @@ def next_piece(share, piece, to, steps):
         share[AT] = until
     else:
         share[WHOLE] = uint32(tile + cuda.gridDim.x)
-    each = uint32(stop - begin)
-    if each > uint32(CHUNK):
-        chunks = uint32(uint32(each + uint32(CHUNK - 1)) // uint32(CHUNK))
+    each, most = uint32(stop - begin), uint32(share[MOST])
+    first = each
+    if each > most:
+        chunks = uint32(uint32(each + uint32(most - uint32(1))) // most)
         each = uint32(uint32(each + uint32(chunks - uint32(1))) // chunks)
+        # the first chunk is shorter in some blocks, so that not all put sums aside at once
+        first = uint32(each - uint32(each * uint32(share[PLACE] % uint32(8))) // uint32(16))
     piece[to + TILE], piece[to + BEGIN], piece[to + END] = tile, begin, stop
-    piece[to + FIRST], piece[to + LAST] = begin, smaller(stop, uint32(begin + each))
+    piece[to + FIRST], piece[to + LAST] = begin, smaller(stop, uint32(begin + first))
     piece[to + EACH], piece[to + RANK], piece[to + HELPERS] = each, rank, helpers
 
 

@@ -45,6 +45,12 @@ _HOMES = {
     "replay": "figures.replay",
     "transpose": "operations.transposing",
     "matmul": "operations.multiplying",
+    "sum": "operations.reducing",
+    "mean": "operations.reducing",
+    "min": "operations.reducing",
+    "max": "operations.reducing",
+    "argmin": "operations.reducing",
+    "argmax": "operations.reducing",
 }
 _ROOMS = (
     "compiled errors exercises figures hardware kernels lockstep measure operations rules"
@@ -62,6 +68,7 @@ if TYPE_CHECKING:
     from .figures.explorer import explore
     from .figures.replay import replay
     from .operations.multiplying import matmul
+    from .operations.reducing import argmax, argmin, max, mean, min, sum
     from .operations.transposing import transpose
     from .tracing.trace import Trace
     from .tracing.tracer import trace
@@ -70,6 +77,8 @@ __all__ = [
     "Trace",
     "Verdict",
     "__version__",
+    "argmax",
+    "argmin",
     "bank_map",
     "check",
     "explore",
@@ -77,6 +86,9 @@ __all__ = [
     "grid_map",
     "hint",
     "matmul",
+    "max",
+    "mean",
+    "min",
     "occupancy_map",
     "phase_map",
     "predict",
@@ -89,6 +101,7 @@ __all__ = [
     "show_source",
     "solution",
     "staging_map",
+    "sum",
     "tile_map",
     "trace",
     "transpose",

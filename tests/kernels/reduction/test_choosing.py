@@ -117,7 +117,7 @@ def test_layouts(layout):
 def test_no_findings(layout):
     """No races, nothing uninitialised, nothing out of bounds."""
     x = elements(np.random.default_rng(4), LAYOUTS[layout], np.float32)
-    made, out = chosen("argmax" if layout == "columns in parts" else "sum", x)
+    made, _ = chosen("argmax" if layout == "columns in parts" else "sum", x)
     found = trace(made.kernel)[made.grid, made.block](*made.args)
     assert [one.kind for one in found.all_findings if one.severity == "error"] == []
 

@@ -637,6 +637,7 @@ def _again(
         result = out
         library.wrote(out)
     if not known.bytes and not known.words:
+        addresses += 0, 0  # of arrays without elements
         for launch, sources, numbers in known.launches:
             launch.start([addresses[at] + offset for at, offset in sources], numbers, handle)
         return (result,)

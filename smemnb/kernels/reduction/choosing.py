@@ -28,9 +28,15 @@ LIKE_H200 = 132
 """Multiprocessors for which a launch is made where nobody says how many there are."""
 SHORT = (8, 16, 32)
 WARP_MOVES = 512
-"""Moves of a line up to which a warp takes it."""
-RESIDENT = 8
-"""Blocks of 256 threads for each multiprocessor."""
+"""Moves of a line from which on a block takes it."""
+ONE_BLOCK = 2 * 4 * 1024
+"""Moves that one block of 1024 threads makes sooner than several that wait for each other."""
+THREADS = 512
+"""Of a block that takes a long line."""
+EVEN = 0.97
+"""Share of a round of blocks that has to be full where there is only one round."""
+FINE = 12
+"""Blocks for each multiprocessor where rounds cannot be full."""
 
 
 class Lie(NamedTuple):
@@ -95,9 +101,20 @@ def _rows(of: Combining, out: Any, inp: Any, lie: Lie, *, wide: bool) -> Launch:
     return Launch(kernel, grid, rows.THREADS, (out, inp, *_words(*numbers)))
 
 
-def _parts(work: int, lines_: int, wanted: int) -> int:
-    """Parts of a line: what `wanted` blocks leave for each, none of them empty."""
-    return max(1, min(work, wanted // max(1, lines_)))
+def _parts(work: int, groups: int, processors: int, resident: int) -> int:
+    """Parts of each group, of at most `work`: one round of `resident` blocks, or many small ones.
+
+    >>> _parts(1000, 1, 132, 3), _parts(1000, 7, 132, 3), _parts(1000, 50, 132, 3)
+    (396, 56, 31)
+    """
+    if groups >= processors * FINE:
+        return 1
+    parts = max(1, resident * processors // groups)
+    blocks = parts * groups
+    rounds = -(-blocks // processors)
+    if blocks < EVEN * rounds * processors:
+        parts = FINE * processors // groups
+    return max(1, min(work, parts))
 
 
 def _own(of: Combining, new: New, parts: int, each: int, groups: int) -> tuple[Any, ...]:
@@ -111,10 +128,13 @@ def _own(of: Combining, new: New, parts: int, each: int, groups: int) -> tuple[A
 def _lines(
     of: Combining, new: New, out: Any, inp: Any, lie: Lie, processors: int, *, wide: bool
 ) -> Launch:
-    form = lines.Form(wide=wide)
     many, per = lie.outer * lie.inner, 16 // of.dtype.itemsize if wide else 1
-    chunks = -(-(lie.length // per) // (form.threads * MOVES))
-    parts = _parts(chunks, many, processors * RESIDENT)
+    count = lie.length // per
+    if count <= ONE_BLOCK and many < processors:
+        form, parts = lines.Form(1024 if count > THREADS * MOVES else THREADS // 2, wide), 1
+    else:
+        form = lines.Form(THREADS if count >= THREADS * MOVES else THREADS // 2, wide)
+        parts = _parts(-(-count // (form.threads * MOVES)), many, processors, 3)
     own = _own(of, new, parts, 1, many)
     numbers = (lie.length, lie.length_step, lie.inner, lie.outer_step, lie.inner_step, parts)
     kernel = lines.lines_of(of, form)
@@ -126,13 +146,13 @@ def _columns(of: Combining, new: New, out: Any, inp: Any, lie: Lie, processors: 
     wide = lie.beyond == 0 and not any(
         number % per for number in (lie.inner, lie.length_step, lie.outer_step)
     )
-    tall = lie.length >= 64
-    form = columns.Form(32 if tall else 256, 8 if tall else 1, wide=wide)
+    flat = lie.length < 64 and lie.inner * lie.outer >= 4 * processors * 256 * (per if wide else 1)
+    form = columns.Form(256 if flat else 32, 1 if flat else 8, wide=wide)
     tile = form.across * (per if wide else 1)
     tiles = -(-lie.inner // tile)
     groups = tiles * lie.outer
     chunks = -(-lie.length // (form.down * MOVES))
-    parts = _parts(chunks, groups, processors * RESIDENT)
+    parts = _parts(chunks, groups, processors, 4)
     own = _own(of, new, parts, tile, groups)
     numbers = (
         lie.length,
@@ -156,7 +176,7 @@ def _narrow(of: Combining, new: New, out: Any, inp: Any, lie: Lie, processors: i
     period = lie.inner // gcd(lie.inner, moved)
     threads = form.threads // period * period
     sweeps = -(-lie.length * lie.inner // (threads * moved))
-    parts = _parts(-(-sweeps // MOVES), lie.outer, processors * RESIDENT)
+    parts = _parts(-(-sweeps // MOVES), lie.outer, processors, 2)
     blocks = lie.outer * parts
     own = _own(of, new, parts, lie.inner, lie.outer)
     numbers = (lie.length, lie.inner, lie.outer_step, threads, parts)

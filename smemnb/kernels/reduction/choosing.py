@@ -3,8 +3,7 @@
 An array is `outer x length x inner` elements; `out` has a line for each (outer, inner). In the
 order in which they are asked:
 
-    short      lines of a few elements, one behind the other, that are no whole moves
-    rows       lines of neighbours, up to what a warp takes
+    rows       lines of neighbours, up to what a warp takes; of a few elements one by one
     lines      longer ones, cut in parts where they are few
     narrow     few columns, rows one behind the other
     columns    neighbouring lines
@@ -21,12 +20,19 @@ import numpy as np
 
 from ..step import Launch, New, flags, scratch
 from .combining import Combining
-from .variants import columns, lines, narrow, rows, short
+from .variants import columns, lines, narrow, rows
 from .variants.moves import MOVES
 
 LIKE_H200 = 132
 """Multiprocessors for which a launch is made where nobody says how many there are."""
-SHORT = (8, 16, 32)
+SINGLE_BYTES = 32
+"""Bytes of a line up to which a thread takes it element by element: its lines are all in L1."""
+NARROW = 64
+"""Columns below which lanes would be idle if each took one."""
+RUN = 512
+"""Elements of a run of narrow rows from which on a block takes it."""
+FLAT = 64
+"""Rows below which a thread takes all of its columns."""
 WARP_MOVES = 512
 """Moves of a line from which on a block takes it."""
 ONE_BLOCK = 2 * 4 * 1024
@@ -57,17 +63,14 @@ def launch(
     """The launch that reduces `inp`, flat memory, to the lines of `out`; no line is empty."""
     many, per = lie.outer * lie.inner, 16 // of.dtype.itemsize
     if lie.length_step == 1 or lie.length == 1:
-        joined = lie.inner == 1 and (lie.outer_step == lie.length or lie.outer == 1)
-        whole = lie.beyond == 0 and lie.length % per == 0
-        if many > 1 and joined and lie.beyond == 0 and lie.length <= SHORT[-1] and not whole:
-            return _short(of, out, inp, lie)
         count = lie.length // per
         if count <= WARP_MOVES and (many * 32 >= processors * 256 or count <= 64):
-            return _rows(of, out, inp, lie, wide=lie.length >= 2 * per)
+            wide = lie.length * of.dtype.itemsize > SINGLE_BYTES
+            return _rows(of, out, inp, lie, wide=wide)
         return _lines(of, new, out, inp, lie, processors, wide=True)
     if lie.inner_step == 1 and lie.inner > 1:
         run = lie.length_step == lie.inner
-        if lie.inner < 64 and run and lie.length * lie.inner >= 1 << 14:
+        if lie.inner < NARROW and run and lie.length * lie.inner >= RUN:
             return _narrow(of, new, out, inp, lie, processors)
         if lie.inner >= 16:
             return _columns(of, new, out, inp, lie, processors)
@@ -80,17 +83,10 @@ def _words(*numbers: int) -> tuple[Any, ...]:
     return tuple(np.uint32(number) for number in numbers)
 
 
-def _short(of: Combining, out: Any, inp: Any, lie: Lie) -> Launch:
-    most = next(one for one in SHORT if lie.length <= one)
-    kernel = short.short_of(of, most)
-    grid = -(-lie.outer // short.THREADS)
-    return Launch(kernel, grid, short.THREADS, (out, inp, *_words(lie.outer, lie.length)))
-
-
 def _rows(of: Combining, out: Any, inp: Any, lie: Lie, *, wide: bool) -> Launch:
     moves = lie.length // (16 // of.dtype.itemsize) if wide else lie.length
-    lanes = 1
-    while lanes < 32 and lanes * MOVES < moves:
+    lanes, each = 1, 3 if wide else MOVES  # moves of a lane, about
+    while lanes < 32 and lanes * each < moves:
         lanes *= 2
     if not wide and lie.inner_step < lie.length_step and lie.inner > 1:
         lanes = 1  # neighbouring lanes take neighbouring lines
@@ -146,8 +142,10 @@ def _columns(of: Combining, new: New, out: Any, inp: Any, lie: Lie, processors: 
     wide = lie.beyond == 0 and not any(
         number % per for number in (lie.inner, lie.length_step, lie.outer_step)
     )
-    flat = lie.length < 64 and lie.inner * lie.outer >= 4 * processors * 256 * (per if wide else 1)
-    form = columns.Form(256 if flat else 32, 1 if flat else 8, wide=wide)
+    threads = lie.inner * lie.outer // (per if wide else 1)
+    flat = lie.length < 16 or (lie.length < FLAT and threads >= 512 * processors)
+    across = 256 if threads >= 512 * processors else 64
+    form = columns.Form(across if flat else 32, 1 if flat else 8, wide=wide)
     tile = form.across * (per if wide else 1)
     tiles = -(-lie.inner // tile)
     groups = tiles * lie.outer
@@ -171,7 +169,7 @@ def _columns(of: Combining, new: New, out: Any, inp: Any, lie: Lie, processors: 
 def _narrow(of: Combining, new: New, out: Any, inp: Any, lie: Lie, processors: int) -> Launch:
     per = 16 // of.dtype.itemsize
     wide = lie.beyond == 0 and (lie.outer == 1 or lie.outer_step % per == 0)
-    form = narrow.Form(wide=wide)
+    form = narrow.Form(512 if lie.length * lie.inner >= 1 << 13 else 128, wide=wide)
     moved = per if wide else 1
     period = lie.inner // gcd(lie.inner, moved)
     threads = form.threads // period * period

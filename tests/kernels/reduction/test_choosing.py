@@ -43,8 +43,8 @@ def assert_right(name, x, out):
 
 
 LAYOUTS = {
-    "short": (300, 7, 1),
     "rows": (40, 100, 1),
+    "rows of a few": (300, 7, 1),
     "rows of one": (1, 1, 1),
     "rows element by element": (5, 9, 3),
     "lines": (3, 5000, 1),
@@ -61,7 +61,7 @@ def test_choice(layout):
     """Each layout has its kernel, and its parts are as many as there is work for."""
     made, _ = chosen("sum", np.zeros(LAYOUTS[layout], np.float32))
     assert made.kernel.__name__ == f"sum_{KERNELS[layout]}"
-    grids = {"lines in parts": 18, "columns in parts": 2 * 3 * 5, "narrow": 2 * 6}
+    grids = {"lines in parts": 9, "columns in parts": 2 * 3 * 2, "narrow": 2 * 3}
     assert made.grid == grids.get(layout, made.grid)
 
 

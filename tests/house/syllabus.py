@@ -180,6 +180,20 @@ PROFILING: tuple[Row, ...] = (
     ("library first", "42_profiling", "library-first"),
     ("mend a kernel by its table", "42_profiling", "mend-by-table"),
 )
+REDUCTION: tuple[Row, ...] = (
+    ("a grid-wide sum, launch after launch", "50_reduction", "launch-after-launch"),
+    ("the divergent tree, in every warp", "50_reduction", "three-trees"),
+    ("interleaved, divergent or with conflicts", "50_reduction", "divergent-and-conflicting"),
+    ("barriers per element", "50_reduction", "what-a-block-costs"),
+    ("bytes under way of a reduction", "50_reduction", "read-more"),
+    ("a grid that walks", "50_reduction", "grid-that-walks"),
+    ("the ladder of the sum beside libraries", "50_reduction", "ladder-of-the-sum"),
+    ("grid-stride reuse without a trailing barrier", "50_reduction", "grid-stride-reuse"),
+    ("atomics replaced by +=", "50_reduction", "atomics-replaced"),
+    ("float atomics: another sum in every run", "50_reduction", "orders-of-a-sum"),
+    ("the last block: ticket and fence", "50_reduction", "ticket-and-fence"),
+    ("the error of a chain and of a tree", "50_reduction", "how-exact"),
+)
 ROWS = (
     *SHARED_MEMORY,
     *BANKS,
@@ -193,6 +207,7 @@ ROWS = (
     *BUDGETS,
     *LATENCY,
     *PROFILING,
+    *REDUCTION,
 )
 ERRATA: tuple[Row, ...] = (
     ("threads 1 and 17 meet in bank 1", "90_errata_memory", "claim-threads-1-and-17"),

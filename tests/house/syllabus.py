@@ -192,7 +192,7 @@ REDUCTION: tuple[Row, ...] = (
     ("atomics replaced by +=", "50_reduction", "atomics-replaced"),
     ("float atomics: another sum in every run", "50_reduction", "orders-of-a-sum"),
     ("the last block: ticket and fence", "50_reduction", "ticket-and-fence"),
-    ("the error of a chain and of a tree", "50_reduction", "how-exact"),
+    ("the error of a chain and of a tree", "50_reduction", "exact-told"),
 )
 ROWS = (
     *SHARED_MEMORY,

@@ -37,10 +37,12 @@ def sum(
     (np.int64(15), array([3, 5, 7]))
 
     Integers and bools are added in 64 bits and give int64, unsigned ones uint64 (int64 for PyTorch,
-    as its own sum). Floats stay what they are: a thread adds 16 elements at a time pairwise to what
-    it has, and all else is added pairwise, in an order that depends on shape and device alone; so
-    repeated calls agree bit by bit, and the result is off by at most
-    (n / 2**21 + 30) * eps * sum(abs(x)) for n elements. The sum of no element is 0.
+    as its own sum). Floats stay what they are: a thread adds elements of a turn, 16 float32 say,
+    pairwise and then to what it has, and threads and blocks are added pairwise, in an order that
+    depends on shape and device alone. So repeated calls agree bit by bit, and a sum is off by at
+    most (k + 30) * eps * sum(abs(x)), where k counts a thread's turns: n / 2**21 for n elements of
+    a whole array, at most n / 4 for lines of n along an axis, and mostly a hundredth of that. The
+    sum of no element is 0.
 
     Args:
         x: an array of float32, float64, a kind of integer or bool, of NumPy, Numba, CuPy, PyTorch

@@ -176,14 +176,14 @@ def _plan(call: Call, name: str, axis: Any, keepdims: Any) -> Work:
     out = _out_type(name, x.dtype, unsigned=call.views["x"].backend.unsigned_sums)
     words = f"{name} of {' x '.join(map(str, x.shape)) or '1'} elements"
     instead = f"np.{name}(x{'' if said is None else f', {said}'})"
-    count = prod([x.shape[at] for at in axes])
-    if count == 0 and prod(shape) and name not in ("sum", "mean"):
+    count, lines = prod([x.shape[at] for at in axes]), prod(shape)
+    if count == 0 and lines and name not in ("sum", "mean"):
         raise LaunchRefused(
             f"`x` has shape {x.shape}: there is no element along axis {said}, and so no {name}."
             " Pass an array with elements"
         )
     fill = None if count else 0 if name == "sum" else np.nan
-    stages = _stages(call, name, axes, ordered=ordered) if count and prod(shape) else []
+    stages = _stages(call, name, axes, ordered=ordered) if count and lines else []
     processors = 1 if call.processors == ENGINE else call.processors
 
     def launches(new: Workspace, target: Laid) -> Sequence[Launch]:

@@ -122,6 +122,7 @@ def test_no_findings(layout):
     assert [one.kind for one in found.all_findings if one.severity == "error"] == []
 
 
+@exhaustive
 def test_not_a_number_wins():
     """NaN is the largest and the smallest, and the first NaN has the place."""
     x = np.array([[[1], [np.nan], [3], [np.nan], [-7]]], np.float32)

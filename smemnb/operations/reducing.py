@@ -183,6 +183,8 @@ def _plan(call: Call, name: str, axis: Any, keepdims: Any) -> Work:
             " Pass an array with elements"
         )
     fill = None if count else 0 if name == "sum" else np.nan
+    if ordered and count == 1:
+        fill = 0  # the only element of a line is the first one
     stages = _stages(call, name, axes, ordered=ordered) if count and lines else []
     processors = 1 if call.processors == ENGINE else call.processors
 

@@ -29,8 +29,12 @@ SINGLE_BYTES = 32
 """Bytes of a line up to which a thread takes it element by element: its lines are all in L1."""
 NARROW = 64
 """Columns below which lanes would be idle if each took one."""
+MANY = 1 << 14
+"""Lines that are enough for a GPU with a thread each."""
 RUN = 512
 """Elements of a run of narrow rows from which on a block takes it."""
+PART_BYTES = 1 << 15
+"""Of a part at least, where it takes a ticket."""
 FLAT = 64
 """Rows below which a thread takes all of its columns."""
 WARP_MOVES = 512
@@ -62,6 +66,8 @@ def launch(
 ) -> Launch:
     """The launch that reduces `inp`, flat memory, to the lines of `out`; no line is empty."""
     many, per = lie.outer * lie.inner, 16 // of.dtype.itemsize
+    if lie.length == 1 and many > 1 and _is_run(lie):  # a copy
+        return _columns(of, new, out, inp, Lie(1, 1, many, 0, 1, 1, lie.beyond), processors)
     if lie.length_step == 1 or lie.length == 1:
         count = lie.length // per
         if count <= WARP_MOVES and (many * 32 >= processors * 256 or count <= 64):
@@ -79,6 +85,12 @@ def launch(
     return _rows(of, out, inp, lie, wide=False)
 
 
+def _is_run(lie: Lie) -> bool:
+    """Whether lines of one element follow each other without gaps."""
+    within = lie.inner == 1 or lie.inner_step == 1
+    return within and (lie.outer == 1 or lie.outer_step == lie.inner)
+
+
 def _words(*numbers: int) -> tuple[Any, ...]:
     return tuple(np.uint32(number) for number in numbers)
 
@@ -88,10 +100,10 @@ def _rows(of: Combining, out: Any, inp: Any, lie: Lie, *, wide: bool) -> Launch:
     lanes, each = 1, 3 if wide else MOVES  # moves of a lane, about
     while lanes < 32 and lanes * each < moves:
         lanes *= 2
-    if not wide and lie.inner_step < lie.length_step and lie.inner > 1:
+    many = lie.outer * lie.inner
+    if not wide and 1 < lie.inner and lie.inner_step < lie.length_step and many >= MANY:
         lanes = 1  # neighbouring lanes take neighbouring lines
     kernel = rows.rows_of(of, lanes, wide=wide)
-    many = lie.outer * lie.inner
     grid = -(-many * lanes // rows.THREADS)
     numbers = (many, lie.length, lie.length_step, lie.inner, lie.outer_step, lie.inner_step)
     return Launch(kernel, grid, rows.THREADS, (out, inp, *_words(*numbers)))
@@ -150,7 +162,8 @@ def _columns(of: Combining, new: New, out: Any, inp: Any, lie: Lie, processors: 
     tiles = -(-lie.inner // tile)
     groups = tiles * lie.outer
     chunks = -(-lie.length // (form.down * MOVES))
-    parts = _parts(chunks, groups, processors, 4)
+    size = lie.length * min(tile, lie.inner) * of.dtype.itemsize
+    parts = _parts(min(chunks, -(-size // PART_BYTES)), groups, processors, 4)
     own = _own(of, new, parts, tile, groups)
     numbers = (
         lie.length,
@@ -173,8 +186,8 @@ def _narrow(of: Combining, new: New, out: Any, inp: Any, lie: Lie, processors: i
     moved = per if wide else 1
     period = lie.inner // gcd(lie.inner, moved)
     threads = form.threads // period * period
-    sweeps = -(-lie.length * lie.inner // (threads * moved))
-    parts = _parts(-(-sweeps // MOVES), lie.outer, processors, 2)
+    size = lie.length * lie.inner * of.dtype.itemsize
+    parts = _parts(-(-size // PART_BYTES), lie.outer, processors, 2)
     blocks = lie.outer * parts
     own = _own(of, new, parts, lie.inner, lie.outer)
     numbers = (lie.length, lie.inner, lie.outer_step, threads, parts)

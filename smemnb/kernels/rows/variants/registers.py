@@ -1,176 +1,45 @@
-"""Rows that one block, one warp or a few lanes keep in registers: softmax, log_softmax, norms."""
+"""Rows in registers: of a few lanes, of a warp, or of a block; each is read once and written once.
+
+`rows_of(form, shape, dtype)` makes the kernel `(out, inp, weight, bias, eps)`. A block has
+`shape.rows` rows of at most `shape.most(itemsize)` elements.
+
+**Limits**: flat offsets are 32 bits without a sign.
+"""
 
 from __future__ import annotations
 
-import math
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
-from numba import cuda, float32, float64, uint32
+from numba import cuda, uint32
 
-from ...ptx import load1, load16, store1, store16
-from ...unrolled import device, jit, named
-
-ALL = 0xFFFFFFFF
-LOWEST = {float32: -3.4028234663852886e38, float64: -1.7976931348623157e308}
-
-
-class Shape(NamedTuple):
-    """How a row lies in registers."""
-
-    threads: int
-    lanes: int
-    chunks: int
-    wide: bool
-    resident: int = 1
+from ...unrolled import jit, named
+from .pieces import Form, Shape, fetched, itemsize, numbers_of, stored, words
 
 
 @cache
-def reductions(threads, lanes, dtype):
-    """(largest, total): of the lanes that share a row, for all of them."""
-    zero, warps = dtype(0), max(1, threads // 32)
-    span = min(lanes, 32)
-    first = span // 2
+def rows_of(form: Form, shape: Shape, dtype: Any) -> Any:
+    """The kernel of an operation for a shape and a dtype.
 
-    @device
-    def lanes_max(value):
-        mask = first
-        while mask > 0:
-            value = max(value, cuda.shfl_xor_sync(ALL, value, mask))
-            mask //= 2
-        return value
+    Launched with one block of `shape.threads` for `shape.rows` rows.
+    """
+    threads, lanes, chunks, size = shape.threads, shape.lanes, shape.chunks, itemsize(dtype)
+    per, rows, shared_words = shape.per_chunk(size), shape.rows, words(shape)
+    fetch, store = fetched(shape, dtype, form), stored(shape, dtype, form, False)
+    numbers = numbers_of(shape, dtype, form, False)
 
-    @device
-    def lanes_sum(value):
-        mask = first
-        while mask > 0:
-            value += cuda.shfl_xor_sync(ALL, value, mask)
-            mask //= 2
-        return value
-
-    if lanes <= 32:
-
-        @device
-        def largest(shared, value):
-            return lanes_max(value)
-
-        @device
-        def total(shared, at, value):
-            return lanes_sum(value)
-
-        return largest, total
-
-    half = warps // 2
-
-    @device
-    def largest(shared, value):
-        value = lanes_max(value)
-        tid = cuda.threadIdx.x
-        lane = uint32(tid % 32)
-        if lane == 0:
-            shared[tid // 32] = value
-        cuda.syncthreads()
-        value = shared[lane % uint32(warps)]
-        mask = half
-        while mask > 0:
-            value = max(value, cuda.shfl_xor_sync(ALL, value, mask))
-            mask //= 2
-        return value
-
-    @device
-    def total(shared, at, value):
-        value = lanes_sum(value)
-        tid = cuda.threadIdx.x
-        lane = uint32(tid % 32)
-        if lane == 0:
-            shared[at + tid // 32] = value
-        cuda.syncthreads()
-        value = shared[at + lane % uint32(warps)]
-        mask = half
-        while mask > 0:
-            value += cuda.shfl_xor_sync(ALL, value, mask)
-            mask //= 2
-        return value
-
-    return largest, total
-
-
-@cache
-def softmax_of(shape: Shape, dtype: Any, log: bool, name: str = "", fast: bool = False) -> Any:
-    threads, lanes, chunks, wide, resident = shape
-    size = dtype.bitwidth // 8
-    per = 16 // size if wide else 1
-    rows = threads // lanes
-    largest, total = reductions(threads, lanes, dtype)
-    words = 2 * max(1, threads // 32)
-    warps = max(1, threads // 32)
-    low, lowest = dtype(-math.inf), dtype(LOWEST[dtype])
-    steps = tuple(range(chunks))
-
-    @device
-    def get(inp, at):
-        if wide:
-            return load16(inp, at)
-        return (load1(inp, at),)
-
-    @device
-    def put(out, at, held, j):
-        if wide:
-            if per == 4:
-                store16(out, at, (held[j, 0], held[j, 1], held[j, 2], held[j, 3]))
-            else:
-                store16(out, at, (held[j, 0], held[j, 1]))
-        else:
-            store1(out, at, held[j, 0])
-
-    @jit(launch_bounds=(threads, resident), fastmath=fast)
-    def softmax_rows(out, inp):
+    @jit(launch_bounds=(threads, shape.resident))
+    def rows_in_registers(out, inp, weight, bias, eps):
         held = cuda.local.array((chunks, per), dtype)
-        shared = cuda.shared.array(words, dtype)
-        tid = uint32(cuda.threadIdx.x)
+        shared = cuda.shared.array(shared_words, dtype)
+        tid, length = uint32(cuda.threadIdx.x), uint32(inp.shape[1])
         lane = uint32(tid % uint32(lanes))
         row = uint32(cuda.blockIdx.x * rows + tid // uint32(lanes))
-        length = uint32(inp.shape[1])
-        there = row < uint32(inp.shape[0])
-        last = length if there else uint32(0)
-        start = uint32(row * uint32(inp.strides[0] // size))
-        for j in range(chunks):
-            col = uint32((lane + j * lanes) * per)
-            if col < last:
-                part = get(inp, uint32(start + col))
-                for e in range(per):
-                    held[j, e] = part[e]
-            else:
-                for e in range(per):
-                    held[j, e] = low
-        top = lowest
-        for j in range(chunks):
-            for e in range(per):
-                top = max(top, held[j, e])
-        top = largest(shared, top)
-        acc = dtype(0)
-        for j in range(chunks):
-            for e in range(per):
-                if log:
-                    held[j, e] = held[j, e] - top
-                    acc += math.exp(held[j, e])
-                else:
-                    held[j, e] = math.exp(held[j, e] - top)
-                    acc += held[j, e]
-        acc = total(shared, warps, acc)
+        last = length if row < inp.shape[0] else uint32(0)  # beyond the last row nothing is read
+        first = uint32(0)
+        fetch(held, inp, uint32(row * uint32(inp.strides[0] // size)), lane, first, last)
+        a, b = numbers(held, shared, lane, first, last, length)
         start = uint32(row * uint32(out.strides[0] // size))
-        if log:
-            shift = math.log(acc)
-        else:
-            shift = dtype(1) / acc
-        for j in range(chunks):
-            col = uint32((lane + j * lanes) * per)
-            for e in range(per):
-                if log:
-                    held[j, e] -= shift
-                else:
-                    held[j, e] *= shift
-            if col < last:
-                put(out, uint32(start + col), held, j)
+        store(held, out, start, lane, first, last, a, b, length, weight, bias, eps)
 
-    return named(softmax_rows, name)
+    return named(rows_in_registers, f"{form.what}_in_registers")

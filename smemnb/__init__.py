@@ -45,6 +45,10 @@ _HOMES = {
     "replay": "figures.replay",
     "transpose": "operations.transposing",
     "matmul": "operations.multiplying",
+    "softmax": "operations.normalising",
+    "log_softmax": "operations.normalising",
+    "layer_norm": "operations.normalising",
+    "rms_norm": "operations.normalising",
 }
 _ROOMS = (
     "compiled errors exercises figures hardware kernels lockstep measure operations rules"
@@ -62,6 +66,7 @@ if TYPE_CHECKING:
     from .figures.explorer import explore
     from .figures.replay import replay
     from .operations.multiplying import matmul
+    from .operations.normalising import layer_norm, log_softmax, rms_norm, softmax
     from .operations.transposing import transpose
     from .tracing.trace import Trace
     from .tracing.tracer import trace
@@ -76,6 +81,8 @@ __all__ = [
     "forecast",
     "grid_map",
     "hint",
+    "layer_norm",
+    "log_softmax",
     "matmul",
     "occupancy_map",
     "phase_map",
@@ -84,9 +91,11 @@ __all__ = [
     "progress",
     "register_map",
     "replay",
+    "rms_norm",
     "sector_map",
     "show_change",
     "show_source",
+    "softmax",
     "solution",
     "staging_map",
     "tile_map",

@@ -134,9 +134,7 @@ def rms_norm(
     return _normalised("rms_norm", x, weight, None, eps, out, stream)
 
 
-def _normalised(
-    what: str, x: Any, weight: Any, bias: Any, eps: Any, out: Any, stream: Any
-) -> Any:
+def _normalised(what: str, x: Any, weight: Any, bias: Any, eps: Any, out: Any, stream: Any) -> Any:
     arrays = {"x": x}
     if weight is not None:
         arrays["weight"] = weight
@@ -201,7 +199,9 @@ def _scaled(call: Call, what: str, eps: float | None) -> Work:
     x = call["x"]
     call.check_dtype("x", FLOATS, what)
     if not x.ndim:
-        raise LaunchRefused("`x` is a single number without axes. Pass an array of one axis or more")
+        raise LaunchRefused(
+            "`x` is a single number without axes. Pass an array of one axis or more"
+        )
     length = x.shape[-1]
     for name in ("weight", "bias"):
         if name not in call:
@@ -209,8 +209,8 @@ def _scaled(call: Call, what: str, eps: float | None) -> Work:
         call.check_dtype(name, (x.dtype.name,), f"{what} of {x.dtype.name}")
         if call[name].shape != (length,):
             raise LaunchRefused(
-                f"`{name}` has shape {call[name].shape}, and the last axis of `x` {length} elements."
-                f" Pass one of shape {(length,)}"
+                f"`{name}` has shape {call[name].shape}, and the last axis of `x` {length}"
+                f" elements. Pass one of shape {(length,)}"
             )
     if eps is None:
         eps = float(np.finfo(x.dtype).eps)
@@ -218,9 +218,7 @@ def _scaled(call: Call, what: str, eps: float | None) -> Work:
     return _rows(call, form, f"({length},)", x.size // max(1, length), length, eps)
 
 
-def _rows(
-    call: Call, form: Form, words: str, outer: int, length: int, eps: float = 0.0
-) -> Work:
+def _rows(call: Call, form: Form, words: str, outer: int, length: int, eps: float = 0.0) -> Work:
     """Rows along the last axis, or along one with nothing behind it."""
     x = call["x"]
     source = _as_rows(call, outer, length)
@@ -244,7 +242,7 @@ def _as_rows(call: Call, outer: int, length: int) -> Laid:
     if found is None or not whole or (outer > 1 and found.outer_step < length):
         return call.contiguous("x").seen((outer, length))
     size = x.itemsize
-    return x.seen((outer, length), (max(1, found.outer_step) * size, size))
+    return x.seen((outer, length), (max(length, found.outer_step) * size, size))
 
 
 def _work(x: Laid, form: Form, words: str, launches: Any) -> Work:

@@ -89,7 +89,7 @@ SHAPES = [
     sampled([(name, shape) for name in ALL for shape in SHAPES], 1, by=lambda case: case[0]),
 )
 def test_values(name, shape):
-    """Within 3e-6 of the largest term, on any shape that a step takes; no finding but the taught."""
+    """Within 3e-6, on any shape that a step takes, and with no finding but the taught one."""
     step, x = ladder.step_named(name), drawn(shape, sum(shape))
     args, expected = arguments(name, x)
     out = np.full(shape, np.nan, np.float32)
@@ -264,7 +264,7 @@ def test_every_barrier_counts(tmp_path, name, number):
     module = inspect.getmodule(step.kernels[0].py_func)
     lines = inspect.getsource(module).replace("from ...", "from smemnb.kernels.").split("\n")
     places = [at for at, line in enumerate(lines) if "cuda.syncthreads()" in line]
-    assert len(places) == {case: n for case, n in _barriers()}[name]
+    assert len(places) == dict(_barriers())[name]
     lines[places[number]] = lines[places[number]].split("cuda.")[0] + "pass"
     file = tmp_path / f"{name}_{number}.py"
     file.write_text("\n".join(lines), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""layer_norm_wide: every row less its mean, divided by its standard deviation, times weight, plus bias.
+"""layer_norm_wide: every row less its mean, by its standard deviation, times weight, plus bias.
 
 Launch with blocks of 256 threads, one block per row; rows of at most 8192 elements, a multiple of
 4, that begin at multiples of 16 bytes, as weight and bias do; below 2^32 elements.

@@ -23,7 +23,7 @@ ALL = 0xFFFFFFFF  # every lane takes part in a shuffle
 
 @jit(launch_bounds=(THREADS, RESIDENT))
 def rms_norm_wide(out, inp, weight, eps):
-    """inp / sqrt(mean of squares + eps) * weight, of every row.  As layer_norm_wide, but no mean."""
+    """inp / sqrt(mean of inp^2 + eps) * weight, of every row.  As layer_norm_wide without mean."""
     squares = cuda.shared.array(WARPS, float32)
     held = cuda.local.array((QUADS, 4), float32)
     tx, row = uint32(cuda.threadIdx.x), uint32(cuda.blockIdx.x)

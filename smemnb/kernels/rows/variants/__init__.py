@@ -6,6 +6,6 @@ registers   a row in the registers of a few lanes, of a warp, or of a block
 parts       a long row in the registers of several blocks: one launch, or two
 columns     softmax down the columns of a matrix, or of several
 
-All rows kernels take `(out, inp, weight, bias, ..., eps)`, matrices whose rows lie anywhere, so that
-one text serves all operations; an operation without weights passes any array in their place.
+All kernels of rows take `(out, inp, weight, bias, ..., eps)`, matrices whose rows lie anywhere, so
+that one text serves all operations; one without weights passes any array in their place.
 """

@@ -1,4 +1,17 @@
-"""Softmax down columns: several rows of a slab at once, a column's values in registers."""
+"""Softmax down the columns of matrices that follow each other: `outer` slabs of length x inner.
+
+A group of `width * lines` threads has `width` neighbouring columns of a slab, `lines` rows at a
+time; where columns are few, `width` is `inner` and a group's lanes lie side by side in memory. A
+block has `groups` groups. Threads of one column stand `width` apart and add up by halves in shared
+memory.
+
+`columns_of(form, threads, chunks, dtype)` keeps a column in registers, at most `lines * chunks`
+elements; `long_columns_of` reads it twice, `chunks` elements of a thread at a time, and scales its
+sums when the maximum grows. Both are `(out, inp, outer, length, inner, width, lines, groups)` of
+arrays of one axis.
+
+**Limits**: flat offsets are 32 bits without a sign.
+"""
 
 from __future__ import annotations
 
@@ -10,162 +23,145 @@ from numba import cuda, uint32
 
 from ...ptx import load1, store1
 from ...unrolled import device, jit, named
-from .registers import LOWEST
+from .pieces import LOWEST, Form
 
 
 @cache
-def trees(dtype):
-    """(largest, total) over `count` threads that stand `width` apart."""
+def _trees() -> tuple[Any, Any]:
+    """(largest, total) of the values of `count` threads that stand `width` apart, for all of them.
+
+    Of threads of no group the count is 0: they only wait at the barriers.
+    """
 
     @device
-    def largest(shared, tid, line, width, count, value):
+    def largest(shared, line, width, lines, count, value):
+        tid = uint32(cuda.threadIdx.x)
         shared[tid] = value
-        cuda.syncthreads()
-        while count > 1:
-            half = uint32((count + 1) // 2)
-            if line + half < count:
+        cuda.syncthreads()  # all values are there before anyone compares
+        while lines > 1:
+            half = uint32((lines + uint32(1)) // uint32(2))
+            if line + half < min(lines, count):
                 shared[tid] = max(shared[tid], shared[tid + half * width])
-            cuda.syncthreads()
-            count = half
+            cuda.syncthreads()  # this half is done before the next one reads it
+            lines = half
         return shared[tid - line * width]
 
     @device
-    def total(shared, tid, line, width, count, value):
+    def total(shared, line, width, lines, count, value):
+        tid = uint32(cuda.threadIdx.x)
         shared[tid] = value
-        cuda.syncthreads()
-        while count > 1:
-            half = uint32((count + 1) // 2)
-            if line + half < count:
+        cuda.syncthreads()  # all values are there before anyone adds
+        while lines > 1:
+            half = uint32((lines + uint32(1)) // uint32(2))
+            if line + half < min(lines, count):
                 shared[tid] += shared[tid + half * width]
-            cuda.syncthreads()
-            count = half
+            cuda.syncthreads()  # this half is done before the next one reads it
+            lines = half
         return shared[tid - line * width]
 
     return largest, total
 
 
-@cache
-def softmax_columns_of(
-    threads: int, chunks: int, dtype: Any, log: bool, resident=1, name=""
-) -> Any:
-    largest, total = trees(dtype)
-    low, lowest = dtype(-math.inf), dtype(LOWEST[dtype])
-
-    @jit(launch_bounds=(threads, resident))
-    def softmax_columns(out, inp, outer, length, inner, width, lines, groups):
-        held = cuda.local.array(chunks, dtype)
-        tops = cuda.shared.array(threads, dtype)
-        sums = cuda.shared.array(threads, dtype)
-        tid = uint32(cuda.threadIdx.x)
-        outer, length, inner = uint32(outer), uint32(length), uint32(inner)
-        width, lines, groups = uint32(width), uint32(lines), uint32(groups)
-        group_size = uint32(width * lines)
-        group = uint32(tid // group_size)
-        within = uint32(tid - group * group_size)
-        line = uint32(within // width)
-        tiles = uint32((inner + width - 1) // width)
-        number = uint32(cuda.blockIdx.x * groups + group)
-        slab = uint32(number // tiles)
-        col = uint32((number - slab * tiles) * width + (within - line * width))
-        there = group < groups and slab < outer and col < inner
-        last = length if there else uint32(0)
-        start = uint32(slab * length * inner + line * inner + col)
-        step = uint32(lines * inner)
-        at, k = start, line
-        for j in range(chunks):
-            held[j] = load1(inp, at) if k < last else low
-            at, k = uint32(at + step), uint32(k + lines)
-        top = lowest
-        for j in range(chunks):
-            top = max(top, held[j])
-        top = largest(tops, tid, line, width, lines, top)
-        acc = dtype(0)
-        for j in range(chunks):
-            if log:
-                held[j] = held[j] - top
-                acc += math.exp(held[j])
-            else:
-                held[j] = math.exp(held[j] - top)
-                acc += held[j]
-        acc = total(sums, tid, line, width, lines, acc)
-        if log:
-            shift = math.log(acc)
-        else:
-            shift = dtype(1) / acc
-        at, k = start, line
-        for j in range(chunks):
-            if k < last:
-                if log:
-                    store1(out, at, held[j] - shift)
-                else:
-                    store1(out, at, held[j] * shift)
-            at, k = uint32(at + step), uint32(k + lines)
-
-    return named(softmax_columns, name)
+@device
+def _place(outer, length, inner, width, lines, groups):
+    """(line of the group, lines that take part, first element of the column, rows to go)."""
+    tid, size = uint32(cuda.threadIdx.x), uint32(width * lines)
+    group = uint32(tid // size)
+    within = uint32(tid - group * size)
+    line = uint32(within // width)
+    tiles = uint32((inner + width - uint32(1)) // width)
+    number = uint32(cuda.blockIdx.x * groups + group)
+    slab = uint32(number // tiles)
+    col = uint32((number - slab * tiles) * width + (within - line * width))
+    there = group < groups
+    last = length if there and slab < outer and col < inner else uint32(0)
+    return line, lines if there else uint32(0), uint32(slab * length * inner + col), last
 
 
 @cache
-def softmax_columns_twice_of(threads: int, chunks: int, dtype: Any, log: bool, name="") -> Any:
-    largest, total = trees(dtype)
-    low, lowest = dtype(-math.inf), dtype(LOWEST[dtype])
+def columns_of(form: Form, threads: int, chunks: int, dtype: Any) -> Any:
+    """The kernel that keeps columns in registers."""
+    low, lowest, log = dtype(-math.inf), dtype(LOWEST[dtype]), form.what == "log_softmax"
+    largest, total = _trees()
 
     @jit(launch_bounds=(threads, 1))
-    def softmax_columns_twice(out, inp, outer, length, inner, width, lines, groups):
+    def columns_in_registers(out, inp, outer, length, inner, width, lines, groups):
         held = cuda.local.array(chunks, dtype)
         tops = cuda.shared.array(threads, dtype)
         sums = cuda.shared.array(threads, dtype)
-        tid = uint32(cuda.threadIdx.x)
         outer, length, inner = uint32(outer), uint32(length), uint32(inner)
         width, lines, groups = uint32(width), uint32(lines), uint32(groups)
-        group_size = uint32(width * lines)
-        group = uint32(tid // group_size)
-        within = uint32(tid - group * group_size)
-        line = uint32(within // width)
-        tiles = uint32((inner + width - 1) // width)
-        number = uint32(cuda.blockIdx.x * groups + group)
-        slab = uint32(number // tiles)
-        col = uint32((number - slab * tiles) * width + (within - line * width))
-        there = group < groups and slab < outer and col < inner
-        last = length if there else uint32(0)
-        first = uint32(slab * length * inner + col)
-        top, acc = lowest, dtype(0)
-        k = line
-        while k < last:
-            new = top
-            for j in range(chunks):
-                at = uint32(k + uint32(j) * lines)
-                held[j] = load1(inp, uint32(first + uint32(at * inner))) if at < last else low
-            for j in range(chunks):
-                new = max(new, held[j])
-            acc *= math.exp(top - new)
-            for j in range(chunks):
-                acc += math.exp(held[j] - new)
-            top = new
-            k = uint32(k + chunks * lines)
-        best = largest(tops, tid, line, width, lines, top)
-        acc *= math.exp(top - best)
-        acc = total(sums, tid, line, width, lines, acc)
-        if log:
-            shift = math.log(acc)
-        else:
-            shift = dtype(1) / acc
-        k = line
-        while k < last:
-            for j in range(chunks):
-                at = uint32(k + uint32(j) * lines)
-                if at < last:
-                    held[j] = load1(inp, uint32(first + uint32(at * inner)))
-            for j in range(chunks):
-                at = uint32(k + uint32(j) * lines)
-                if at < last:
-                    if log:
-                        store1(out, uint32(first + uint32(at * inner)), held[j] - best - shift)
-                    else:
-                        store1(
-                            out,
-                            uint32(first + uint32(at * inner)),
-                            math.exp(held[j] - best) * shift,
-                        )
-            k = uint32(k + chunks * lines)
+        line, count, start, last = _place(outer, length, inner, width, lines, groups)
+        first, step = uint32(start + line * inner), uint32(lines * inner)
 
-    return named(softmax_columns_twice, name)
+        at, row = first, line
+        for k in range(chunks):
+            held[k] = load1(inp, at) if row < last else low
+            at, row = uint32(at + step), uint32(row + lines)
+        top = lowest
+        for k in range(chunks):
+            top = max(top, held[k])
+        top = largest(tops, line, width, lines, count, top)
+        acc = dtype(0)
+        for k in range(chunks):
+            value = held[k] - top
+            power = math.exp(value)
+            acc += power
+            held[k] = value if log else power
+        acc = total(sums, line, width, lines, count, acc)
+        shift = math.log(acc) if log else dtype(1) / acc
+        at, row = first, line
+        for k in range(chunks):
+            if row < last:
+                store1(out, at, held[k] - shift if log else held[k] * shift)
+            at, row = uint32(at + step), uint32(row + lines)
+
+    return named(columns_in_registers, f"{form.what}_of_columns")
+
+
+@cache
+def long_columns_of(form: Form, threads: int, chunks: int, dtype: Any) -> Any:
+    """The kernel that reads columns twice."""
+    low, lowest, log = dtype(-math.inf), dtype(LOWEST[dtype]), form.what == "log_softmax"
+    largest, total = _trees()
+
+    @jit(launch_bounds=(threads, 1))
+    def columns_read_twice(out, inp, outer, length, inner, width, lines, groups):
+        held = cuda.local.array(chunks, dtype)
+        tops = cuda.shared.array(threads, dtype)
+        sums = cuda.shared.array(threads, dtype)
+        outer, length, inner = uint32(outer), uint32(length), uint32(inner)
+        width, lines, groups = uint32(width), uint32(lines), uint32(groups)
+        line, count, start, last = _place(outer, length, inner, width, lines, groups)
+        first, step = uint32(start + line * inner), uint32(lines * inner)
+
+        own, acc = lowest, dtype(0)
+        at, row = first, line
+        while row < last:
+            top = own
+            for k in range(chunks):
+                held[k] = load1(inp, at) if row < last else low
+                at, row = uint32(at + step), uint32(row + lines)
+            for k in range(chunks):
+                top = max(top, held[k])
+            acc *= math.exp(own - top)
+            for k in range(chunks):
+                acc += math.exp(held[k] - top)
+            own = top
+        top = largest(tops, line, width, lines, count, own)
+        acc = total(sums, line, width, lines, count, acc * math.exp(own - top))
+        shift = math.log(acc) if log else dtype(1) / acc
+        at, row = first, line
+        while row < last:
+            begin, before = at, row
+            for k in range(chunks):
+                held[k] = load1(inp, at) if row < last else low
+                at, row = uint32(at + step), uint32(row + lines)
+            at, row = begin, before
+            for k in range(chunks):
+                if row < last:
+                    value = held[k] - top
+                    store1(out, at, value - shift if log else math.exp(value) * shift)
+                at, row = uint32(at + step), uint32(row + lines)
+
+    return named(columns_read_twice, f"{form.what}_of_long_columns")

@@ -14,7 +14,7 @@ from typing import Any
 from numba import cuda, uint32
 
 from ...unrolled import jit, named
-from .pieces import Form, Shape, fetched, itemsize, numbers_of, stored, words
+from .pieces import WARP, Form, Shape, fetched, itemsize, numbers_of, stored, words
 
 
 @cache
@@ -25,13 +25,16 @@ def rows_of(form: Form, shape: Shape, dtype: Any) -> Any:
     """
     threads, lanes, chunks, size = shape.threads, shape.lanes, shape.chunks, itemsize(dtype)
     per, rows, shared_words = shape.per_chunk(size), shape.rows, words(shape)
+    between_warps = lanes > WARP
     fetch, store = fetched(shape, dtype, form), stored(shape, dtype, form, False)
     numbers = numbers_of(shape, dtype, form, False)
 
     @jit(launch_bounds=(threads, shape.resident))
     def rows_in_registers(out, inp, weight, bias, eps):
         held = cuda.local.array((chunks, per), dtype)
-        shared = cuda.shared.array(shared_words, dtype)
+        shared = held  # a warp exchanges by shuffles alone
+        if between_warps:
+            shared = cuda.shared.array(shared_words, dtype)
         tid, length = uint32(cuda.threadIdx.x), uint32(inp.shape[1])
         lane = uint32(tid % uint32(lanes))
         row = uint32(cuda.blockIdx.x * rows + tid // uint32(lanes))

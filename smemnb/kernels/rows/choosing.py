@@ -1,0 +1,154 @@
+"""Which kernel an array of some shape gets; `TUNING.md` has the readings behind the numbers.
+
+`row_launches` and `column_launches` say the launches outright, for arrays of any kind that a `Step`
+takes: they look at `shape`, `strides` and `dtype`, and where an array begins.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import float32, float64
+
+from ..step import Launch, New, flags, scratch
+from .ladder import quads
+from .variants.columns import columns_of, long_columns_of
+from .variants.parts import joined_parts_of, split_parts_of
+from .variants.pieces import WARP, Form, Shape
+from .variants.registers import rows_of
+
+TYPES = {"float32": float32, "float64": float64}
+
+MOST_THREADS = 1024
+SMALL_BLOCK = 128
+"""Threads of a block whose rows are of a warp or less."""
+HELD_BYTES = 64
+"""Of a row in a lane: 4 loads of 16 bytes, or 16 elements of 4. Fewer leave too little under way,
+more too few threads."""
+SHORT_BYTES, SHORT_HELD_BYTES = 1024, 32
+"""Rows up to so many bytes have half as much in a lane, or a warp would be spread over many."""
+MOST_HELD_BYTES = 128
+"""In a lane of the largest block: 32 registers of 64."""
+CHUNKS = (1, 2, 3, 4, 6, 8, 12, 16)
+"""Of a lane: so many lengths share a kernel, and what a row lacks of the last chunks is skipped."""
+PART_THREADS = 512
+JOINED_PARTS = 32
+"""Parts of a row up to which its blocks wait for each other: with more the wait is longer than
+another read from L2."""
+
+
+def row_shape(length: int, itemsize: int, wide: bool) -> Shape | None:
+    """How rows of this length lie in registers; None of those too long for a block.
+
+    >>> row_shape(1000, 4, True), row_shape(7, 4, False), row_shape(32768, 4, True).threads
+    (Shape(threads=64, lanes=64, chunks=4, wide=True, resident=1), \
+Shape(threads=128, lanes=2, chunks=4, wide=False, resident=1), 1024)
+    """
+    per_lane = SHORT_HELD_BYTES if length * itemsize <= SHORT_BYTES else HELD_BYTES
+    if not wide and length * itemsize <= 32 * itemsize:
+        per_lane = 4 * itemsize
+    lanes = 1
+    while lanes * per_lane < length * itemsize and lanes < MOST_THREADS:
+        lanes *= 2
+    chunk = 16 if wide else itemsize
+    needed = -(-length * itemsize // (lanes * chunk))
+    if needed * chunk > (MOST_HELD_BYTES if wide else HELD_BYTES):
+        return None
+    chunks = next(count for count in CHUNKS if count >= needed)
+    threads = lanes if lanes > WARP else SMALL_BLOCK
+    return Shape(threads, lanes, chunks, wide)
+
+
+def row_launches(
+    form: Form,
+    new: New,
+    out: Any,
+    inp: Any,
+    weight: Any,
+    bias: Any,
+    eps: float,
+    processors: int,
+) -> list[Launch]:
+    """What to launch for the rows of a matrix; `weight` and `bias` may be None."""
+    rows, length = inp.shape
+    dtype, size = TYPES[inp.dtype.name], inp.dtype.itemsize
+    more = [one for one in (weight, bias) if one is not None]
+    wide = quads(out, inp, *more)
+    weight, bias = inp if weight is None else weight, inp if bias is None else bias
+    number = inp.dtype.type(eps)
+    shape = row_shape(length, size, wide)
+    if shape is not None:
+        kernel = rows_of(form, shape, dtype)
+        args = (out, inp, weight, bias, number)
+        return [Launch(kernel, -(-rows // shape.rows), shape.threads, args)]
+    held = MOST_HELD_BYTES if wide else HELD_BYTES
+    shape = Shape(PART_THREADS, PART_THREADS, held // (16 if wide else size), wide, 2)
+    parts = -(-length // shape.most(size))
+    blocks, count = rows * parts, np.uint32(parts)
+    firsts, seconds = (scratch(new, (blocks,), inp.dtype) for _ in range(2))
+    if parts <= min(JOINED_PARTS, processors):
+        kernel = joined_parts_of(form, shape, dtype)
+        words = flags(new, (1 + 2 * rows,), np.dtype(np.uint32))
+        args = (out, inp, weight, bias, firsts, seconds, words, count, number)
+        return [Launch(kernel, blocks, shape.threads, args)]
+    first, second = split_parts_of(form, shape, dtype)
+    args = (out, inp, weight, bias, firsts, seconds, count, number)
+    return [
+        Launch(first, blocks, shape.threads, (firsts, seconds, inp, count)),
+        Launch(second, blocks, shape.threads, args),
+    ]
+
+
+# --- columns -------------------------------------------------------------------------------------
+
+COLUMNS = 32
+"""Neighbouring columns of a group of threads, where there are so many: 128 bytes of float32."""
+FEW_LINES = 16
+"""Elements of a column in a thread, where threads suffice."""
+MOST_HELD = {4: 32, 8: 16}
+"""Bytes of an element -> elements of a column in a thread at most."""
+TWICE_THREADS, TWICE_HELD = 512, 8
+
+
+def column_shape(length: int, inner: int, itemsize: int) -> tuple[int, int, int, int, int]:
+    """(threads, chunks, width, lines, groups); no chunks for columns that are read twice.
+
+    >>> column_shape(100, 1000, 4), column_shape(1000, 1000, 4), column_shape(20, 3, 4)
+    ((256, 16, 32, 7, 1), (1024, 32, 32, 32, 1), (256, 16, 3, 2, 42))
+    """
+    width = min(inner, COLUMNS)
+    lines = min(-(-length // FEW_LINES), MOST_THREADS // width)
+    held = -(-length // lines)
+    if held > MOST_HELD[itemsize]:
+        lines = TWICE_THREADS // width
+        return TWICE_THREADS, 0, width, lines, 1
+    chunks = 1
+    while chunks < held:
+        chunks *= 2
+    threads = 256
+    while threads < width * lines:
+        threads *= 2
+    return threads, chunks, width, lines, threads // (width * lines)
+
+
+def column_launches(
+    form: Form,
+    new: New,
+    out: Any,
+    inp: Any,
+    outer: int,
+    length: int,
+    inner: int,
+    processors: int,
+) -> list[Launch]:
+    """What to launch for the columns of `outer` slabs of length x inner, arrays of one axis."""
+    dtype, size = TYPES[inp.dtype.name], inp.dtype.itemsize
+    threads, chunks, width, lines, groups = column_shape(length, inner, size)
+    numbers = tuple(np.uint32(one) for one in (outer, length, inner, width, lines, groups))
+    if chunks:
+        kernel = columns_of(form, threads, chunks, dtype)
+    else:
+        kernel = long_columns_of(form, threads, TWICE_HELD, dtype)
+    blocks = -(-outer * -(-inner // width) // groups)
+    return [Launch(kernel, blocks, threads, (out, inp, *numbers))]

@@ -13,6 +13,7 @@ from numba import float32, float64
 
 from ..step import Launch, New, flags, scratch
 from .ladder import quads
+from .variants import single
 from .variants.columns import columns_of, long_columns_of
 from .variants.parts import joined_parts_of, split_parts_of
 from .variants.pieces import WARP, Form, Shape
@@ -28,14 +29,24 @@ HELD_BYTES = 64
 more too few threads."""
 SHORT_BYTES, SHORT_HELD_BYTES = 1024, 32
 """Rows up to so many bytes have half as much in a lane, or a warp would be spread over many."""
+SHORTEST_BYTES, SHORTEST_HELD_BYTES = 64, 16
+"""And rows up to so many one load of 16 bytes: more per lane, and lanes lie apart."""
+SHORTEST_ELEMENTS, SHORTEST_HELD = 32, 4
+"""Where elements come one by one, rows of up to so many have so many in a lane."""
 MOST_HELD_BYTES = 128
-"""In a lane of the largest block: 32 registers of 64."""
-CHUNKS = (1, 2, 3, 4, 6, 8, 12, 16)
-"""Of a lane: so many lengths share a kernel, and what a row lacks of the last chunks is skipped."""
-PART_THREADS = 512
-JOINED_PARTS = 32
+"""In a lane of the largest block, and of a part: 32 registers of 64."""
+CHUNKS = (1, 2, 3, 4, 5, 6, 8, 9, 10, 12, 14, 16, 20, 24, 28, 32)
+"""Of a lane: so many lengths share a kernel. What a row lacks of the last chunks is worked on all
+the same, as minus infinity or 0, and costs instructions."""
+LIVING_THREADS = 1536
+"""On a multiprocessor, for which blocks of 256 threads or more leave registers: 40 for each."""
+PART_THREADS, PART_RESIDENT = 256, {4: 4, 8: 3}
+"""Of a part; bytes of an element -> blocks on a multiprocessor."""
+PART_HELD = {True: 8, False: 16}
+"""Wide or not -> chunks of a thread that has a part of a row; half of them of 8 bytes each."""
+JOINED_PARTS = 128
 """Parts of a row up to which its blocks wait for each other: with more the wait is longer than
-another read from L2."""
+another reading, which in part comes from L2."""
 
 
 def row_shape(length: int, itemsize: int, wide: bool) -> Shape | None:
@@ -45,19 +56,30 @@ def row_shape(length: int, itemsize: int, wide: bool) -> Shape | None:
     (Shape(threads=64, lanes=64, chunks=4, wide=True, resident=1), \
 Shape(threads=128, lanes=2, chunks=4, wide=False, resident=1), 1024)
     """
-    per_lane = SHORT_HELD_BYTES if length * itemsize <= SHORT_BYTES else HELD_BYTES
-    if not wide and length * itemsize <= 32 * itemsize:
-        per_lane = 4 * itemsize
+    size, chunk = length * itemsize, 16 if wide else itemsize
+    per_lane = SHORT_HELD_BYTES if size <= SHORT_BYTES else HELD_BYTES
+    if wide and size <= SHORTEST_BYTES:
+        per_lane = SHORTEST_HELD_BYTES
+    if not wide and length <= SHORTEST_ELEMENTS:
+        per_lane = SHORTEST_HELD * itemsize
     lanes = 1
-    while lanes * per_lane < length * itemsize and lanes < MOST_THREADS:
+    while lanes * per_lane < size and lanes < MOST_THREADS:
         lanes *= 2
-    chunk = 16 if wide else itemsize
-    needed = -(-length * itemsize // (lanes * chunk))
-    if needed * chunk > (MOST_HELD_BYTES if wide else HELD_BYTES):
+    needed = -(-size // (lanes * chunk))
+    if needed * chunk > MOST_HELD_BYTES:
         return None
     chunks = next(count for count in CHUNKS if count >= needed)
     threads = lanes if lanes > WARP else SMALL_BLOCK
-    return Shape(threads, lanes, chunks, wide)
+    return Shape(threads, lanes, chunks, wide, _resident(threads, chunks, itemsize, wide))
+
+
+def _resident(threads: int, chunks: int, itemsize: int, wide: bool) -> int:
+    """Blocks on a multiprocessor for which the compiler is to leave registers."""
+    if itemsize > 4 or threads < 256:
+        return 1
+    if threads == MOST_THREADS:
+        return 2 if wide and chunks <= 4 else 1
+    return LIVING_THREADS // threads
 
 
 def row_launches(
@@ -77,13 +99,17 @@ def row_launches(
     wide = quads(out, inp, *more)
     weight, bias = inp if weight is None else weight, inp if bias is None else bias
     number = inp.dtype.type(eps)
+    if length == 1 and form.is_softmax and (rows == 1 or inp.strides[0] == size):
+        flat = [one.reshape(-1) if hasattr(one, "reshape") else one.flat() for one in (out, inp)]
+        blocks = -(-rows // (single.THREADS * single.HELD))
+        return [Launch(single.single_of(form, dtype), blocks, single.THREADS, tuple(flat))]
     shape = row_shape(length, size, wide)
     if shape is not None:
         kernel = rows_of(form, shape, dtype)
         args = (out, inp, weight, bias, number)
         return [Launch(kernel, -(-rows // shape.rows), shape.threads, args)]
-    held = MOST_HELD_BYTES if wide else HELD_BYTES
-    shape = Shape(PART_THREADS, PART_THREADS, held // (16 if wide else size), wide, 2)
+    held = PART_HELD[wide] if wide or size == 4 else PART_HELD[wide] // 2
+    shape = Shape(PART_THREADS, PART_THREADS, held, wide, PART_RESIDENT[size])
     parts = -(-length // shape.most(size))
     blocks, count = rows * parts, np.uint32(parts)
     firsts, seconds = (scratch(new, (blocks,), inp.dtype) for _ in range(2))

@@ -46,23 +46,20 @@ def test_shapes_hold_their_rows(itemsize, most):
     for length in [*range(1, 1200), *range(1200, most, 997), most]:
         wide = length * itemsize % 16 == 0
         shape = choosing.row_shape(length, itemsize, wide)
-        if shape is None:
-            assert not wide and length * itemsize > 1024 * choosing.HELD_BYTES
-            continue
         assert length <= shape.most(itemsize) <= max(2 * length + 2, 4)
         assert shape.threads == max(shape.lanes, choosing.SMALL_BLOCK if shape.lanes <= 32 else 0)
     assert choosing.row_shape(most + 4, itemsize, True) is None
 
 
 def test_few_kernels():
-    """All lengths that a block holds share 49 shapes: each is compiled once, when it is needed."""
+    """All lengths that a block holds share 75 shapes: each is compiled once, when it is needed."""
     shapes = {
         choosing.row_shape(length, 4, wide)
         for length in range(1, 32_769)
         for wide in (True, False)
         if not (wide and length % 4)
     }
-    assert len(shapes - {None}) == 49
+    assert len(shapes) == 75
 
 
 @pytest.mark.parametrize("itemsize", [4, 8])
@@ -141,13 +138,26 @@ def test_columns_are_clean(make):
 
 
 def test_parts_wait_or_read_twice():
-    """Few parts wait for each other in one launch; many take two, as parts of a GPU of 16 do."""
+    """Few parts wait for each other in one launch; many take two, or where the GPU is small."""
     length = 32_769 * 4
-    for rows, long, processors, launches in ((2, 1, 132, 1), (1, 40, 132, 2), (2, 1, 4, 2)):
+    for rows, long, processors, launches in ((2, 1, 132, 1), (1, 10, 132, 2), (2, 1, 16, 2)):
         x = np.empty((rows, length * long), np.float32)
         made = choosing.row_launches(FORMS[0], np.zeros, x, x, None, None, 0.0, processors)
         assert len(made) == launches
-        assert {launch.grid for launch in made} == {rows * -(-x.shape[1] // 16_384)}
+        assert {launch.grid for launch in made} == {rows * -(-x.shape[1] // 8192)}
+
+
+@pytest.mark.parametrize("form", FORMS[:2])
+def test_rows_of_one(form):
+    """A lone element is 1, or 0, and NaN where it is not finite; neighbours are loaded together."""
+    x = np.array([3, math.inf, -math.inf, math.nan, -1, *range(2000)], np.float32).reshape(-1, 1)
+    out = np.full_like(x, 9)
+    (launch,) = choosing.row_launches(form, np.zeros, out, x, None, None, 0.0, 132)
+    assert (launch.kernel.__name__, launch.grid) == (f"{form.what}_of_one", 2)
+    with np.errstate(invalid="ignore"):
+        report = trace(launch.kernel)[launch.grid, launch.block](*launch.args)
+        np.testing.assert_array_equal(out, expected(form, x, None, None, 0))
+    assert [found.kind for found in report.findings] == []
 
 
 # --- machine code --------------------------------------------------------------------------------

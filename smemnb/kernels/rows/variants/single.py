@@ -1,4 +1,4 @@
-"""Softmax of rows of one element: 1, or 0 of the logarithm, and NaN where the element is not finite.
+"""Softmax of rows of one element: 1, or 0 of the logarithm, and NaN of what is not finite.
 
 `single_of(form, dtype)` makes the kernel `(out, inp)` of arrays of one axis. Other kernels give the
 same; this one has no maximum and no sum to wait for, and 4 elements in a thread.

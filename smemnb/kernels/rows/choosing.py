@@ -106,7 +106,7 @@ def row_launches(
     shape = row_shape(length, size, wide)
     if shape is not None:
         kernel = rows_of(form, shape, dtype)
-        args = (out, inp, weight, bias, number)
+        args: tuple[Any, ...] = (out, inp, weight, bias, number)
         return [Launch(kernel, -(-rows // shape.rows), shape.threads, args)]
     held = PART_HELD[wide] if wide or size == 4 else PART_HELD[wide] // 2
     shape = Shape(PART_THREADS, PART_THREADS, held, wide, PART_RESIDENT[size])

@@ -72,7 +72,7 @@ def _wide(module: Any) -> Fits:
 
 
 def _parts(inp: Any) -> int:
-    return max(1, -(-inp.shape[1] // softmax_split.PART))
+    return int(max(1, -(-inp.shape[1] // softmax_split.PART)))
 
 
 def _split(new: New, out: Any, inp: Any) -> list[Launch]:

@@ -180,6 +180,17 @@ PROFILING: tuple[Row, ...] = (
     ("library first", "42_profiling", "library-first"),
     ("mend a kernel by its table", "42_profiling", "mend-by-table"),
 )
+NORMALISATION: tuple[Row, ...] = (
+    ("softmax, and why its maximum comes first", "54_rows", "three-readings"),
+    ("words that a second reduction takes over", "54_rows", "second-reduction"),
+    ("grid-stride reuse without trailing barrier", "54_rows", "grid-stride-reuse"),
+    ("maximum and sum in one pass", "54_rows", "online-softmax"),
+    ("a row that waits in shared memory, and its limit", "54_rows", "limit-of-shared"),
+    ("a row that waits in registers", "54_rows", "registers-head"),
+    ("the ladder of softmax beside a copy", "54_rows", "measured-text"),
+    ("short rows: one per warp, several per warp", "54_rows", "short-idle"),
+    ("rows over several blocks: two launches, or blocks that wait", "54_rows", "joined-text"),
+)
 ROWS = (
     *SHARED_MEMORY,
     *BANKS,
@@ -193,6 +204,7 @@ ROWS = (
     *BUDGETS,
     *LATENCY,
     *PROFILING,
+    *NORMALISATION,
 )
 ERRATA: tuple[Row, ...] = (
     ("threads 1 and 17 meet in bank 1", "90_errata_memory", "claim-threads-1-and-17"),

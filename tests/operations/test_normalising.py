@@ -70,7 +70,13 @@ LONG = [40_000, 65_537, 300_000, 600_001]
 @pytest.mark.parametrize(
     ("length", "dtype"),
     [
-        *sampled([(n, dtype) for n in LENGTHS for dtype in EPS], 2, by=lambda case: case[1]),
+        (1001, np.float32),
+        *(
+            pytest.param(n, dtype, marks=exhaustive)
+            for n in LENGTHS
+            for dtype in EPS
+            if (n, dtype) != (1001, np.float32)
+        ),
         *(pytest.param(n, np.float32, marks=exhaustive) for n in LONG),
         pytest.param(40_001, np.float64, marks=exhaustive),
     ],
@@ -99,13 +105,13 @@ def test_lengths(length, dtype):
             ((2, 3, 4, 5), 1),
             ((1, 3000, 2), 1),
         ],
-        2,
+        1,
     ),
 )
-def test_axes(shape, axis):
+@pytest.mark.parametrize("dtype", [np.float32, pytest.param(np.float64, marks=exhaustive)])
+def test_axes(shape, axis, dtype):
     """Columns in registers and columns that are read twice, of one slab or of many."""
-    for dtype in EPS:
-        check_softmax(drawn(shape, dtype, 7), axis)
+    check_softmax(drawn(shape, dtype, 7), axis)
 
 
 @exhaustive
@@ -147,7 +153,7 @@ def test_special_values():
 
 def test_out_and_empty():
     """`out` is given back; an array without elements gives one."""
-    x, out = drawn((4, 6), np.float32), np.zeros((4, 6), np.float32)
+    x, out = drawn((4, 3), np.float32), np.zeros((4, 3), np.float32)
     assert softmax(x, 1, out=out) is out
     np.testing.assert_array_equal(out, softmax(x))
     assert layer_norm(x, out=out) is out
@@ -159,10 +165,10 @@ def test_out_and_empty():
 
 def test_defaults_of_eps():
     """1e-5 of layer norm; of RMS norm the spacing at 1, as PyTorch has it."""
-    x = np.full((1, 4), 1e-4, np.float32) * np.array([1, -1, 1, -1], np.float32)
-    expected = x / np.sqrt(1e-8 + 1e-5)
+    x = np.full((1, 3), 1e-4, np.float32) * np.array([1, -1, 0], np.float32)
+    expected = x / np.sqrt(2e-8 / 3 + 1e-5)
     np.testing.assert_allclose(layer_norm(x), expected, rtol=1e-5)
-    expected = x / np.sqrt(1e-8 + np.finfo(np.float32).eps)
+    expected = x / np.sqrt(2e-8 / 3 + np.finfo(np.float32).eps)
     np.testing.assert_allclose(rms_norm(x), expected, rtol=1e-5)
 
 

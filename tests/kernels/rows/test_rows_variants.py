@@ -78,10 +78,9 @@ def test_columns_hold_their_columns(itemsize):
 PARTS = Shape(64, 64, 2, True, 2)
 
 
-@pytest.mark.parametrize(
-    "form", [FORMS[0], *(pytest.param(form, marks=exhaustive) for form in FORMS[1:])]
-)
-@pytest.mark.parametrize("length", [1300, pytest.param(512, marks=exhaustive)])
+@exhaustive
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("length", [1300, 512])
 def test_parts(form, length):
     """Blocks that wait for each other, and two launches: the same bits, no race, flags all 0."""
     rows, parts = 3, -(-length // PARTS.most(4))

@@ -63,8 +63,10 @@ def check_norms(x, weight, bias, eps):
     assert np.max(np.abs(found - expected)) < 16 * half * size * max(1, np.max(np.abs(expected)))
 
 
-LENGTHS = [1, 2, 3, 4, 7, 8, 31, 32, 33, 100, 255, 256, 257, 1000, 1001, 4096, 8191, 16_384, 20_001]
-LONG = [40_000, 65_537, 300_000, 600_001]
+LENGTHS = {
+    np.float32: [1, 2, 7, 8, 33, 100, 256, 4096, 8191, 20_001, 40_000, 600_001],
+    np.float64: [1, 3, 32, 255, 16_384, 40_001],
+}
 
 
 @pytest.mark.parametrize(
@@ -73,12 +75,9 @@ LONG = [40_000, 65_537, 300_000, 600_001]
         (1001, np.float32),
         *(
             pytest.param(n, dtype, marks=exhaustive)
-            for n in LENGTHS
-            for dtype in EPS
-            if (n, dtype) != (1001, np.float32)
+            for dtype, lengths in LENGTHS.items()
+            for n in lengths
         ),
-        *(pytest.param(n, np.float32, marks=exhaustive) for n in LONG),
-        pytest.param(40_001, np.float64, marks=exhaustive),
     ],
 )
 def test_lengths(length, dtype):
@@ -118,7 +117,7 @@ def test_axes(shape, axis, dtype):
 def test_random_arrays():
     """Random shapes, axes and strides: rows where they lie, or from a copy."""
     rng = np.random.default_rng(20)
-    for _ in range(25):
+    for _ in range(12):
         shape = tuple(rng.integers(1, 12, rng.integers(1, 5)))
         x = drawn(shape, (np.float32, np.float64)[rng.integers(2)], int(rng.integers(99)))
         if rng.integers(2):

@@ -151,10 +151,11 @@ def test_special_values():
 
 
 def test_out_and_empty():
-    """`out` is given back; an array without elements gives one."""
+    """`out` is given back; a lone row is one; an array without elements gives one."""
     x, out = drawn((4, 3), np.float32), np.zeros((4, 3), np.float32)
     assert softmax(x, 1, out=out) is out
     np.testing.assert_array_equal(out, softmax(x))
+    np.testing.assert_array_equal(softmax(x[1]), out[1])
     assert layer_norm(x, out=out) is out
     for shape in ((0, 3), (3, 0), (0,)):
         empty = np.zeros(shape, np.float32)

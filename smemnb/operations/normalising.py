@@ -86,7 +86,9 @@ def layer_norm(
 
     `torch.nn.functional.layer_norm` with a `normalized_shape` of the last axis alone: for several
     axes, reshape x. The variance is the mean of squared differences from the mean, which are taken
-    after the mean is known. A row with inf or NaN gives NaN throughout.
+    after the mean is known, and what the mean was rounded off by is taken out again: a row of one
+    number repeated gives `bias`, however large it is. A row with inf or NaN gives NaN throughout;
+    so does one whose sum is too large for its dtype, where PyTorch may have the quotients.
 
     Args:
         x: as for `softmax`.
@@ -116,7 +118,8 @@ def rms_norm(
     array([[1.2, 1.6, 0. , 0. ]])
 
     `torch.nn.functional.rms_norm` with a `normalized_shape` of the last axis alone. A row with NaN
-    gives NaN throughout; one with inf gives 0, and NaN in place of the inf.
+    gives NaN throughout; one with inf gives 0, and NaN in place of the inf, as PyTorch has it of
+    float32. A row whose squares are too large for its dtype gives 0.
 
     Args:
         x: as for `softmax`.

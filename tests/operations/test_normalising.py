@@ -150,6 +150,16 @@ def test_special_values():
     np.testing.assert_allclose(rms_norm(y), expected, rtol=1e-6)
 
 
+@pytest.mark.parametrize("length", [3, pytest.param(40_000, marks=exhaustive)])
+def test_large_means(length):
+    """Rows of one number are 0 exactly; a mean a million times the spread leaves six digits."""
+    x = np.full((2, length), 1_000_003, np.float32)
+    x[1] += np.arange(length, dtype=np.float32) % 2
+    found, expected = layer_norm(x), true_norm(x, None, None, 1e-5, True)
+    np.testing.assert_array_equal(found[0], 0)
+    np.testing.assert_allclose(found[1], expected[1].astype(np.float32), rtol=2e-6)
+
+
 def test_out_and_empty():
     """`out` is given back; a lone row is one; an array without elements gives one."""
     x, out = drawn((4, 3), np.float32), np.zeros((4, 3), np.float32)

@@ -35,11 +35,14 @@ SHORTEST_ELEMENTS, SHORTEST_HELD = 32, 4
 """Where elements come one by one, rows of up to so many have so many in a lane."""
 MOST_HELD_BYTES = 128
 """In a lane of the largest block, and of a part: 32 registers of 64."""
+MOST_ONE_BY_ONE_BYTES = 96
+"""Of elements of 8 bytes that come one by one: with more, registers do not suffice."""
 CHUNKS = (1, 2, 3, 4, 5, 6, 8, 9, 10, 12, 14, 16, 20, 24, 28, 32)
 """Of a lane: so many lengths share a kernel. What a row lacks of the last chunks is worked on all
 the same, as minus infinity or 0, and costs instructions."""
 LIVING_THREADS = 1536
-"""On a multiprocessor, for which blocks of 256 threads or more leave registers: 40 for each."""
+"""On a multiprocessor, for which blocks of 256 threads or more leave registers: 40 for each. Of
+elements of 8 bytes, whose exponential takes more, 1024: 64 for each."""
 PART_THREADS, PART_RESIDENT = 256, {4: 4, 8: 3}
 """Of a part; bytes of an element -> blocks on a multiprocessor."""
 PART_HELD = {True: 8, False: 16}
@@ -66,7 +69,7 @@ Shape(threads=128, lanes=2, chunks=4, wide=False, resident=1), 1024)
     while lanes * per_lane < size and lanes < MOST_THREADS:
         lanes *= 2
     needed = -(-size // (lanes * chunk))
-    if needed * chunk > MOST_HELD_BYTES:
+    if needed * chunk > (MOST_HELD_BYTES if wide or itemsize == 4 else MOST_ONE_BY_ONE_BYTES):
         return None
     chunks = next(count for count in CHUNKS if count >= needed)
     threads = lanes if lanes > WARP else SMALL_BLOCK
@@ -75,11 +78,11 @@ Shape(threads=128, lanes=2, chunks=4, wide=False, resident=1), 1024)
 
 def _resident(threads: int, chunks: int, itemsize: int, wide: bool) -> int:
     """Blocks on a multiprocessor for which the compiler is to leave registers."""
-    if itemsize > 4 or threads < 256:
-        return 1
+    if itemsize == 8:
+        return MOST_THREADS // threads if threads > SMALL_BLOCK else 1
     if threads == MOST_THREADS:
         return 2 if wide and chunks <= 4 else 1
-    return LIVING_THREADS // threads
+    return LIVING_THREADS // threads if threads > SMALL_BLOCK else 1
 
 
 def row_launches(

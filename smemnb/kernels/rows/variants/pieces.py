@@ -7,7 +7,7 @@ A row, or a block's part of one, is two numbers to its elements, `a` and `b`:
     rms_norm                 nothing, and the sum of element^2
 
 `numbers_of` works them out from registers, `joined_of` puts those of several parts together, and
-`results_of` makes the result of an element from them. Sums go by a tree, which is the same in every
+`stored` makes the result of an element from them. Sums go by a tree, which is the same in every
 run: a lane adds up its elements, then lanes, then warps, then parts.
 """
 
@@ -206,8 +206,8 @@ def folds(shape: Shape) -> tuple[Any, Any]:
 
 
 def words(shape: Shape) -> int:
-    """Words of shared memory that `numbers_of` uses: two for each warp."""
-    return 2 * max(1, shape.threads // WARP)
+    """Words of shared memory that `numbers_of` uses: three for each warp."""
+    return 3 * max(1, shape.threads // WARP)
 
 
 # --- maximum and sum, mean and variance ----------------------------------------------------------
@@ -217,8 +217,12 @@ def words(shape: Shape) -> int:
 def numbers_of(shape: Shape, dtype: Any, form: Form, keep: bool) -> Any:
     """A device function: (a, b) of what is in registers; `count` elements from `first` to `last`.
 
-    With `keep` the registers are left as they are; otherwise they hold what `results_of` goes on
-    with: exp(element - maximum), element - maximum, element - mean.
+    With `keep` the registers are left as they are; otherwise they hold what `stored` goes on with:
+    exp(element - maximum), element - maximum, element - mean; `a` is then what the mean was off by.
+
+    A mean is rounded, so the elements less the mean do not add up to 0. What they add up to is
+    taken out of their squares, and of the elements: rows of one number repeated are then exactly
+    0, however large it is.
     """
     lanes, chunks, per = shape.lanes, shape.chunks, shape.per_chunk(itemsize(dtype))
     largest, total = folds(shape)
@@ -249,15 +253,21 @@ def numbers_of(shape: Shape, dtype: Any, form: Form, keep: bool) -> Any:
             for e in range(per):
                 acc += held[k, e]
         mean = total(shared, 0, acc) / dtype(count)
-        acc = dtype(0)
+        acc, off = dtype(0), dtype(0)
         for k in range(chunks):
             if uint32(first + (lane + k * lanes) * per) < last:
                 for e in range(per):
                     value = held[k, e] - mean
                     acc += value * value
+                    off += value
                     if not keep:
                         held[k, e] = value
-        return mean, total(shared, warps, acc)
+        acc, off = total(shared, warps, acc), total(shared, 2 * warps, off)
+        off /= dtype(count)
+        acc -= off * off * dtype(count)
+        if acc < dtype(0):  # by rounding; NaN stays NaN
+            acc = dtype(0)
+        return mean + off if keep else off, acc
 
     @device
     def rms_norm(held, shared, lane, first, last, count):
@@ -295,10 +305,11 @@ def joined_of(shape: Shape, dtype: Any, form: Form, part: int) -> Any:
     @device
     def layer_norm(firsts, seconds, shared, at, parts, length):
         tid = uint32(cuda.threadIdx.x)
-        acc = dtype(0)
+        acc, one = dtype(0), firsts[at]
         for k in range(tid, parts, uint32(threads)):
-            acc += firsts[at + k] * dtype(min(uint32(part), uint32(length - k * uint32(part))))
-        mean = total(shared, 0, acc) / dtype(length)
+            count = dtype(min(uint32(part), uint32(length - k * uint32(part))))
+            acc += (firsts[at + k] - one) * count
+        mean = one + total(shared, 0, acc) / dtype(length)
         acc = dtype(0)
         for k in range(tid, parts, uint32(threads)):
             apart = firsts[at + k] - mean
@@ -325,7 +336,7 @@ def stored(shape: Shape, dtype: Any, form: Form, kept: bool) -> Any:
     """A device function: the results of what is in registers, stored to the row at `start`."""
     lanes, chunks, per = shape.lanes, shape.chunks, shape.per_chunk(itemsize(dtype))
     get, put = accesses(shape.wide, itemsize(dtype))
-    what, weighted, biased = form.what, form.weighted, form.biased
+    weighted, biased, centred = form.weighted, form.biased, form.what == "layer_norm"
 
     @device
     def softmax(held, out, start, lane, first, last, a, b, length, weight, bias, eps):
@@ -358,7 +369,7 @@ def stored(shape: Shape, dtype: Any, form: Form, kept: bool) -> Any:
             col = uint32(first + (lane + k * lanes) * per)
             if col < last:
                 for e in range(per):
-                    if kept:
+                    if centred:
                         held[k, e] -= a
                     held[k, e] *= scale
                 if weighted:
@@ -371,4 +382,4 @@ def stored(shape: Shape, dtype: Any, form: Form, kept: bool) -> Any:
                         held[k, e] += terms[e]
                 put(out, uint32(start + col), held, k)
 
-    return {"softmax": softmax, "log_softmax": log_softmax}.get(what, norm)
+    return {"softmax": softmax, "log_softmax": log_softmax}.get(form.what, norm)

@@ -20,13 +20,17 @@ LENGTHS = (
     (8191, 8191),
     (100000, 1000),
     (100000, 1001),
-    (1000000, 100),
     (10000000, 7),
-    (1000, 100000),
     (64, 1 << 20),
     (1, 1 << 26),
 )
-COLUMNS: tuple[tuple[int, ...], ...] = ((8192, 8192), (64, 1000, 1024), (1000, 100, 1000), (1000000, 20, 3))
+FEW_LENGTHS = ((8191, 8191), (1000000, 100), (1000, 100000))
+COLUMNS: tuple[tuple[int, ...], ...] = (
+    (8192, 8192),
+    (64, 1000, 1024),
+    (1000, 100, 1000),
+    (1000000, 20, 3),
+)
 MOST = 1 << 26
 LAST = -1
 
@@ -43,9 +47,10 @@ def _cases() -> Iterator[PatternCase]:
         yield _case(name, LADDERS[0], LAST, "float32", rungs=True)
         yield _case(name, LADDERS[1], LAST, "float32")
     for shape in LENGTHS:
-        for name in NAMES:
-            if (name, shape) != ("softmax", shape) or shape not in LADDERS:
-                yield _case(name, shape, LAST, "float32")
+        yield _case("softmax", shape, LAST, "float32")
+    for name in NAMES[1:]:
+        for shape in FEW_LENGTHS:
+            yield _case(name, shape, LAST, "float32")
     for columns in COLUMNS:
         yield _case("softmax", columns, len(columns) - 2, "float32")
     for name in NAMES:

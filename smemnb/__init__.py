@@ -51,6 +51,10 @@ _HOMES = {
     "max": "operations.reducing",
     "argmin": "operations.reducing",
     "argmax": "operations.reducing",
+    "softmax": "operations.normalising",
+    "log_softmax": "operations.normalising",
+    "layer_norm": "operations.normalising",
+    "rms_norm": "operations.normalising",
 }
 _ROOMS = (
     "compiled errors exercises figures hardware kernels lockstep measure operations rules"
@@ -68,6 +72,7 @@ if TYPE_CHECKING:
     from .figures.explorer import explore
     from .figures.replay import replay
     from .operations.multiplying import matmul
+    from .operations.normalising import layer_norm, log_softmax, rms_norm, softmax
     from .operations.reducing import argmax, argmin, max, mean, min, sum
     from .operations.transposing import transpose
     from .tracing.trace import Trace
@@ -85,6 +90,8 @@ __all__ = [
     "forecast",
     "grid_map",
     "hint",
+    "layer_norm",
+    "log_softmax",
     "matmul",
     "max",
     "mean",
@@ -96,9 +103,11 @@ __all__ = [
     "progress",
     "register_map",
     "replay",
+    "rms_norm",
     "sector_map",
     "show_change",
     "show_source",
+    "softmax",
     "solution",
     "staging_map",
     "sum",

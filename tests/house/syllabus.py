@@ -194,6 +194,17 @@ REDUCTION: tuple[Row, ...] = (
     ("the last block: ticket and fence", "50_reduction", "ticket-and-fence"),
     ("the error of a chain and of a tree", "50_reduction", "exact-told"),
 )
+NORMALISATION: tuple[Row, ...] = (
+    ("softmax, and why its maximum comes first", "54_rows", "three-readings"),
+    ("words that a second reduction takes over", "54_rows", "second-reduction"),
+    ("grid-stride reuse without trailing barrier", "54_rows", "grid-stride-reuse"),
+    ("maximum and sum in one pass", "54_rows", "online-softmax"),
+    ("a row that waits in shared memory, and its limit", "54_rows", "limit-of-shared"),
+    ("a row that waits in registers", "54_rows", "registers-head"),
+    ("the ladder of softmax beside a copy", "54_rows", "measured-text"),
+    ("short rows: one per warp, several per warp", "54_rows", "short-idle"),
+    ("rows over several blocks: two launches, or blocks that wait", "54_rows", "joined-text"),
+)
 ROWS = (
     *SHARED_MEMORY,
     *BANKS,
@@ -208,6 +219,7 @@ ROWS = (
     *LATENCY,
     *PROFILING,
     *REDUCTION,
+    *NORMALISATION,
 )
 ERRATA: tuple[Row, ...] = (
     ("threads 1 and 17 meet in bank 1", "90_errata_memory", "claim-threads-1-and-17"),

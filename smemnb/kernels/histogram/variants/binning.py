@@ -57,8 +57,8 @@ def any_of(compared: Any) -> Any:
         cell = uint32(0)
         if t > place(0):
             cell = uint32(min(t, margin))  # margin: the number of the last cell
-        k = load1(cells, cell)
-        last = load1(cells, uint32(cell + uint32(1)))
+        k = uint32(load1(cells, cell))
+        last = uint32(load1(cells, uint32(cell + uint32(1))))
         while k < last:
             middle = uint32(uint32(k + last) >> uint32(1))
             if load1(edges, uint32(middle + uint32(1))) <= value:
@@ -71,16 +71,15 @@ def any_of(compared: Any) -> Any:
 
 
 @lru_cache(maxsize=64)
-def binning_of(
-    dtype: Any, compared: Any, even: bool, words: int, threads: int, resident: int
-) -> Any:
+def binning_of(dtype: Any, compared: Any, even: bool, threads: int, resident: int) -> Any:
     """The kernel `(out, x, edges, cells, bins, shift, low, scale, margin)` of elements of a type.
+
+    It is launched with 4 bytes of shared memory for each of the `bins << shift` counters.
 
     Args:
         dtype: of Numba, of x: 1, 2, 4 or 8 bytes.
         compared: the type of `edges`, as which values are compared: float32, float64 or int64.
         even: whether the edges have equal distances.
-        words: counters of a block; `bins << shift` of them are used.
         threads: of a block.
         resident: blocks on a multiprocessor.
     """
@@ -96,7 +95,7 @@ def binning_of(
 
     @jit(launch_bounds=(threads, resident))
     def binning(out, x, edges, cells, bins, shift, low, scale, margin):
-        part = cuda.shared.array(words, uint32)
+        part = cuda.shared.array(0, uint32)
         tx = uint32(cuda.threadIdx.x)
         copies = uint32(uint32(1) << shift)
         copy = uint32(tx & uint32(copies - uint32(1)))

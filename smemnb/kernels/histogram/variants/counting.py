@@ -6,8 +6,8 @@ the word (k << shift) + lane % 2^shift. With 32 copies no two lanes share a bank
 of one copy may, and an atomic of random values takes 2 wavefronts with 16 copies, 3 with 8, and
 3.5 with one.
 
-Values that have no counter, negative ones among them, are not counted: `seen` keeps the largest of
-them, as an unsigned number of 32 bits.
+Values that have no counter, negative ones among them, are not counted. `seen` keeps the largest
+value of all, as an unsigned number of 32 bits.
 """
 
 from __future__ import annotations
@@ -42,12 +42,13 @@ def number_of(dtype: Any) -> Any:
 
 
 @lru_cache(maxsize=64)
-def counting_of(dtype: Any, words: int, threads: int, resident: int) -> Any:
-    """The kernel `(out, seen, x, bins, shift)` for elements of a type, with so many counters.
+def counting_of(dtype: Any, threads: int, resident: int) -> Any:
+    """The kernel `(out, seen, x, bins, shift)` for elements of a type.
+
+    It is launched with 4 bytes of shared memory for each of the `bins << shift` counters.
 
     Args:
         dtype: of Numba, a whole number of 1, 2, 4 or 8 bytes.
-        words: counters of a block; `bins << shift` of them are used.
         threads: of a block.
         resident: blocks on a multiprocessor.
     """
@@ -64,7 +65,7 @@ def counting_of(dtype: Any, words: int, threads: int, resident: int) -> Any:
 
     @jit(launch_bounds=(threads, resident))
     def counting(out, seen, x, bins, shift):
-        part = cuda.shared.array(words, uint32)
+        part = cuda.shared.array(0, uint32)
         tx = uint32(cuda.threadIdx.x)
         copies = uint32(uint32(1) << shift)
         copy = uint32(tx & uint32(copies - uint32(1)))
@@ -114,8 +115,9 @@ def counting_of(dtype: Any, words: int, threads: int, resident: int) -> Any:
                 acc = uint32(acc + part[uint32((k << shift) + lane)])
             if acc > uint32(0):
                 cuda.atomic.add(out, k, acc)
+                most = max(most, k)
             k = uint32(k + uint32(threads))
-        if most >= bins:
+        if most > uint32(0):
             cuda.atomic.max(seen, 0, most)
 
     return named(counting, f"counting_{dtype}")

@@ -16,6 +16,8 @@ from ..kernels.histogram.variants.binning import binning_of
 from ..kernels.histogram.variants.counting import BEYOND, counting_of
 from ..kernels.histogram.variants.extent import extent_of
 from ..kernels.histogram.variants.folding import NONE, VALUES, copied, folded
+from ..kernels.histogram.variants.scattering import THREADS as SCATTERING
+from ..kernels.histogram.variants.scattering import scattering_of
 from ..kernels.step import Launch, scratch
 from .backends.find import array_view
 from .backends.matrix_view import TypeRefused
@@ -205,6 +207,11 @@ def _flat(call: Call) -> Laid:
 def _counting(call: Call, out: Laid, seen: Laid, x: Laid, bins: int) -> Launch:
     """The launch that adds the counts of x to `out`, whose elements hold 0."""
     counters = counters_of(bins)
+    if counters is None:
+        kernel = scattering_of(numba.from_dtype(x.dtype))
+        chunks = -(-x.size * x.itemsize // 16)
+        grid = max(1, min(-(-chunks // SCATTERING), 8 * max(1, call.processors)))
+        return Launch(kernel, grid, SCATTERING, (out, seen, x, np.uint32(bins)))
     kernel = counting_of(numba.from_dtype(x.dtype), THREADS, counters.resident)
     grid = blocks_of(x.size, x.itemsize, call.processors, counters.resident)
     args = out, seen, x, np.uint32(bins), np.uint32(counters.shift)

@@ -11,7 +11,7 @@ from numba import float32, float64, int64
 
 from ..errors import LaunchRefused, SmemnbError, shortened
 from ..kernels.fill import filling
-from ..kernels.histogram.choosing import THREADS, blocks_of, counters_of
+from ..kernels.histogram.choosing import THREADS, Counters, blocks_of, counters_of
 from ..kernels.histogram.variants.binning import binning_of
 from ..kernels.histogram.variants.counting import BEYOND, counting_of
 from ..kernels.histogram.variants.extent import extent_of
@@ -448,8 +448,9 @@ def _plan_of_bins(
     kind = {"float32": float32, "float64": float64, "int64": int64}[compared.name]
 
     def launches(new: Any, out: Laid) -> list[Launch]:
-        counters = counters_of(bins)
-        kernel = binning_of(numba.from_dtype(x.dtype), kind, even, THREADS, counters.resident)
+        counters, shared = counters_of(bins) or Counters(0, 2, 0), counters_of(bins) is not None
+        own, resident = numba.from_dtype(x.dtype), counters.resident
+        kernel = binning_of(own, kind, even, THREADS, resident, shared=shared)
         grid = blocks_of(x.size, x.itemsize, call.processors, counters.resident)
         args = out, x, edges, cells, np.uint32(bins), np.uint32(counters.shift), low, scale, margin
         counting = Launch(kernel, grid, THREADS, args, counters.shared_bytes)

@@ -70,8 +70,22 @@ def any_of(compared: Any) -> Any:
     return anywhere
 
 
+@device
+def put_in_shared(part, out, k, shift, copy):
+    """Count an element of bin k in the block's counters."""
+    cuda.atomic.add(part, uint32((k << shift) + copy), 1)
+
+
+@device
+def put_in_global(part, out, k, shift, copy):
+    """Count it in the result: there are more bins than counters in shared memory."""
+    cuda.atomic.add(out, k, 1)
+
+
 @lru_cache(maxsize=64)
-def binning_of(dtype: Any, compared: Any, even: bool, threads: int, resident: int) -> Any:
+def binning_of(
+    dtype: Any, compared: Any, even: bool, threads: int, resident: int, *, shared: bool = True
+) -> Any:
     """The kernel `(out, x, edges, cells, bins, shift, low, scale, margin)` of elements of a type.
 
     It is launched with 4 bytes of shared memory for each of the `bins << shift` counters.
@@ -82,16 +96,19 @@ def binning_of(dtype: Any, compared: Any, even: bool, threads: int, resident: in
         even: whether the edges have equal distances.
         threads: of a block.
         resident: blocks on a multiprocessor.
+        shared: whether the counters are in shared memory; else elements are counted in `out`.
     """
+    counted = 1 if shared else 0
+    put = put_in_shared if shared else put_in_global
     chunk_size = 16 // (dtype.bitwidth // 8)
     bin_of = even_of(compared) if even else any_of(compared)
 
     @device
-    def add(x, part, edges, cells, bins, shift, low, scale, margin, least, most, copy):
+    def add(x, part, out, edges, cells, bins, shift, low, scale, margin, least, most, copy):
         value = compared(x)
         if least <= value and value <= most:
             k = bin_of(value, edges, cells, bins, low, scale, margin)
-            cuda.atomic.add(part, uint32((k << shift) + copy), 1)
+            put(part, out, k, shift, copy)
 
     @jit(launch_bounds=(threads, resident))
     def binning(out, x, edges, cells, bins, shift, low, scale, margin):
@@ -104,7 +121,8 @@ def binning_of(dtype: Any, compared: Any, even: bool, threads: int, resident: in
 
         # 1. all counters begin at 0
         at = tx
-        while at < uint32(bins << shift):
+        counters = uint32(uint32(bins * uint32(counted)) << shift)
+        while at < counters:
             part[at] = 0
             at = uint32(at + uint32(threads))
         cuda.syncthreads()  # all counters are 0 before anyone adds
@@ -121,13 +139,55 @@ def binning_of(dtype: Any, compared: Any, even: bool, threads: int, resident: in
             one = load16(x, at)
             two = load16(x, uint32(at + step * uint32(chunk_size)))
             for value in one:
-                add(value, part, edges, cells, bins, shift, low, scale, margin, least, most, copy)
+                add(
+                    value,
+                    part,
+                    out,
+                    edges,
+                    cells,
+                    bins,
+                    shift,
+                    low,
+                    scale,
+                    margin,
+                    least,
+                    most,
+                    copy,
+                )
             for value in two:
-                add(value, part, edges, cells, bins, shift, low, scale, margin, least, most, copy)
+                add(
+                    value,
+                    part,
+                    out,
+                    edges,
+                    cells,
+                    bins,
+                    shift,
+                    low,
+                    scale,
+                    margin,
+                    least,
+                    most,
+                    copy,
+                )
             chunk = uint32(chunk + uint32(step * uint32(2)))
         if chunk < chunks:
             for value in load16(x, uint32(before + chunk * uint32(chunk_size))):
-                add(value, part, edges, cells, bins, shift, low, scale, margin, least, most, copy)
+                add(
+                    value,
+                    part,
+                    out,
+                    edges,
+                    cells,
+                    bins,
+                    shift,
+                    low,
+                    scale,
+                    margin,
+                    least,
+                    most,
+                    copy,
+                )
 
         # 3. what is before and behind the chunks
         if first < before:
@@ -154,7 +214,7 @@ def binning_of(dtype: Any, compared: Any, even: bool, threads: int, resident: in
 
         # 4. a thread adds the copies of a bin, from its own lane's on
         k = tx
-        while k < bins:
+        while k < uint32(bins * uint32(counted)):
             acc = uint32(0)
             for turn in range(copies):
                 lane = uint32(uint32(k + turn) & uint32(copies - uint32(1)))

@@ -194,6 +194,7 @@ def binning_of(
             add(
                 load1(x, first),
                 part,
+                out,
                 edges,
                 cells,
                 bins,
@@ -208,7 +209,19 @@ def binning_of(
         at = uint32(before + uint32(chunks * uint32(chunk_size)) + first)
         if at < n:
             add(
-                load1(x, at), part, edges, cells, bins, shift, low, scale, margin, least, most, copy
+                load1(x, at),
+                part,
+                out,
+                edges,
+                cells,
+                bins,
+                shift,
+                low,
+                scale,
+                margin,
+                least,
+                most,
+                copy,
             )
         cuda.syncthreads()  # all have added before anyone reads
 

@@ -45,6 +45,8 @@ _HOMES = {
     "replay": "figures.replay",
     "transpose": "operations.transposing",
     "matmul": "operations.multiplying",
+    "bincount": "operations.histograms",
+    "histogram": "operations.histograms",
 }
 _ROOMS = (
     "compiled errors exercises figures hardware kernels lockstep measure operations rules"
@@ -61,6 +63,7 @@ if TYPE_CHECKING:
     from .exercises.source import show_change, show_source
     from .figures.explorer import explore
     from .figures.replay import replay
+    from .operations.histograms import bincount, histogram
     from .operations.multiplying import matmul
     from .operations.transposing import transpose
     from .tracing.trace import Trace
@@ -71,11 +74,13 @@ __all__ = [
     "Verdict",
     "__version__",
     "bank_map",
+    "bincount",
     "check",
     "explore",
     "forecast",
     "grid_map",
     "hint",
+    "histogram",
     "matmul",
     "occupancy_map",
     "phase_map",

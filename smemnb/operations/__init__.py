@@ -2,6 +2,8 @@
 
     transpose(x)        x.T with contiguous rows, elements of 1 to 16 bytes; batches, other axes
     matmul(a, b)        alpha * a @ b + beta * out in float32
+    bincount(x)         how often each whole number occurs
+    histogram(x, bins)  how many elements lie between edges, and the edges
 
 Arrays may be of NumPy, Numba, CuPy, PyTorch or JAX, or of any library with
 `__cuda_array_interface__` or DLPack; the result is of the same library, on the same device, and its
@@ -16,7 +18,8 @@ through `patterns.perform`, with a workspace of their stream (`workspace`); `lai
 any axes as three. `smemnb bench overhead` measures what a call costs the host.
 """
 
+from .histograms import bincount, histogram
 from .multiplying import matmul
 from .transposing import transpose
 
-__all__ = ["matmul", "transpose"]
+__all__ = ["bincount", "histogram", "matmul", "transpose"]

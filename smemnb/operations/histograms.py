@@ -213,8 +213,8 @@ def _counting(call: Call, out: Laid, seen: Laid, x: Laid, bins: int) -> Launch:
         grid = max(1, min(-(-chunks // SCATTERING), 8 * max(1, call.processors)))
         return Launch(kernel, grid, SCATTERING, (out, seen, x, np.uint32(bins)))
     kernel = counting_of(numba.from_dtype(x.dtype), THREADS, counters.resident)
-    grid = blocks_of(x.size, x.itemsize, call.processors, counters.resident)
-    args = out, seen, x, np.uint32(bins), np.uint32(counters.shift)
+    grid = blocks_of(x.size, x.itemsize, call.processors, counters)
+    args = out, seen, x, np.uint32(bins), np.uint32(counters.shift), np.uint32(counters.groups)
     return Launch(kernel, grid, THREADS, args, counters.shared_bytes)
 
 
@@ -448,10 +448,11 @@ def _plan_of_bins(
     kind = {"float32": float32, "float64": float64, "int64": int64}[compared.name]
 
     def launches(new: Any, out: Laid) -> list[Launch]:
-        counters, shared = counters_of(bins) or Counters(0, 2, 0), counters_of(bins) is not None
+        found = counters_of(bins, groups=1)
+        counters, shared = found or Counters(0, 2, 0), found is not None
         own, resident = numba.from_dtype(x.dtype), counters.resident
         kernel = binning_of(own, kind, even, THREADS, resident, shared=shared)
-        grid = blocks_of(x.size, x.itemsize, call.processors, counters.resident)
+        grid = blocks_of(x.size, x.itemsize, call.processors, counters)
         args = out, x, edges, cells, np.uint32(bins), np.uint32(counters.shift), low, scale, margin
         counting = Launch(kernel, grid, THREADS, args, counters.shared_bytes)
         return [filling(out, np.int64(0)), counting]
@@ -495,7 +496,7 @@ def _plan_of_ends(call: Call) -> Work:
     x = _flat(call)
 
     def launches(new: Any, out: Laid) -> list[Launch]:
-        grid = blocks_of(x.size, x.itemsize, call.processors, 2)
+        grid = blocks_of(x.size, x.itemsize, call.processors, Counters(0, 2, 0))
         kernel = extent_of(numba.from_dtype(x.dtype))
         parts = scratch(new, (2 * grid,), x.dtype)
         again = parts.seen((2 * grid,))

@@ -76,7 +76,7 @@ def test_bincount_into_out():
 def test_large_numbers_of_bins():
     """More bins than two blocks, and than one, have in shared memory; few copies, and none."""
     rng = np.random.default_rng(4)
-    for bins in (1500, 9000, 20_000, 40_000, 60_000, 150_000):
+    for bins in (1500, 9000, 20_000, 40_000, 60_000, 150_000, 800_000):
         same_counts(rng.integers(0, bins, 3000), bins)
 
 

@@ -420,14 +420,14 @@ def _any(edges: np.ndarray[Any, Any], kind: np.dtype[Any]) -> _Bins:
     number = np.float32 if compared == np.float32 else np.float64
     own = edges.astype(compared)
     finite = own[np.isfinite(own)].astype(number)
-    low = finite[0] if finite.size else number(0)
+    low: Any = finite[0] if finite.size else number(0)
     inner = own[1:-1].astype(number)
     count = min(CELLS, 4 * len(edges))
     with np.errstate(all="ignore"):
-        scale = number(count) / (finite[-1] - low) if finite.size else number(0)
+        scale: Any = number(count) / (finite[-1] - low) if finite.size else number(0)
         if not np.isfinite(scale):
             scale = number(0)
-        at = (inner - low) * scale
+        at: Any = (inner - low) * scale
         cell = np.where(at > 0, np.minimum(at, number(count - 1)), 0).astype(np.int64)
     cells = np.searchsorted(cell, np.arange(count + 1)).astype(np.int32)
     return _Bins(own, cells, low, scale, number(count - 1))

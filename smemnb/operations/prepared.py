@@ -312,20 +312,25 @@ def prepared(
     if loaded is None:
         return None
     if shared_bytes > loaded.shared_bytes:
-        allow_shared(loaded.function, shared_bytes)
+        allow_shared(loaded, shared_bytes, place)
         loaded.shared_bytes = shared_bytes
     return _launch(loaded, grid, block, arrays, tuple(map(str, kinds)), own, shared_bytes)
 
 
-def allow_shared(function: Any, shared_bytes: int) -> None:
-    """Let a kernel be launched with so many bytes of shared memory on top of its own arrays.
+def allow_shared(loaded: Loaded, shared_bytes: int, place: int) -> None:
+    """Let a kernel be launched with so many bytes of shared memory beside its own arrays.
 
     Raises:
         CudaAPIError: a block of this device cannot have so many.
     """
     driver = _driver()
     most = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-    _check(driver.cuFuncSetAttribute(function, most, shared_bytes)[0])
+    handle = getattr(loaded.keeps, "handle", None)
+    if isinstance(handle, driver.CUkernel):  # a kernel of a library, for whichever context
+        device = driver.CUdevice(place)
+        _check(driver.cuKernelSetAttribute(most, shared_bytes, handle, device)[0])
+    else:
+        _check(driver.cuFuncSetAttribute(loaded.function, most, shared_bytes)[0])
 
 
 @lru_cache(maxsize=1024)

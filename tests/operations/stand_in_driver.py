@@ -74,6 +74,7 @@ class StandIn:
     CUstreamCaptureMode = SimpleNamespace(CU_STREAM_CAPTURE_MODE_RELAXED=2)
     CUdevice_attribute = SimpleNamespace(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED=115)
     CUfunction_attribute = SimpleNamespace(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES=8)
+    CUkernel = type("CUkernel", (int,), {})
     CUstream = CUcontext = CUdeviceptr = CUdevice = staticmethod(int)
 
     def __init__(self):

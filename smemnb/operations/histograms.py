@@ -13,6 +13,7 @@ from ..errors import LaunchRefused, SmemnbError, shortened
 from ..kernels.fill import filling
 from ..kernels.histogram.choosing import THREADS, Counters, blocks_of, counters_of
 from ..kernels.histogram.variants.binning import binning_of
+from ..kernels.histogram.variants.bytes import counting_bytes_of
 from ..kernels.histogram.variants.counting import BEYOND, counting_of
 from ..kernels.histogram.variants.extent import extent_of
 from ..kernels.histogram.variants.folding import NONE, VALUES, copied, folded
@@ -20,7 +21,7 @@ from ..kernels.histogram.variants.scattering import THREADS as SCATTERING
 from ..kernels.histogram.variants.scattering import scattering_of
 from ..kernels.step import Launch, scratch
 from .backends.find import array_view
-from .backends.matrix_view import TypeRefused
+from .backends.matrix_view import MatrixView, TypeRefused
 from .contract import MAX_ELEMENTS, handle_in
 from .laid import Laid
 from .patterns import Call, Work, check_dtype, engine_seconds, host_number, perform
@@ -84,7 +85,8 @@ def _bincount(x: Any, minlength: Any, weights: Any, out: Any, stream: Any) -> An
             " Leave `weights` out, or use numpy.bincount"
         )
     least = _whole_number("minlength", minlength, 0)
-    view = array_view("x", x, handle_in(stream))
+    asked = handle_in(stream)
+    view = array_view("x", x, asked)
     check_dtype(view, COUNTED, "bincount")
     if len(view.extents) != 1:
         raise LaunchRefused(
@@ -100,7 +102,7 @@ def _bincount(x: Any, minlength: Any, weights: Any, out: Any, stream: Any) -> An
             return perform("bincount", _plan_of_bytes, {"x": x}, (length,), out, stream)
     elif not size or (of_bytes and not signed and least >= VALUES):
         return perform("bincount", _plan_of_bytes, {"x": x}, (least,), None, stream)
-    if captured(x, stream):
+    if captured(view, asked):
         raise LaunchRefused(
             "bincount waits for the largest number in `x`, and the stream is captured into a CUDA"
             " graph. Capture it for uint8 with a minlength of 256 or more, or call it outside"
@@ -108,20 +110,20 @@ def _bincount(x: Any, minlength: Any, weights: Any, out: Any, stream: Any) -> An
     bins = length if out is not None else max(least, GUESS)
     if of_bytes:
         bins = max(bins, VALUES)
-    counts, most = _counted(x, bins, stream)
+    counts, most = _counted(x, view, bins, stream)
     _check_largest(most, kind, length if out is not None else None)
     if most >= bins:
         bins = most + 1
-        counts, most = _counted(x, bins, stream)
+        counts, most = _counted(x, view, bins, stream)
     if out is not None:
         return perform("bincount", _plan_of_copy, {"counts": counts}, (length,), out, stream)
     return counts[: max(least, most + 1)]
 
 
-def _counted(x: Any, bins: int, stream: Any) -> tuple[Any, int]:
+def _counted(x: Any, view: MatrixView, bins: int, stream: Any) -> tuple[Any, int]:
     """(counts of so many bins and the largest number, the largest number), which is waited for."""
     counts = perform("bincount", _plan_of_numbers, {"x": x}, (bins,), None, stream)
-    wait(x, stream)
+    wait(view, handle_in(stream))
     return counts, int(host_number(counts[bins:]))
 
 
@@ -129,7 +131,8 @@ def _check_largest(most: int, kind: np.dtype[Any], length: int | None) -> None:
     """Raise LaunchRefused if the largest number, seen without a sign, is none that has a bin."""
     if kind.itemsize == 8 and most == BEYOND:
         raise LaunchRefused(f"`x` has a number below 0, or above {BEYOND - 1}")
-    if kind.kind == "i" and kind.itemsize < 8 and most >= 1 << 31:
+    below = 1 << 7 if kind.itemsize == 1 else 1 << 31  # bytes are counted as their bits
+    if kind.kind == "i" and kind.itemsize < 8 and most >= below:
         raise LaunchRefused("`x` has a number below 0; bincount counts whole numbers from 0 on")
     if length is not None and most >= length:
         raise LaunchRefused(f"`x` has the number {most}, and `out` has {length} elements")
@@ -206,13 +209,16 @@ def _flat(call: Call) -> Laid:
 
 def _counting(call: Call, out: Laid, seen: Laid, x: Laid, bins: int) -> Launch:
     """The launch that adds the counts of x to `out`, whose elements hold 0."""
-    counters = counters_of(bins)
+    counters = counters_of(VALUES if x.itemsize == 1 else bins)
     if counters is None:
         kernel = scattering_of(numba.from_dtype(x.dtype))
-        chunks = -(-x.size * x.itemsize // 16)
-        grid = max(1, min(-(-chunks // SCATTERING), 8 * max(1, call.processors)))
+        grid = blocks_of(x.size, x.itemsize, call.processors, Counters(0, 2, 0))
         return Launch(kernel, grid, SCATTERING, (out, seen, x, np.uint32(bins)))
-    kernel = counting_of(numba.from_dtype(x.dtype), THREADS, counters.resident)
+    if x.itemsize == 1:
+        kernel = counting_bytes_of(numba.from_dtype(x.dtype), THREADS)
+        counters = counters._replace(shared_bytes=0)
+    else:
+        kernel = counting_of(numba.from_dtype(x.dtype), THREADS, counters.resident)
     grid = blocks_of(x.size, x.itemsize, call.processors, counters)
     args = out, seen, x, np.uint32(bins), np.uint32(counters.shift), np.uint32(counters.groups)
     return Launch(kernel, grid, THREADS, args, counters.shared_bytes)
@@ -310,8 +316,8 @@ def _histogram(
     if even:
         count = _whole_number("bins", bins, 1)
         has_none = limits is not None or 0 in view.extents
-        ends = np.empty(0, kind) if has_none else _ends_of(x, kind, stream)
         _check_range(limits)
+        ends = np.empty(0, kind) if has_none else _ends_of(x, view, kind, stream)
         edges = np.histogram_bin_edges(ends, count, limits)
     else:
         edges = _edges_of(bins)
@@ -348,15 +354,15 @@ def _check_range(limits: Any) -> None:
         )
 
 
-def _ends_of(x: Any, kind: np.dtype[Any], stream: Any) -> Any:
+def _ends_of(x: Any, view: MatrixView, kind: np.dtype[Any], stream: Any) -> Any:
     """The least and the largest element of x, of which NumPy makes the same edges as of x."""
-    if captured(x, stream):
+    if captured(view, handle_in(stream)):
         raise LaunchRefused(
             "histogram waits for the least and the largest element of `x`, and the stream is"
             " captured into a CUDA graph. Pass `range`"
         )
     ends = perform("histogram range", _plan_of_ends, {"x": x}, (), None, stream)
-    wait(x, stream)
+    wait(view, handle_in(stream))
     found = np.array([host_number(ends[k : k + 1]) for k in (0, 1)], kind)
     if not np.isfinite(found).all():
         raise LaunchRefused(

@@ -14,7 +14,7 @@ import numpy as np
 from ..errors import LaunchRefused
 from . import prepared
 from .backends.find import array_view
-from .backends.matrix_view import HOST
+from .backends.matrix_view import HOST, MatrixView
 from .backends.numba_arrays import _described, on_device, stream_of
 from .contract import handle_in
 from .patterns import _host_array, _like
@@ -79,11 +79,9 @@ def _forget_after_use(place: int) -> None:
     forget()
 
 
-def wait(x: Any, stream: Any = None) -> None:
-    """Wait for the work of the stream on which an operation of x was put."""
-    asked = handle_in(stream)
-    view = array_view("x", x, asked)
-    if view.place == HOST:
+def wait(view: MatrixView, asked: int | None) -> None:
+    """Wait for what was put on the caller's stream, unless reading an element does so anyway."""
+    if view.place == HOST or (asked is None and view.backend.has_current):
         return
     handle = view.backend.stream(view) if asked is None else asked
     with on_device(view.place):
@@ -97,10 +95,8 @@ def _wait(stream: Any) -> None:
     (stream or cuda.default_stream()).synchronize()
 
 
-def captured(x: Any, stream: Any = None) -> bool:
-    """Whether the stream on which an operation of x would be put is captured."""
-    asked = handle_in(stream)
-    view = array_view("x", x, asked)
+def captured(view: MatrixView, asked: int | None) -> bool:
+    """Whether the caller's stream is captured into a CUDA graph."""
     if view.place == HOST:
         return False
     return prepared.capturing(view.backend.stream(view) if asked is None else asked)

@@ -8,7 +8,9 @@ from ..fill import filling
 from ..step import Launch, New, Step
 from .rungs.histogram_block import histogram_block
 from .rungs.histogram_global import histogram_global
+from .rungs.histogram_joined import histogram_joined
 from .rungs.histogram_lanes import histogram_lanes
+from .rungs.histogram_paired import histogram_paired
 from .rungs.histogram_warps import histogram_warps
 from .rungs.histogram_wide import histogram_wide
 
@@ -38,5 +40,7 @@ LADDER = (
     _step(histogram_warps, "a warp has counters of its own", 256, 1, 8),
     _step(histogram_wide, "as histogram_block, 16 bytes per load", 256, 16, 8),
     _step(histogram_lanes, "a lane has counters of its own, in its bank", 1024, 16, 2),
+    _step(histogram_joined, "value and lane joined by |: 4 instructions", 1024, 16, 2),
+    _step(histogram_paired, "two loads of a thread at a time", 1024, 16, 2),
 )
 """Of uint8, 256 bins: `out` has 256 integers. x begins at a multiple of 16 bytes."""

@@ -3,7 +3,7 @@
 import functools
 
 import pytest
-from numba import float32, float64, int16, int32, int64, uint8
+from numba import float32, float64, int8, int16, int32, int64, uint8
 
 from smemnb.compiled import cubin
 from smemnb.compiled.machine import count, instructions, nvdisasm
@@ -11,6 +11,7 @@ from smemnb.compiled.usage import read_resources
 from smemnb.kernels.histogram import ladder
 from smemnb.kernels.histogram.choosing import THREADS
 from smemnb.kernels.histogram.variants.binning import binning_of, place_of
+from smemnb.kernels.histogram.variants.bytes import counting_bytes_of
 from smemnb.kernels.histogram.variants.counting import counting_of
 from smemnb.kernels.histogram.variants.extent import extent_of
 from smemnb.kernels.histogram.variants.scattering import scattering_of
@@ -34,7 +35,8 @@ def machine(kernel, signature):
 
 
 INCREMENTS = {"histogram_global": 0, "histogram_block": 1, "histogram_warps": 1}
-INCREMENTS |= {"histogram_wide": 17, "histogram_lanes": 17}
+INCREMENTS |= {"histogram_wide": 17, "histogram_lanes": 17, "histogram_joined": 17}
+INCREMENTS["histogram_paired"] = 49  # two chunks at a time, one, and the rest
 
 
 @pytest.mark.parametrize("name", STEPS)
@@ -52,7 +54,9 @@ def test_rungs(name):
 def variants():
     """(name, kernel, signature) of what the operations launch."""
     counted = "void(int64[::1], uint32[::1], {}[::1], uint32, uint32, uint32)"
-    for dtype in (uint8, int16, int32, int64):
+    for dtype in (int8, uint8):
+        yield f"bytes {dtype}", counting_bytes_of(dtype, THREADS), counted.format(dtype)
+    for dtype in (int16, int32, int64):
         yield f"counting {dtype}", counting_of(dtype, THREADS, 2), counted.format(dtype)
     scattered = "void(int64[::1], uint32[::1], int32[::1], uint32)"
     yield "scattering", scattering_of(int32), scattered
@@ -83,4 +87,5 @@ def test_variants(name):
     assert (used.local_bytes, used.registers <= 32) == (0, True)
     if code:
         assert count(code, "LDL") == count(code, "STL") == 0
-        assert count(code, "ATOMS.POPC.INC.32") == count(code, "ATOMS")
+        others = count(code, "ATOMS.MAX")  # of tags
+        assert count(code, "ATOMS.POPC.INC.32") == count(code, "ATOMS") - others > 0

@@ -1,8 +1,10 @@
 """How often each whole number below `bins` occurs, counted in global memory: any number of bins.
 
-Where shared memory has too few words for the counters, each element would be an atomic of global
-memory. A thread therefore holds on to the number that it met last, and adds a run of equal numbers
-at once: skewed data, where one number makes up most, would else queue up at its counter.
+Where shared memory has too few words for the counters, each element is an atomic of global memory.
+Those of one address come one after the other, so a number that makes up a few percent of the
+elements would set the pace. Each block therefore keeps counters of its own for numbers that it met
+twice within a chunk of its first elements: a slot for each last digits of a number, with a tag that
+says which number it counts.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ from ...ptx import load1, load16, misalignment
 from ...unrolled import device, jit, named
 from .counting import number_of
 
-THREADS = 256
+THREADS = 1024
+SLOTS = 4096
 
 
 @lru_cache(maxsize=16)
@@ -26,48 +29,74 @@ def scattering_of(dtype: Any) -> Any:
     number = number_of(dtype)
 
     @device
-    def put(out, bins, last, run):
-        if last < bins and run > uint32(0):
-            cuda.atomic.add(out, last, run)
+    def add(value, tags, part, out, bins, most):
+        k = number(value)
+        slot = uint32(k % uint32(SLOTS))
+        if tags[slot] == k:
+            cuda.atomic.add(part, slot, 1)
+            return most
+        if k < bins:
+            cuda.atomic.add(out, k, 1)
+        return max(most, k)
 
-    @jit(launch_bounds=(THREADS, 4))
+    @jit(launch_bounds=(THREADS, 2))
     def scattering(out, seen, x, bins):
+        tags = cuda.shared.array(SLOTS, uint32)
+        part = cuda.shared.array(SLOTS, uint32)
         tx = uint32(cuda.threadIdx.x)
         most = uint32(0)
-        last = uint32(0)
-        run = uint32(0)
 
-        # 1. whole chunks of 16 bytes, and what is before and behind them
+        # 1. no slot has a tag: 0 belongs to slot 0 alone
+        at = tx
+        while at < uint32(SLOTS):
+            tags[at] = 0
+            part[at] = 0
+            at = uint32(at + uint32(THREADS))
+        cuda.syncthreads()  # slots are empty before anyone takes one
+
+        # 2. numbers that a thread meets twice in its first chunk get a slot
         n = uint32(x.size)
         before = min(n, uint32(uint32(chunk_size - misalignment(x)) % uint32(chunk_size)))
         chunks = uint32(uint32(n - before) // uint32(chunk_size))
         first = uint32(cuda.blockIdx.x * uint32(THREADS) + tx)
         step = uint32(cuda.gridDim.x * uint32(THREADS))
-        chunk = first
-        while chunk < chunks:
-            for value in load16(x, uint32(before + chunk * uint32(chunk_size))):
-                k = number(value)
-                if k != last:
-                    put(out, bins, last, run)
-                    most = max(most, last)
-                    last = k
-                    run = uint32(0)
-                run = uint32(run + uint32(1))
-            chunk = uint32(chunk + step)
-        put(out, bins, last, run)
-        most = max(most, last)
+        if first < chunks:
+            some = load16(x, uint32(before + first * uint32(chunk_size)))
+            for i in range(chunk_size - 1):
+                k = number(some[i])
+                for j in range(i + 1, chunk_size):
+                    if number(some[j]) == k and k < bins:
+                        cuda.atomic.max(tags, uint32(k % uint32(SLOTS)), k)
+        cuda.syncthreads()  # all tags are there before anyone asks for one
 
+        # 3. whole chunks of 16 bytes, two of a thread under way at a time; the rest
+        chunk = first
+        while uint32(chunk + step) < chunks:
+            at = uint32(before + chunk * uint32(chunk_size))
+            one = load16(x, at)
+            two = load16(x, uint32(at + step * uint32(chunk_size)))
+            for value in one:
+                most = add(value, tags, part, out, bins, most)
+            for value in two:
+                most = add(value, tags, part, out, bins, most)
+            chunk = uint32(chunk + uint32(step * uint32(2)))
+        if chunk < chunks:
+            for value in load16(x, uint32(before + chunk * uint32(chunk_size))):
+                most = add(value, tags, part, out, bins, most)
         if first < before:
-            k = number(load1(x, first))
-            put(out, bins, k, uint32(1))
-            most = max(most, k)
+            most = add(load1(x, first), tags, part, out, bins, most)
         at = uint32(before + uint32(chunks * uint32(chunk_size)) + first)
         if at < n:
-            k = number(load1(x, at))
-            put(out, bins, k, uint32(1))
-            most = max(most, k)
+            most = add(load1(x, at), tags, part, out, bins, most)
+        cuda.syncthreads()  # all have added before anyone reads
 
-        # 2. the largest number of all
+        # 4. the counts of slots are added to those of their numbers
+        at = tx
+        while at < uint32(SLOTS):
+            if part[at] > uint32(0):
+                cuda.atomic.add(out, tags[at], part[at])
+                most = max(most, tags[at])
+            at = uint32(at + uint32(THREADS))
         if most > uint32(0):
             cuda.atomic.max(seen, 0, most)
 

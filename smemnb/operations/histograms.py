@@ -160,8 +160,9 @@ def _length_of(out: Any, least: int, stream: Any) -> int:
 
 
 def _plan_of_numbers(call: Call, bins: int) -> Work:
-    """Counts of so many bins, and behind them the largest number."""
+    """Counts of so many bins (of bytes at least 256), and behind them the largest number."""
     x = _flat(call)
+    assert bins >= VALUES or x.itemsize > 1
 
     def launches(new: Any, out: Laid) -> list[Launch]:
         seen = out.seen((2,), dtype=UINT32, at=8 * bins)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numba
@@ -10,8 +11,16 @@ import numpy as np
 from numba import float32, float64, int64
 
 from ..errors import LaunchRefused, SmemnbError, shortened
+from ..hardware import limits
 from ..kernels.fill import filling
-from ..kernels.histogram.choosing import THREADS, Counters, blocks_of, counters_of
+from ..kernels.histogram.choosing import (
+    MOST,
+    MOST_GROUPS,
+    THREADS,
+    Counters,
+    blocks_of,
+    counters_of,
+)
 from ..kernels.histogram.variants.binning import binning_of
 from ..kernels.histogram.variants.bytes import counting_bytes_of
 from ..kernels.histogram.variants.counting import BEYOND, counting_of
@@ -20,8 +29,9 @@ from ..kernels.histogram.variants.folding import NONE, VALUES, copied, folded
 from ..kernels.histogram.variants.scattering import THREADS as SCATTERING
 from ..kernels.histogram.variants.scattering import scattering_of
 from ..kernels.step import Launch, scratch
+from . import launching
 from .backends.find import array_view
-from .backends.matrix_view import MatrixView, TypeRefused
+from .backends.matrix_view import HOST, MatrixView, TypeRefused
 from .contract import MAX_ELEMENTS, handle_in
 from .laid import Laid
 from .patterns import Call, Work, check_dtype, engine_seconds, host_number, perform
@@ -210,7 +220,7 @@ def _flat(call: Call) -> Laid:
 
 def _counting(call: Call, out: Laid, seen: Laid, x: Laid, bins: int) -> Launch:
     """The launch that adds the counts of x to `out`, whose elements hold 0."""
-    counters = counters_of(VALUES if x.itemsize == 1 else bins)
+    counters = _counters(call, VALUES if x.itemsize == 1 else bins, x)
     if counters is None:
         kernel = scattering_of(numba.from_dtype(x.dtype))
         grid = blocks_of(x.size, x.itemsize, call.processors, Counters(0, 2, 0))
@@ -223,6 +233,26 @@ def _counting(call: Call, out: Laid, seen: Laid, x: Laid, bins: int) -> Launch:
     grid = blocks_of(x.size, x.itemsize, call.processors, counters)
     args = out, seen, x, np.uint32(bins), np.uint32(counters.shift), np.uint32(counters.groups)
     return Launch(kernel, grid, THREADS, args, counters.shared_bytes)
+
+
+def _counters(call: Call, bins: int, x: Laid, groups: int = MOST_GROUPS) -> Counters | None:
+    """The counters of a block, for as many elements as one of two on a multiprocessor counts."""
+    elements = x.size // blocks_of(x.size, x.itemsize, call.processors, Counters(0, 2, 0))
+    return counters_of(bins, elements, _shared_bytes(call.place), groups)
+
+
+@lru_cache(maxsize=64)
+def _shared_bytes(place: int) -> int:
+    """Bytes of shared memory that a block of a device may have; of an H200 where none is known."""
+    from numba import cuda
+
+    if not launching.on_gpu():
+        return MOST
+    chip = cuda.get_current_device() if place == HOST else cuda.gpus[place]
+    try:
+        return min(MOST, limits(tuple(chip.compute_capability)).shared_per_block_optin)
+    except ValueError:  # a chip that the table does not know
+        return limits((7, 5)).shared_per_block
 
 
 def _seconds(elements: int) -> float:
@@ -455,7 +485,7 @@ def _plan_of_bins(
     kind = {"float32": float32, "float64": float64, "int64": int64}[compared.name]
 
     def launches(new: Any, out: Laid) -> list[Launch]:
-        found = counters_of(bins, groups=1)
+        found = _counters(call, bins, x, groups=1)
         counters, shared = found or Counters(0, 2, 0), found is not None
         own, resident = numba.from_dtype(x.dtype), counters.resident
         kernel = binning_of(own, kind, even, THREADS, resident, shared=shared)

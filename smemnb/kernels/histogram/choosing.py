@@ -26,7 +26,10 @@ class Counters(NamedTuple):
     groups: int = 1
 
 
-TWO_BLOCKS = 64 * 1024
+COPIES = 32 * 1024
+"""Bytes of counters up to which there are copies of them: an element of 4 bytes leaves time for the
+wavefronts of a single copy, and what is set to 0 and added up costs small arrays more."""
+TWO_BLOCKS = 96 * 1024
 """Bytes of counters up to which two blocks share a multiprocessor."""
 MOST = 224 * 1024
 """Bytes of counters that a block has at most."""
@@ -35,20 +38,28 @@ MOST_GROUPS = 12
 global memory."""
 
 
-def counters_of(bins: int, most: int = MOST, groups: int = MOST_GROUPS) -> Counters | None:
+def counters_of(
+    bins: int, elements: int = 1 << 30, most: int = MOST, groups: int = MOST_GROUPS
+) -> Counters | None:
     """The counters for so many bins; None where shared memory has too few for so many groups.
 
-    >>> counters_of(1024), counters_of(1_000_000)
-    (Counters(shift=4, resident=2, shared_bytes=65536, groups=1), None)
+    Args:
+        bins: of the histogram, 1 or more.
+        elements: that a block counts, about: it has no more counters than elements, but for bins.
+        most: bytes of shared memory that a block may have.
+        groups: into which the bins may be divided.
+
+    >>> counters_of(1024).shift, counters_of(1024, 3000).shift, counters_of(1_000_000)
+    (3, 1, None)
     >>> counters_of(100_000)
     Counters(shift=0, resident=1, shared_bytes=200000, groups=2)
     """
-    for resident, room in ((2, min(TWO_BLOCKS, most)), (1, most)):
-        copies = room // (WORD * max(1, bins))
-        if copies:
-            shift = min(LANES_SHIFT, copies.bit_length() - 1)
-            return Counters(shift, resident, WORD * (bins << shift))
-    parts = -(-WORD * bins // most)
+    one = WORD * bins
+    if one <= min(TWO_BLOCKS, most):
+        copies = max(1, min(COPIES // one, elements // bins))
+        shift = min(LANES_SHIFT, copies.bit_length() - 1)
+        return Counters(shift, 2, one << shift)
+    parts = -(-one // most)
     if parts > groups:
         return None
     return Counters(0, 1, WORD * -(-bins // parts), parts)

@@ -61,11 +61,10 @@ def counting_of(dtype: Any, threads: int, resident: int) -> Any:
     number = number_of(dtype)
 
     @device
-    def add(value, part, low, mine, shift, copy, most):
+    def add(value, part, low, high, shift, copy, most):
         k = number(value)
-        at = uint32(k - low)
-        if at < mine:
-            cuda.atomic.add(part, uint32((at << shift) + copy), 1)
+        if low <= k and k < high:
+            cuda.atomic.add(part, uint32((uint32(k - low) << shift) + copy), 1)
             return most
         return max(most, k)
 
@@ -82,6 +81,7 @@ def counting_of(dtype: Any, threads: int, resident: int) -> Any:
         each = uint32((bins + groups - 1) // groups)
         low = uint32(group * each)
         mine = min(each, uint32(bins - min(bins, low)))
+        high = uint32(low + mine)
         at = tx
         while at < uint32(mine << shift):
             part[at] = 0
@@ -100,20 +100,20 @@ def counting_of(dtype: Any, threads: int, resident: int) -> Any:
             one = load16(x, at)
             two = load16(x, uint32(at + step * uint32(chunk_size)))
             for value in one:
-                most = add(value, part, low, mine, shift, copy, most)
+                most = add(value, part, low, high, shift, copy, most)
             for value in two:
-                most = add(value, part, low, mine, shift, copy, most)
+                most = add(value, part, low, high, shift, copy, most)
             chunk = uint32(chunk + uint32(step * uint32(2)))
         if chunk < chunks:
             for value in load16(x, uint32(before + chunk * uint32(chunk_size))):
-                most = add(value, part, low, mine, shift, copy, most)
+                most = add(value, part, low, high, shift, copy, most)
 
         # 3. what is before and behind the chunks
         if first < before:
-            most = add(load1(x, first), part, low, mine, shift, copy, most)
+            most = add(load1(x, first), part, low, high, shift, copy, most)
         at = uint32(before + uint32(chunks * uint32(chunk_size)) + first)
         if at < n:
-            most = add(load1(x, at), part, low, mine, shift, copy, most)
+            most = add(load1(x, at), part, low, high, shift, copy, most)
         cuda.syncthreads()  # all have added before anyone reads
 
         # 4. a thread adds the copies of a bin, from its own lane's on

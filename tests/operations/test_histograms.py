@@ -5,7 +5,9 @@ import pytest
 from numba import cuda
 
 from smemnb.errors import LaunchRefused
-from smemnb.operations import tables
+from smemnb.operations import histograms, tables
+from smemnb.operations.backends.find import array_view
+from smemnb.operations.backends.numba_arrays import NUMBA
 from smemnb.operations.histograms import GUESS, bincount, histogram
 from tests.facts import facts
 from tests.operations.stand_in_driver import stand_in
@@ -194,6 +196,23 @@ def test_driver_launches():
         )
         assert max(driver.allowed.values()) > 48 * 1024
     tables.forget()
+
+
+def test_a_call_like_one_before(monkeypatch):
+    """It counts in as many bins without another look, and looks again where numbers are larger."""
+    monkeypatch.setattr(NUMBA, "has_current", True)
+    monkeypatch.setattr(histograms, "_settled", {})
+    looks = []
+    monkeypatch.setattr(histograms, "array_view", lambda *a: looks.append(a) or array_view(*a))
+    host = np.random.default_rng(9).integers(0, 900, 500).astype(np.int32)
+    with stand_in():
+        for number, own in enumerate((host, host + 1, host * 3, host, host[:0], host[:7])):
+            found = bincount(cuda.to_device(own), 950).copy_to_host()
+            np.testing.assert_array_equal(found, np.bincount(own, minlength=950))
+            assert len(looks) == (1, 1, 2, 2, 3, 3)[number]
+        assert set(histograms._settled.values()) == {1024}
+        assert "x" in refusal(bincount, cuda.to_device(host[:9] * 0 - 1), 950)
+        assert len(looks) == 4
 
 
 def test_captured_stream():

@@ -32,7 +32,7 @@ def same_histogram(x, *args):
     np.testing.assert_array_equal(own, edges)
 
 
-@pytest.mark.parametrize("dtype", sampled(WHOLE, 2))
+@pytest.mark.parametrize("dtype", sampled(WHOLE, 1))
 def test_bincount_of_any_dtype(dtype):
     """Empty, short and longer arrays; fewer bins than values, as many, and more."""
     rng = np.random.default_rng(1)
@@ -52,6 +52,7 @@ def test_bincount_counts_again_where_numbers_are_large():
     same_counts(np.array([GUESS]))
 
 
+@exhaustive
 def test_bincount_of_strided_arrays():
     """Every third element, from the second one on; a device array in the same manner."""
     host = np.random.default_rng(3).integers(0, 200, 1000).astype(np.int16)
@@ -75,11 +76,14 @@ def test_bincount_into_out():
     np.testing.assert_array_equal(wide, np.bincount(x, minlength=300))
 
 
+@exhaustive
 def test_large_numbers_of_bins():
     """More bins than two blocks, and than one, have in shared memory; few copies, and none."""
     rng = np.random.default_rng(4)
-    for bins in (1500, 9000, 20_000, 40_000, 60_000, 150_000, 800_000):
+    for bins in (1500, 20_000, 60_000, 800_000):
         same_counts(rng.integers(0, bins, 3000), bins)
+    for bins in (40_000, 150_000):  # more elements than bins: counters in shared memory
+        same_counts(rng.integers(0, bins, 4 * bins).astype(np.int32), bins)
 
 
 def refusal(operation, *args, **named):
@@ -124,7 +128,7 @@ ENDS = [(0.0, 1.0), (-3.0, 5.0), (0.1, 0.7), (1000.0, 1001.0)]
 
 
 @pytest.mark.parametrize(
-    ("dtype", "ends"), sampled([(t, e) for t in (np.float32, np.float64) for e in ENDS], 2)
+    ("dtype", "ends"), sampled([(t, e) for t in (np.float32, np.float64) for e in ENDS], 1)
 )
 def test_values_beside_even_edges(dtype, ends):
     """Each edge and its neighbours among the numbers of its type, NaN and infinities."""
@@ -135,6 +139,7 @@ def test_values_beside_even_edges(dtype, ends):
         same_histogram(np.concatenate([*beside, special]), bins, ends)
 
 
+@exhaustive
 def test_edges_at_any_distances():
     """Infinite edges, equal ones, a geometric row, edges that a cell holds many of."""
     rng = np.random.default_rng(6)

@@ -11,6 +11,7 @@ from smemnb.kernels.histogram.variants.counting import counting_of
 from smemnb.kernels.histogram.variants.extent import extent_of
 from smemnb.kernels.histogram.variants.scattering import SLOTS, scattering_of
 from smemnb.tracing import trace
+from tests.tiers import exhaustive, sampled
 
 SIZE = 6001
 
@@ -25,7 +26,9 @@ def increments(report):
     return sum(row.requests for row in rows), sum(row.wavefronts for row in rows)
 
 
-@pytest.mark.parametrize(("bins", "shift", "groups"), [(100, 5, 1), (300, 0, 1), (300, 2, 3)])
+@pytest.mark.parametrize(
+    ("bins", "shift", "groups"), sampled([(100, 5, 1), (300, 0, 1), (300, 2, 3)], 1)
+)
 def test_counting(bins, shift, groups):
     """One bank for a lane with 32 copies; each group counts its own bins; `seen` is the largest."""
     x, out, seen = drawn(bins + 7), np.zeros(bins, np.int64), np.zeros(1, np.uint32)
@@ -39,7 +42,7 @@ def test_counting(bins, shift, groups):
     assert (requests == taken) == (shift == 5)
 
 
-@pytest.mark.parametrize("dtype", [int8, uint8])
+@pytest.mark.parametrize("dtype", sampled([int8, uint8], 1))
 def test_bytes(dtype):
     """Negative bytes are counted as their bits; 1 wavefront each, wherever x begins."""
     x = drawn(256, 2, SIZE, np.uint8).view(np.dtype(str(dtype)))
@@ -54,6 +57,7 @@ def test_bytes(dtype):
         assert requests == taken
 
 
+@exhaustive
 def test_scattering():
     """A frequent number has a slot: its additions are merged in shared memory."""
     x = drawn(9 * SLOTS, 3)
@@ -79,6 +83,7 @@ def test_binning():
     np.testing.assert_array_equal(out, np.histogram(x, edges)[0])
 
 
+@exhaustive
 def test_extent():
     """The ends of a block's elements; NaN if one is."""
     x = np.random.default_rng(6).standard_normal(5000).astype(np.float32)
@@ -115,6 +120,7 @@ def test_blocks():
     assert blocks_of(1 << 20, 2, 0, few) == 1
 
 
+@exhaustive
 def test_int16_counts_negative_numbers_nowhere():
     """A negative number is a very large one without a sign, which `seen` keeps."""
     x, out, seen = np.array([3, -1, 3], np.int16), np.zeros(9, np.int64), np.zeros(1, np.uint32)

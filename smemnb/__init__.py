@@ -55,6 +55,8 @@ _HOMES = {
     "log_softmax": "operations.normalising",
     "layer_norm": "operations.normalising",
     "rms_norm": "operations.normalising",
+    "bincount": "operations.histograms",
+    "histogram": "operations.histograms",
 }
 _ROOMS = (
     "compiled errors exercises figures hardware kernels lockstep measure operations rules"
@@ -71,6 +73,7 @@ if TYPE_CHECKING:
     from .exercises.source import show_change, show_source
     from .figures.explorer import explore
     from .figures.replay import replay
+    from .operations.histograms import bincount, histogram
     from .operations.multiplying import matmul
     from .operations.normalising import layer_norm, log_softmax, rms_norm, softmax
     from .operations.reducing import argmax, argmin, max, mean, min, sum
@@ -85,11 +88,13 @@ __all__ = [
     "argmax",
     "argmin",
     "bank_map",
+    "bincount",
     "check",
     "explore",
     "forecast",
     "grid_map",
     "hint",
+    "histogram",
     "layer_norm",
     "log_softmax",
     "matmul",

@@ -36,6 +36,7 @@ EXCEPTIONS = {
     ),
     ("ex50_peak", "peaks, array 2: int32 -> int16"): (
         "a ticket, of which a launch has as many as blocks: int16 counts 32,767"
+    ),
     ("ex53_copies", "row_counts, array 1: int32 -> float32"): (
         "counts below 2^24 are exact in float32: right, if slow, on a GPU as well"
     ),

@@ -24,7 +24,7 @@ from ..simulator.devices import launches
 from . import prepared
 from .backends.matrix_view import HOST, MatrixView
 from .backends.numba_arrays import array_over, on_device, stream_of
-from .choice import ENGINE, Plan
+from .choice import ENGINE, UNTOUCHED, Plan
 
 Scalars = tuple[Any, ...]
 """What a kernel takes after its matrices."""
@@ -109,7 +109,7 @@ def _run_on_device(
         lie = tuple(lies_as(matrix, dtype, plan.typed) for matrix in arrays)
         own = _workspace_lies(plan)
         args = (plan.grid, plan.block, lie, scalars, own, place, handle)
-        launch = prepared.prepared(plan.kernel, *args)
+        launch = prepared.prepared(plan.kernel, *args, overlaps=plan.overlaps)
         for matrix in arrays:
             if matrix.stream is not None and matrix.stream != handle:
                 _order(matrix, handle, stream)
@@ -137,6 +137,9 @@ def put(
     """Put a prepared launch on a stream, with a workspace where the kernel takes one."""
     if not plan.sums:
         launch.start(addresses, numbers, handle)
+        return
+    if plan.sums == UNTOUCHED:
+        launch.start((*addresses, 0, 0), numbers, handle)
         return
     if prepared.capturing(handle):
         with _captured_workspace(plan, place, handle) as own:

@@ -146,11 +146,15 @@ def _scalar_type(value: Any) -> Any:
 
 
 class _Block(NamedTuple):
-    """Memory of the arguments of one launch, the array of pointers to them, and its address."""
+    """Memory of the arguments of one launch, the array of pointers to them, and its address.
+
+    `config` is the driver's description of a launch that overlaps; other launches have none.
+    """
 
     words: Any
     pointers: Any
     at: int
+    config: Any = None
 
 
 class Launch:
@@ -166,9 +170,14 @@ class Launch:
         arrays: how the arrays before the numbers lie.
         numbers: the name of each number's type, as float32.
         own: how the arrays after the numbers lie.
+        overlaps: the kernel may be brought to the GPU while the one before it in the stream still
+            runs. It then waits by itself (`kernels.ptx_async.await_previous`).
     """
 
-    __slots__ = ("_at", "_context", "_free", "_launch", "_loaded", "_template", "_write")
+    __slots__ = (
+        *("_at", "_context", "_extents", "_free", "_launch", "_loaded"),
+        *("_overlaps", "_template", "_write"),
+    )
 
     def __init__(
         self,
@@ -178,8 +187,11 @@ class Launch:
         arrays: Sequence[Lies],
         numbers: Sequence[str] = (),
         own: Sequence[Lies] = (),
+        *,
+        overlaps: bool = False,
     ) -> None:
         self._loaded, self._context = loaded, int(loaded.context)
+        self._extents, self._overlaps = (*_three(grid), *_three(block)), overlaps
         # what `cuLaunchKernel` takes before stream, arguments and `extra`
         self._launch = partial(loaded.launch, loaded.function, *_three(grid), *_three(block), 0)
         count = len(arrays) + len(own)
@@ -207,7 +219,15 @@ class Launch:
         words = (ctypes.c_int64 * len(self._template))(*self._template)
         begin, count = ctypes.addressof(words), len(self._at)
         pointers = (ctypes.c_void_p * count)(*(begin + WORD * at for at in self._at))
-        return _Block(words, pointers, ctypes.addressof(pointers))
+        config = _overlapping(self._extents) if self._overlaps else None
+        return _Block(words, pointers, ctypes.addressof(pointers), config)
+
+    def _put(self, block: _Block, handle: int) -> Any:
+        if block.config is None:
+            return self._launch(stream_object(handle), block.at, 0)[0]
+        block.config.hStream = stream_object(handle)
+        function = self._loaded.function
+        return _driver().cuLaunchKernelEx(block.config, function, block.at, 0)[0]
 
     def start(self, addresses: Sequence[int], numbers: Sequence[Any], handle: int) -> None:
         """Put the launch on the stream of this handle.
@@ -229,19 +249,42 @@ class Launch:
         self._write(block.words, 0, *addresses, *numbers)
         loaded = self._loaded
         if int(loaded.current()[1]) == self._context:
-            error = self._launch(stream_object(handle), block.at, 0)[0]
+            error = self._put(block, handle)
         else:
             # Function, memory and stream are of one context, and the driver launches in the
             # current one.
             driver = _driver()
             _check(driver.cuCtxPushCurrent(loaded.context)[0])
             try:
-                error = self._launch(stream_object(handle), block.at, 0)[0]
+                error = self._put(block, handle)
             finally:
                 driver.cuCtxPopCurrent()
         self._free.append(block)
         if error:
             _check(error)
+
+
+def _overlapping(extents: tuple[int, ...]) -> Any:
+    """A launch that need not wait for the one before it (programmatic stream serialization)."""
+    driver = _driver()
+    wished = driver.CUlaunchAttribute()
+    kinds = driver.CUlaunchAttributeID
+    wished.id = kinds.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+    wished.value.programmaticStreamSerializationAllowed = 1
+    config = driver.CUlaunchConfig()
+    config.gridDimX, config.gridDimY, config.gridDimZ = extents[:3]
+    config.blockDimX, config.blockDimY, config.blockDimZ = extents[3:]
+    config.attrs, config.numAttrs = [wished], 1
+    return config
+
+
+@lru_cache(maxsize=64)
+def overlaps_on(place: int) -> bool:
+    """Whether kernels of one stream may overlap on a device: from cc 9.0 on."""
+    driver = _driver()
+    asked = driver.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
+    error, found = driver.cuDeviceGetAttribute(asked, driver.CUdevice(place))
+    return not error and int(found) >= 9
 
 
 def _three(extents: tuple[int, ...]) -> tuple[int, ...]:
@@ -278,6 +321,8 @@ def prepared(
     own: tuple[Lies, ...],
     place: int,
     handle: int,
+    *,
+    overlaps: bool = False,
 ) -> Launch | None:
     """The launch of a kernel on arrays that lie so; None if Numba has to launch it.
 
@@ -290,6 +335,7 @@ def prepared(
         own: arrays after the scalars.
         place: number of the device, which is the current one.
         handle: of the stream; while it captures, nothing is compiled or loaded.
+        overlaps: as `Launch` takes it; ignored where the device cannot.
 
     Raises:
         LaunchRefused: the kernel is not loaded, and the stream captures.
@@ -302,7 +348,8 @@ def prepared(
     loaded = _load(kernel, _signature(arrays, kinds, own), place, handle)
     if loaded is None:
         return None
-    return _launch(loaded, grid, block, arrays, tuple(map(str, kinds)), own)
+    overlaps = overlaps and overlaps_on(place)
+    return _launch(loaded, grid, block, arrays, tuple(map(str, kinds)), own, overlaps)
 
 
 @lru_cache(maxsize=1024)
@@ -313,8 +360,9 @@ def _launch(
     arrays: tuple[Lies, ...],
     numbers: tuple[str, ...],
     own: tuple[Lies, ...],
+    overlaps: bool,
 ) -> Launch:
-    return Launch(loaded, grid, block, arrays, numbers, own)
+    return Launch(loaded, grid, block, arrays, numbers, own, overlaps=overlaps)
 
 
 @lru_cache(maxsize=1024)

@@ -51,7 +51,9 @@ class SmallTiling:
         tall: rows of a thread.
         wide: columns of a thread.
         slices: groups of threads that part the depth of a chunk.
-        stages: chunks in shared memory at once.
+        stages: chunks in shared memory at once. With 1 a chunk is awaited as soon as it is sent,
+            which suits a depth of one chunk.
+        resident: blocks that a multiprocessor must hold at once.
     """
 
     rows: int
@@ -61,6 +63,7 @@ class SmallTiling:
     wide: int = 4
     slices: int = 1
     stages: int = 3
+    resident: int = 1
 
     @property
     def workers(self) -> int:
@@ -116,8 +119,9 @@ def matmul_small_of(
     send_a = _sent(tiling, tiling.rows, a_deep, wide_a)
     send_b = _sent(tiling, tiling.cols, b_deep, wide_b)
     multiply, finish = _multiplied(tiling, a_deep, b_deep), _finished(tiling, a_deep, b_deep)
-    arrived, add_parts, a_axis = groups_awaited(stages - 2), _added_parts(tiling), 0 if a_columns else 1
+    arrived, add_parts, a_axis = groups_awaited(max(0, stages - 2)), _added_parts(tiling), 0 if a_columns else 1
     tile_rows, tile_cols = tiling.rows, tiling.cols
+    alone = stages == 1
     each, elems = max(1, tall * wide // tiling.slices), tile_rows * tile_cols
 
     @device
@@ -154,18 +158,23 @@ def matmul_small_of(
         # 2.
         now, free = uint32(0), uint32((stages - 1) * stage_elems)
         for _ in range(count):
-            arrived()
+            if not alone:
+                arrived()
             cuda.syncthreads()  # everyone's copies are there; everyone has read what is overwritten
             if k < end:
                 send_a(a, shared, free, row0, rows, k, end)
                 send_b(b, shared, uint32(free + uint32(a_elems)), col0, cols, k, end)
             close_group()
             k = uint32(k + uint32(chunk))
+            if alone:
+                arrived()
+                cuda.syncthreads()  # everyone's copies are there
             multiply((shared, acc, now))
-            free = now
-            now = uint32(now + uint32(stage_elems))
-            if now == uint32(stages * stage_elems):
-                now = uint32(0)
+            if not alone:
+                free = now
+                now = uint32(now + uint32(stage_elems))
+                if now == uint32(stages * stage_elems):
+                    now = uint32(0)
 
         # 3.
         cuda.syncthreads()  # everyone has read before sums come
@@ -187,7 +196,7 @@ def matmul_small_of(
 
     if parted:
 
-        @jit(launch_bounds=threads)
+        @jit(launch_bounds=(threads, tiling.resident))
         def small_product_in_parts(out, a, b, alpha, beta, sums, flags):
             shared = cuda.shared.array(size, float32, alignment=16)
             final = cuda.shared.array(1, uint32)
@@ -198,7 +207,7 @@ def matmul_small_of(
 
         return named(small_product_in_parts, name)
 
-    @jit(launch_bounds=threads)
+    @jit(launch_bounds=(threads, tiling.resident))
     def small_product(out, a, b, alpha, beta):
         shared = cuda.shared.array(size, float32, alignment=16)
         mine = cuda.local.array(each, float32)
@@ -278,8 +287,8 @@ def _multiplied(tiling: SmallTiling, a_deep: bool, b_deep: bool) -> Any:
                     acc[i, j] += a_part[i, u] * b_part[j, u]
 
     steps = unroll(turns, four_steps)
-    a_line = tiling.pitch if a_deep else (tall if tall == QUAD else 1)
-    b_line = tiling.pitch if b_deep else (wide if wide == QUAD else 1)
+    a_line = tiling.pitch if a_deep else QUAD if tall % QUAD == 0 else 1
+    b_line = tiling.pitch if b_deep else QUAD if wide % QUAD == 0 else 1
     a_step, b_step = 1 if a_deep else tiling.rows, 1 if b_deep else tiling.cols
 
     @device
@@ -310,9 +319,10 @@ def _read(tiling: SmallTiling, extent: int, own: int, along_depth: bool) -> Any:
     @device
     def across(shared, part, first, k):
         for u in range(QUAD):
-            quad = load16(shared, first + (k + u) * extent)
-            for i in range(QUAD):
-                part[i, u] = quad[i]
+            for more in range(own // QUAD):
+                quad = load16(shared, first + ((k + u) * extent + more * QUAD * apart))
+                for i in range(QUAD):
+                    part[more * QUAD + i, u] = quad[i]
 
     @device
     def across_one_by_one(shared, part, first, k):
@@ -322,7 +332,7 @@ def _read(tiling: SmallTiling, extent: int, own: int, along_depth: bool) -> Any:
 
     if along_depth:
         return deep
-    return across if own == QUAD else across_one_by_one
+    return across if own % QUAD == 0 else across_one_by_one
 
 
 def _finished(tiling: SmallTiling, a_deep: bool, b_deep: bool) -> Any:
@@ -330,8 +340,8 @@ def _finished(tiling: SmallTiling, a_deep: bool, b_deep: bool) -> Any:
     tall, wide, slices, threads = tiling.tall, tiling.wide, tiling.slices, tiling.threads
     cols, size, worker = tiling.cols, tiling.rows * tiling.cols, _worker(tiling)
     down_apart = tiling.rows // tall
-    rows_near = not a_deep and tall == QUAD
-    cols_near = not b_deep and wide == QUAD
+    rows_near = not a_deep and tall % QUAD == 0
+    cols_near = not b_deep and wide % QUAD == 0
     across_apart, each = tiling.cols // wide, max(1, size // threads)
 
     @device
@@ -341,11 +351,12 @@ def _finished(tiling: SmallTiling, a_deep: bool, b_deep: bool) -> Any:
         col = uint32(across * uint32(QUAD)) if cols_near else across
         to = uint32(piece * uint32(size) + row * uint32(cols) + col)
         for i in range(tall):
-            line = i if rows_near else i * down_apart
+            line = i // QUAD * QUAD * down_apart + i % QUAD if rows_near else i * down_apart
             if cols_near:
-                store16(
-                    shared, uint32(to + line * cols), (acc[i, 0], acc[i, 1], acc[i, 2], acc[i, 3])
-                )
+                for more in range(wide // QUAD):
+                    j = more * QUAD
+                    quad = acc[i, j], acc[i, j + 1], acc[i, j + 2], acc[i, j + 3]
+                    store16(shared, uint32(to + (line * cols + j * across_apart)), quad)
             else:
                 for j in range(wide):
                     store1(shared, uint32(to + (line * cols + j * across_apart)), acc[i, j])

@@ -461,13 +461,27 @@ def graph_memory(handle: int, size: int) -> int:
     return int(address)
 
 
-def graph_zeros(handle: int, words: int) -> int:
-    """The same, of so many words of 4 bytes, all 0 at the beginning of each replay."""
-    address = graph_memory(handle, 4 * words)
+def lasting_zeros(words: int) -> int:
+    """Words of 4 bytes on the current device, all 0, which are never given back.
+
+    They can be had while streams are captured: nothing is put on those, and the thread's mode of
+    capture is relaxed meanwhile.
+    """
     driver = _driver()
-    stream = stream_object(handle)
-    _check(driver.cuMemsetD32Async(driver.CUdeviceptr(address), 0, words, stream)[0])
-    return address
+    relaxed = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+    error, mode = driver.cuThreadExchangeStreamCaptureMode(relaxed)
+    _check(error)
+    try:
+        error, address = driver.cuMemAlloc(4 * words)
+        _check(error)
+        error, stream = driver.cuStreamCreate(int(driver.CUstream_flags.CU_STREAM_NON_BLOCKING))
+        _check(error)
+        _check(driver.cuMemsetD32Async(address, 0, words, stream)[0])
+        _check(driver.cuStreamSynchronize(stream)[0])
+        driver.cuStreamDestroy(stream)
+    finally:
+        driver.cuThreadExchangeStreamCaptureMode(mode)
+    return int(address)
 
 
 def graph_free(handle: int, addresses: Sequence[int]) -> None:

@@ -56,6 +56,10 @@ def read(pointers, signature):
     return values, raw
 
 
+def _is_array(kind):
+    return isinstance(kind, types.Array)
+
+
 NAMES = {"float32": "float", "float64": "double"}
 
 
@@ -71,18 +75,27 @@ class StandIn:
     """
 
     CUstreamCaptureMode = SimpleNamespace(CU_STREAM_CAPTURE_MODE_RELAXED=2)
-    CUdevice_attribute = SimpleNamespace(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED=115)
+    CUdevice_attribute = SimpleNamespace(
+        CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED=115,
+        CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR=75,
+    )
+    CUstream_flags = SimpleNamespace(CU_STREAM_NON_BLOCKING=1)
     CUstream = CUcontext = CUdeviceptr = CUdevice = staticmethod(int)
 
     def __init__(self):
         self.launches, self.captured, self.log = [], set(), []
         self.current, self.computes, self.pools, self.memory = CONTEXT, True, True, {}
+        self.mode, self.lasting = 0, []
 
     def cuLaunchKernel(self, function, *more):
         *launch, shared, stream, pointers, extra = more
         assert (shared, extra, self.current) == (0, 0, CONTEXT)
         kernel, signature = function
         self.launches.append((kernel, signature, tuple(launch), stream))
+        words = 0
+        for kind in signature:  # of the last array, the address
+            self.flags_at = at(pointers, words + 4, ctypes.c_int64) if _is_array(kind) else 0
+            words += 5 + 2 * kind.ndim if _is_array(kind) else 1
         if self.computes:
             values, _ = read(pointers, signature)
             run(kernel, tuple(launch[:3]), tuple(launch[3:]), 0, 0, values)
@@ -114,6 +127,25 @@ class StandIn:
         self.log.append(("allocate", size, stream))
         return 0, address
 
+    def cuThreadExchangeStreamCaptureMode(self, mode):
+        self.mode, before = mode, self.mode
+        return 0, before
+
+    def cuMemAlloc(self, size):
+        assert self.mode == 2  # else it would end a capture
+        self.lasting.append(np.full(size // 4, 0xFFFFFFFF, np.uint32))
+        return 0, self.lasting[-1].__array_interface__["data"][0]
+
+    def cuStreamCreate(self, flags):
+        return 0, 1000 + flags
+
+    def cuStreamSynchronize(self, stream):
+        assert stream == 1001
+        return (0,)
+
+    def cuStreamDestroy(self, stream):
+        return self.cuStreamSynchronize(stream)
+
     def cuMemsetD32Async(self, address, value, count, stream):
         ctypes.memset(address, value, 4 * count)
         return (0,)
@@ -143,6 +175,7 @@ def stand_in():
             cached.cache_clear()
         prepared._loaded.clear()
         launching._own.clear()
+        launching._lasting.clear()
         repeated.forget()
 
     forget()

@@ -12,7 +12,7 @@ from numba import cuda, float32
 from smemnb.errors import LaunchRefused
 from smemnb.operations import launching, matmul, prepared
 from smemnb.operations.backends.find import matrix_view
-from smemnb.operations.choice import Plan
+from smemnb.operations.choice import UNTOUCHED, Plan
 from smemnb.operations.prepared import Launch, Lies, words_of
 
 from .stand_in_driver import CONTEXT, read, stand_in
@@ -321,19 +321,35 @@ def test_no_kept_workspace_in_a_capture(monkeypatch):
 
 
 def test_workspace_of_a_graph():
-    """In a capture it belongs to the graph: taken before the launch, given back after it."""
+    """In a capture sums belong to the graph: taken before the launch, given back after it."""
     with stand_in() as driver:
         launched(0)
         kept, driver.captured = dict(launching._own), {55}
         assert launched(55) == 7
-        assert driver.log == [
-            ("allocate", 16, 55),
-            ("allocate", 12, 55),
-            ("free", 16, 55),
-            ("free", 12, 55),
-        ]
+        assert driver.log == [("allocate", 16, 55), ("free", 16, 55)]
         assert driver.memory == {}
         assert launching._own == kept
+
+
+def test_flags_of_a_graph(monkeypatch):
+    """Each launch in a capture has flags of its own, which nobody sets to 0 in a replay."""
+    monkeypatch.setattr(launching, "_FLAGS_AT_ONCE", 8)
+    with stand_in() as driver:
+        launched(0)
+        driver.captured, places = {55}, []
+        for _ in range(3):
+            assert launched(55) == 7
+            places.append(driver.flags_at - driver.lasting[-1].__array_interface__["data"][0])
+        assert (places, [one.size for one in driver.lasting]) == ([0, 12, 0], [8, 8])
+        assert driver.mode == 0
+
+
+def test_a_workspace_that_nobody_touches():
+    """With one part there is nothing to add up, and no memory to take: in a capture neither."""
+    with stand_in() as driver:
+        driver.computes = False
+        launched(0, PLAN._replace(sums=UNTOUCHED, flags=UNTOUCHED))
+        assert not (launching._own or driver.log)
 
 
 def test_workspace_of_a_graph_refused():

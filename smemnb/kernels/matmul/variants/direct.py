@@ -31,11 +31,16 @@ from ...ptx import load1, store1
 from ...ptx_async import await_previous, release_next
 from ...unrolled import device, jit, named
 
-THREADS, WARP = 128, 32
+WARP, LEAST_THREADS = 32, 128
 AT_ONCE = 8
 """Steps of the depth that a lane loads at once."""
-GROUPS = (1, 2, 4, 8, 16, 32, 64, 128)
+GROUPS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 ALL = 0xFFFFFFFF
+
+
+def threads_of(group: int) -> int:
+    """Threads of a block."""
+    return max(LEAST_THREADS, group)
 
 
 @cache
@@ -47,7 +52,7 @@ def matmul_direct_of(
     b_columns: bool = False,
     name: str = "matmul_direct",
 ) -> Any:
-    """The kernel, launched with a block of `THREADS` for each `THREADS // group` elements.
+    """The kernel, launched with a block of `threads_of(group)` for each `1 / group` as many elements.
 
     Args:
         group: lanes that share an element, of `GROUPS`.
@@ -57,10 +62,11 @@ def matmul_direct_of(
         b_columns: the same of b.
         name: of the kernel.
     """
-    elements = THREADS // group
+    threads = threads_of(group)
+    elements = threads // group
     add = _added_along_depth(group) if lanes == "depth" else _added_over_warps(group)
     by_rows, along = order == "rows", lanes == "depth"
-    shared_size = max(1, THREADS // WARP if along else THREADS)
+    shared_size = threads // WARP if along else threads
 
     @device
     def place():
@@ -69,7 +75,7 @@ def matmul_direct_of(
             return uint32(tid // uint32(group)), uint32(tid % uint32(group))
         return uint32(tid % uint32(elements)), uint32(tid // uint32(elements))
 
-    @jit(launch_bounds=THREADS)
+    @jit(launch_bounds=threads)
     def product_by_elements(out, a, b, alpha, beta):
         shared = cuda.shared.array(shared_size, float32)
         a_part = cuda.local.array(AT_ONCE, float32)
@@ -185,8 +191,8 @@ def _shuffles(masks: tuple[int, ...]) -> Any:
 
 
 def _added_over_warps(group: int) -> Any:
-    """The sum of the threads that are `THREADS // group` apart, in the first of them."""
-    elements = THREADS // group
+    """The sum of the threads that are a block's elements apart, in the first of them."""
+    elements = threads_of(group) // group
     if group == 1:
 
         @device

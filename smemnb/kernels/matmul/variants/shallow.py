@@ -29,6 +29,14 @@ TOGETHER = 4
 STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
 """Depths that kernels are made for; a depth between two takes the next, and skips what is not there."""
 
+DEEPEST = 16
+"""Steps up to which 4 columns leave a thread registers for more than two rows."""
+
+
+def turn(steps: int) -> int:
+    """Rows of a block at a time."""
+    return WARPS * (TOGETHER if steps <= DEEPEST else 2)
+
 
 @cache
 def matmul_shallow_of(
@@ -52,8 +60,8 @@ def matmul_shallow_of(
     """
     sure = max([0, *(one for one in STEPS if one < steps)])
     apart, near = (1, QUAD) if wide_out else (WARP, 1)
-    together = TOGETHER if steps <= 16 else 2
-    turn = WARPS * together
+    rows_at_once = turn(steps)
+    together = rows_at_once // WARPS
     fetch_b, fetch_a = _fetched_b(steps, sure, b_columns, apart), _fetched_a(steps, sure, a_columns, together)
     row = _row(steps, wide_out)
 
@@ -74,7 +82,7 @@ def matmul_shallow_of(
         depth = uint32(a.shape[0]) if a_columns else uint32(a.shape[1])
         lane, warp = uint32(cuda.threadIdx.x % WARP), uint32(cuda.threadIdx.x // WARP)
         col = uint32(cuda.blockIdx.x * COLUMNS + lane * uint32(near))
-        first = uint32(cuda.blockIdx.y * uint32(turn) + warp * uint32(together))
+        first = uint32(cuda.blockIdx.y * uint32(rows_at_once) + warp * uint32(together))
         scale, keep = float32(alpha), float32(beta)
         await_previous()
         release_next()
@@ -83,7 +91,7 @@ def matmul_shallow_of(
             while first < rows:
                 fetch_a((a, a_part, first, rows, depth))
                 all_rows((out, acc, a_part, b_part, first, rows, col, cols, scale, keep))
-                first = uint32(first + cuda.gridDim.y * uint32(turn))
+                first = uint32(first + cuda.gridDim.y * uint32(rows_at_once))
 
     return named(shallow_product, name)
 

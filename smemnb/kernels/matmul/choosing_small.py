@@ -21,10 +21,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...rules.occupancy import occupancy
+from .choosing import Estimate
 from .variants import direct, shallow
 from .variants.small import SmallTiling
 from .variants.vector_tiling import VectorPlan, vector_plan
 
+GFLOP = 1_000_000_000
 FEW = 16
 """Rows or columns up to which `variants.vectors` takes a product."""
 
@@ -84,31 +86,39 @@ SMALL_TILINGS = (
     SmallTiling(8, 32, 64, slices=16),
     SmallTiling(32, 8, 64, slices=16),
     SmallTiling(16, 16, 64, slices=16),
+    SmallTiling(32, 16, 64, slices=8),
+    SmallTiling(16, 32, 64, slices=8),
     SmallTiling(32, 32, 32, slices=4, stages=4),
-    SmallTiling(64, 32, 32, 8, 4, 4),
-    SmallTiling(64, 64, 16, 8, 4, 2, stages=4),
+    SmallTiling(64, 16, 32, 8, 4, 8, 3, 2),
+    SmallTiling(16, 64, 32, 4, 8, 8, 3, 2),
+    SmallTiling(64, 32, 32, 8, 4, 4, 3, 2),
+    SmallTiling(64, 64, 16, 8, 4, 2, 4, 2),
+    SmallTiling(64, 64, 32, 8, 4, 2, 2, 2),
     SmallTiling(64, 64, 32, 4, 4, 1, 1, 4),
+    SmallTiling(32, 64, 32, 4, 4, 2, 1, 4),
 )
 """From which `cheapest` takes."""
 
 FFMA_PER_CYCLE, THREADS_HELD, WARP = 128, 2048, 32
-BEGIN = 1300.0
+BEGIN = 1060.0
 """Cycles from one launch to the next of kernels that do nothing."""
-ARRIVAL = 900.0
+ARRIVAL = 1170.0
 """Cycles from a load to its first use, memory or L2."""
-DRAM_BYTES_PER_CYCLE = 16.0
+DRAM_BYTES_PER_CYCLE = 24.0
 """Of one multiprocessor's share of the memory rate."""
-LINE = 2.0
+LINE = 0.6
 """Cycles for a line of 128 bytes that a warp's load touches."""
-INSTRUCTIONS = 0.5
+INSTRUCTIONS = 0.43
 """Cycles of a multiprocessor for an instruction of a warp."""
-MEET = 60.0
+MEET = 88.0
 """Cycles for a barrier."""
-HAND_OVER = 2600.0
+HAND_OVER = 3350.0
 """Cycles for the fence, the counter and the sums of the other parts."""
-STEP_SHARE = 0.5
+OTHER, OTHER_BEGIN = 1.0, 2000.0
+"""An estimate of `choosing` in cycles from here."""
+STEP_SHARE = 0.47
 """Of the cycles of a chunk, those that issue an FFMA, where nothing else limits."""
-COPY_CYCLES = 0.12
+COPY_CYCLES = 0.127
 """Cycles of a multiprocessor for an element that is copied alone."""
 
 
@@ -123,6 +133,17 @@ def offers(laid: Laid, multiprocessors: int) -> Iterator[Offer]:
 def cheapest(laid: Laid, multiprocessors: int) -> Offer:
     """The candidate of the least price."""
     return min(offers(laid, multiprocessors), key=lambda one: one.cycles)
+
+
+def suits(laid: Laid) -> bool:
+    """Whether a product is one of those that are chosen from here."""
+    flop = 2 * laid.rows * laid.cols * laid.depth
+    return flop <= GFLOP or min(laid.rows, laid.cols) <= FEW
+
+
+def other(found: Estimate) -> float:
+    """What an estimate of `choosing` is in the cycles that prices here are in."""
+    return OTHER_BEGIN + OTHER * found.cycles
 
 
 def _memory(laid: Laid, multiprocessors: int) -> float:
@@ -247,10 +268,10 @@ def small_offers(laid: Laid, multiprocessors: int) -> Iterator[Offer]:
 
 def _parts(tiles: int, chunks: int, multiprocessors: int) -> set[int]:
     found = {1}
-    for wanted in (multiprocessors // 2, multiprocessors, 2 * multiprocessors):
-        parts = wanted // tiles
-        if 1 < parts <= min(chunks, 64):
-            found.add(parts)
+    for wanted in (1, 2, 4):
+        for parts in (wanted * multiprocessors // tiles, -(-wanted * multiprocessors // tiles)):
+            if 1 < parts <= min(chunks, 64):
+                found.add(parts)
     return found
 
 

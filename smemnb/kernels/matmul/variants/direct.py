@@ -28,7 +28,7 @@ from typing import Any
 from numba import cuda, float32, uint32
 
 from ...ptx import load1, store1
-from ...ptx_async import await_previous, release_next
+from ...ptx_async import await_previous
 from ...unrolled import device, jit, named
 
 WARP, LEAST_THREADS = 32, 128
@@ -102,7 +102,6 @@ def matmul_direct_of(
             b_step, b_at = b_pitch, uint32(share * b_pitch + j)
         a_step, b_step = uint32(a_step * uint32(group)), uint32(b_step * uint32(group))
         await_previous()
-        release_next()
 
         # 1. Whole turns: all loads, then their products
         acc, k = float32(0), share

@@ -17,7 +17,7 @@ from typing import Any
 from numba import cuda, float32, uint32
 
 from ...ptx import load1, load16, store1, store16
-from ...ptx_async import await_previous, release_next
+from ...ptx_async import await_previous
 from ...unrolled import device, jit, named, smaller, unroll
 
 WARP, WARPS, QUAD = 32, 4, 4
@@ -62,8 +62,10 @@ def matmul_shallow_of(
     apart, near = (1, QUAD) if wide_out else (WARP, 1)
     rows_at_once = turn(steps)
     together = rows_at_once // WARPS
-    fetch_b, fetch_a = _fetched_b(steps, sure, b_columns, apart), _fetched_a(steps, sure, a_columns, together)
-    row = _row(steps, wide_out)
+    fetch_b, fetch_a = _fetched_b(steps, sure, apart), _fetched_a(steps, sure, a_columns, together)
+    row, pitch = _row(steps, wide_out), steps | 1
+    stage_b, take_b = _staged_b(steps, pitch), _taken_b(steps, pitch, apart)
+    size = COLUMNS * pitch if b_columns else 1
 
     @device
     def one_row(r, out, acc, a_part, b_part, first, last, col, cols, scale, keep):
@@ -75,6 +77,7 @@ def matmul_shallow_of(
 
     @jit(launch_bounds=THREADS)
     def shallow_product(out, a, b, alpha, beta):
+        shared = cuda.shared.array(size, float32)
         a_part = cuda.local.array((together, steps), float32)
         b_part = cuda.local.array((steps, QUAD), float32)
         acc = cuda.local.array(QUAD, float32)
@@ -85,9 +88,14 @@ def matmul_shallow_of(
         first = uint32(cuda.blockIdx.y * uint32(rows_at_once) + warp * uint32(together))
         scale, keep = float32(alpha), float32(beta)
         await_previous()
-        release_next()
+        if b_columns:
+            stage_b(b, shared, uint32(cuda.blockIdx.x * COLUMNS), cols, depth)
+            cuda.syncthreads()  # the columns are there before anyone reads them
         if col < cols and first < rows:
-            fetch_b((b, b_part, col, cols, depth))
+            if b_columns:
+                take_b((shared, b_part, uint32(lane * uint32(near))))
+            else:
+                fetch_b((b, b_part, col, cols, depth))
             while first < rows:
                 fetch_a((a, a_part, first, rows, depth))
                 all_rows((out, acc, a_part, b_part, first, rows, col, cols, scale, keep))
@@ -96,7 +104,7 @@ def matmul_shallow_of(
     return named(shallow_product, name)
 
 
-def _fetched_b(steps: int, sure: int, b_columns: bool, apart: int) -> Any:
+def _fetched_b(steps: int, sure: int, apart: int) -> Any:
     """All steps of 4 columns; 0 behind the depth. Columns beyond the last are those of the last."""
 
     @device
@@ -107,10 +115,40 @@ def _fetched_b(steps: int, sure: int, b_columns: bool, apart: int) -> Any:
             this = smaller(uint32(col + q * apart), uint32(cols - uint32(1)))
             b_part[k, q] = float32(0)
             if there:
-                if b_columns:
-                    b_part[k, q] = load1(b, uint32(this * pitch + uint32(k)))
-                else:
-                    b_part[k, q] = load1(b, uint32(uint32(k) * pitch + this))
+                b_part[k, q] = load1(b, uint32(uint32(k) * pitch + this))
+
+    return unroll(steps, step)
+
+
+def _staged_b(steps: int, pitch: int) -> Any:
+    """The block's columns of a b that lies by columns, to shared memory, 0 behind the depth.
+
+    Neighbouring threads load neighbours along the depth. The pitch is odd, so that lanes read
+    neighbouring columns from banks of their own.
+    """
+
+    @device
+    def stage(b, shared, first, cols, depth):
+        pitch_of = uint32(b.strides[0] // 4)
+        for turn in range(steps):
+            at = uint32(cuda.threadIdx.x + turn * THREADS)
+            col, k = uint32(at // uint32(steps)), uint32(at % uint32(steps))
+            this = smaller(uint32(first + col), uint32(cols - uint32(1)))
+            value = float32(0)
+            if k < depth:
+                value = load1(b, uint32(this * pitch_of + k))
+            store1(shared, uint32(col * uint32(pitch) + k), value)
+
+    return stage
+
+
+def _taken_b(steps: int, pitch: int, apart: int) -> Any:
+    """All steps of 4 columns, from there."""
+
+    @device
+    def step(k, shared, b_part, col):
+        for q in range(QUAD):
+            b_part[k, q] = load1(shared, uint32(uint32(col + q * apart) * uint32(pitch) + k))
 
     return unroll(steps, step)
 

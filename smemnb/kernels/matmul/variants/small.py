@@ -33,7 +33,6 @@ from ...ptx_async import (
     copy1,
     copy16,
     groups_awaited,
-    release_next,
 )
 from ...unrolled import device, jit, named, smaller, unroll
 
@@ -141,7 +140,6 @@ def matmul_small_of(
         end = smaller(uint32(begin + count * uint32(chunk)), depth)
         rows, cols = uint32(out.shape[0] - row0), uint32(out.shape[1] - col0)
         await_previous()
-        release_next()
 
         # 1.
         k = begin
@@ -156,7 +154,7 @@ def matmul_small_of(
                 acc[i, j] = float32(0)
 
         # 2.
-        now, free = uint32(0), uint32((stages - 1) * stage_elems)
+        now, free, left = uint32(0), uint32((stages - 1) * stage_elems), uint32(end - begin)
         for _ in range(count):
             if not alone:
                 arrived()
@@ -169,7 +167,8 @@ def matmul_small_of(
             if alone:
                 arrived()
                 cuda.syncthreads()  # everyone's copies are there
-            multiply((shared, acc, now))
+            multiply((shared, acc, now, left))
+            left = uint32(left - uint32(chunk))
             if not alone:
                 free = now
                 now = uint32(now + uint32(stage_elems))
@@ -228,36 +227,73 @@ def _sent(tiling: SmallTiling, extent: int, along_depth: bool, wide: bool) -> An
     copy = copy16 if wide else copy1
 
     @device
-    def one(at, array, shared, to, first, left, k, end, pitch_of):
+    def place_of(at):
         tid = uint32(cuda.threadIdx.x)
         if per_line <= threads:
             line = uint32(tid // uint32(per_line) + uint32(at * (threads // per_line)))
-            place = uint32(tid % uint32(per_line) * uint32(moved))
+            return line, uint32(tid % uint32(per_line) * uint32(moved))
+        line = uint32(at // (per_line // threads))
+        return line, uint32(
+            uint32(tid + uint32(at % (per_line // threads) * threads)) * uint32(moved)
+        )
+
+    @device
+    def sure(at, array, shared, to, first, left, k, steps, pitch_of):
+        line, place = place_of(at)
+        if along_depth:
+            at_array = uint32(uint32(first + line) * pitch_of + k + place)
         else:
-            line = uint32(at // (per_line // threads))
-            place = uint32(uint32(tid + uint32(at % (per_line // threads) * threads)) * uint32(moved))
-        steps = uint32(end - k)
+            at_array = uint32(uint32(k + line) * pitch_of + first + place)
+        if count % threads == 0 or cuda.threadIdx.x + at * threads < count:
+            copy(shared, uint32(to + line * uint32(pitch) + place), array, at_array, True)
+
+    @device
+    def guarded(at, array, shared, to, first, left, k, steps, pitch_of):
+        line, place = place_of(at)
         if along_depth:
             there = line < left and place < steps
-            from_ = uint32(uint32(first + line) * pitch_of + k + place)
+            at_array = uint32(uint32(first + line) * pitch_of + k + place)
         else:
             there = place < left and line < steps
-            from_ = uint32(uint32(k + line) * pitch_of + first + place)
-        if count % threads == 0 or tid + uint32(at * threads) < uint32(count):
-            copy(shared, uint32(to + line * uint32(pitch) + place), array, from_ if there else uint32(0), there)
+            at_array = uint32(uint32(k + line) * pitch_of + first + place)
+        if count % threads == 0 or cuda.threadIdx.x + at * threads < count:
+            to_tile = uint32(to + line * uint32(pitch) + place)
+            copy(shared, to_tile, array, at_array if there else uint32(0), there)
 
-    all_of_them = unroll(turns, one)
+    all_sure, all_guarded = unroll(turns, sure), unroll(turns, guarded)
+    depth = tiling.depth
 
     @device
     def send(array, shared, to, first, left, k, end):
-        all_of_them((array, shared, to, first, left, k, end, uint32(array.strides[0] // 4)))
+        steps, pitch_of = uint32(end - k), uint32(array.strides[0] // 4)
+        if left >= uint32(extent) and steps >= uint32(depth):
+            all_sure((array, shared, to, first, left, k, steps, pitch_of))
+        else:
+            all_guarded((array, shared, to, first, left, k, steps, pitch_of))
 
     return send
 
 
 def _worker(tiling: SmallTiling) -> Any:
-    """(place down, place across, slice) of a thread."""
+    """(place down, place across, slice) of a thread.
+
+    The lowest bit of a lane is one of its place down, the next one of its place across. So for
+    either operand every other lane, or every other pair, reads what its neighbour reads, and a read
+    of 16 bytes takes 2 wavefronts.
+    """
     across, workers = tiling.cols // tiling.wide, tiling.workers
+    if across > 1 and workers > across:
+
+        @device
+        def in_pairs():
+            tid = uint32(cuda.threadIdx.x)
+            of_slice = uint32(tid % uint32(workers))
+            rest = uint32(of_slice // uint32(4))
+            down = uint32(rest // uint32(across // 2) * uint32(2) + of_slice % uint32(2))
+            col = uint32(rest % uint32(across // 2) * uint32(2) + of_slice // uint32(2) % uint32(2))
+            return down, col, uint32(tid // uint32(workers))
+
+        return in_pairs
 
     @device
     def worker():
@@ -278,13 +314,14 @@ def _multiplied(tiling: SmallTiling, a_deep: bool, b_deep: bool) -> Any:
     read_b = _read(tiling, tiling.cols, wide, b_deep)
 
     @device
-    def four_steps(at, shared, acc, a_part, b_part, a_from, b_from):
-        read_a(shared, a_part, a_from, at * slices * QUAD)
-        read_b(shared, b_part, b_from, at * slices * QUAD)
-        for u in range(QUAD):
-            for i in range(tall):
-                for j in range(wide):
-                    acc[i, j] += a_part[i, u] * b_part[j, u]
+    def four_steps(at, shared, acc, a_part, b_part, a_from, b_from, left):
+        if at == 0 or uint32(at * slices * QUAD) < left:  # behind the end all are 0
+            read_a(shared, a_part, a_from, at * slices * QUAD)
+            read_b(shared, b_part, b_from, at * slices * QUAD)
+            for u in range(QUAD):
+                for i in range(tall):
+                    for j in range(wide):
+                        acc[i, j] += a_part[i, u] * b_part[j, u]
 
     steps = unroll(turns, four_steps)
     a_line = tiling.pitch if a_deep else QUAD if tall % QUAD == 0 else 1
@@ -293,14 +330,14 @@ def _multiplied(tiling: SmallTiling, a_deep: bool, b_deep: bool) -> Any:
 
     @device
     def multiply(args):
-        shared, acc, now = args
+        shared, acc, now, left = args
         a_part = cuda.local.array((tall, QUAD), float32)
         b_part = cuda.local.array((wide, QUAD), float32)
         down, across, piece = worker()
         k = uint32(piece * uint32(QUAD))
         a_from = uint32(now + down * uint32(a_line) + k * uint32(a_step))
         b_from = uint32(now + uint32(a_elems) + across * uint32(b_line) + k * uint32(b_step))
-        steps((shared, acc, a_part, b_part, a_from, b_from))
+        steps((shared, acc, a_part, b_part, a_from, b_from, left))
 
     return multiply
 

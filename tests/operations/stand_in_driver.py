@@ -79,13 +79,16 @@ class StandIn:
         CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED=115,
         CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR=75,
     )
+    CUlaunchAttributeID = SimpleNamespace(
+        CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION="overlap"
+    )
     CUstream_flags = SimpleNamespace(CU_STREAM_NON_BLOCKING=1)
     CUstream = CUcontext = CUdeviceptr = CUdevice = staticmethod(int)
 
     def __init__(self):
         self.launches, self.captured, self.log = [], set(), []
         self.current, self.computes, self.pools, self.memory = CONTEXT, True, True, {}
-        self.mode, self.lasting = 0, []
+        self.mode, self.lasting, self.major = 0, [], 8
 
     def cuLaunchKernel(self, function, *more):
         *launch, shared, stream, pointers, extra = more
@@ -100,6 +103,19 @@ class StandIn:
             values, _ = read(pointers, signature)
             run(kernel, tuple(launch[:3]), tuple(launch[3:]), 0, 0, values)
         return (0,)
+
+    def CUlaunchAttribute(self):
+        return SimpleNamespace(value=SimpleNamespace())
+
+    def CUlaunchConfig(self):
+        return SimpleNamespace(sharedMemBytes=0)
+
+    def cuLaunchKernelEx(self, config, function, pointers, extra):
+        extents = [getattr(config, f"{of}Dim{axis}") for of in ("grid", "block") for axis in "XYZ"]
+        (wished,) = config.attrs
+        assert wished.value.programmaticStreamSerializationAllowed == config.numAttrs == 1
+        self.log.append((wished.id, config.hStream))
+        return self.cuLaunchKernel(function, *extents, 0, config.hStream, pointers, extra)
 
     def cuCtxGetCurrent(self):
         return 0, self.current
@@ -118,7 +134,7 @@ class StandIn:
         return 0, int(stream in self.captured)
 
     def cuDeviceGetAttribute(self, attribute, device):
-        return 0, int(self.pools)
+        return 0, self.major if attribute == 75 else int(self.pools)
 
     def cuMemAllocAsync(self, size, stream):
         piece = np.full(size + 8, 0xFF, np.uint8)
@@ -171,8 +187,8 @@ def stand_in():
         return loaded[signature, place]
 
     def forget():
-        for cached in (prepared._launch, prepared.stream_object, prepared.has_pools):
-            cached.cache_clear()
+        for cached in ("_launch", "stream_object", "has_pools", "overlaps_on"):
+            getattr(prepared, cached).cache_clear()
         prepared._loaded.clear()
         launching._own.clear()
         launching._lasting.clear()

@@ -289,6 +289,18 @@ def launched(handle, plan=PLAN):
     return out.copy_to_host()[0, 0]
 
 
+@pytest.mark.parametrize("major", [8, 9])
+def test_launches_that_overlap(major):
+    """A kernel that waits by itself may begin before the last one ends, where the chip can do so."""
+    with stand_in() as driver:
+        driver.major = major
+        plan = PLAN._replace(overlaps=True)
+        assert [launched(handle, plan) for handle in (0, 55, 55)] == [7, 7, 7]
+        overlapping = [("overlap", 0), ("overlap", 55), ("overlap", 55)]
+        assert [one for one in driver.log if one[0] == "overlap"] == overlapping * (major == 9)
+        assert [stream for *_, stream in driver.launches] == [0, 55, 55]
+
+
 def test_workspace_is_kept_for_a_stream():
     """Two launches on a stream share a workspace; another stream has its own."""
     with stand_in():
@@ -314,7 +326,7 @@ def test_no_kept_workspace_in_a_capture(monkeypatch):
     """A graph of what Numba launches would keep addresses that a larger plan gives back."""
     with stand_in() as driver:
         launched(55)
-        monkeypatch.setattr(prepared, "prepared", lambda *what: None)
+        monkeypatch.setattr(prepared, "prepared", lambda *what, **more: None)
         driver.captured = {55}
         with pytest.raises(LaunchRefused, match="capture"):
             launched(55)

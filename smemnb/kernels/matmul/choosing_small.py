@@ -106,6 +106,8 @@ ARRIVAL = 1170.0
 """Cycles from a load to its first use, memory or L2."""
 DRAM_BYTES_PER_CYCLE = 24.0
 """Of one multiprocessor's share of the memory rate."""
+DIRECT_MEMORY, SMALL_MEMORY = 0.7, 0.75
+"""Of that rate, what the kernels without a stream of wide loads reach."""
 LINE = 0.6
 """Cycles for a line of 128 bytes that a warp's load touches."""
 INSTRUCTIONS = 0.43
@@ -146,8 +148,8 @@ def other(found: Estimate) -> float:
     return OTHER_BEGIN + OTHER * found.cycles
 
 
-def _memory(laid: Laid, multiprocessors: int) -> float:
-    return laid.bytes / (DRAM_BYTES_PER_CYCLE * multiprocessors)
+def _memory(laid: Laid, multiprocessors: int, share: float = 1.0) -> float:
+    return laid.bytes / (DRAM_BYTES_PER_CYCLE * share * multiprocessors)
 
 
 # --- an element by a few lanes -------------------------------------------------------------------
@@ -214,7 +216,7 @@ def direct_price(
     meets = MEET * (group > (WARP if lanes == "depth" else 1)) + 30 * min(group, WARP).bit_length()
     waits = turns * ARRIVAL + rounds * meets
     costs = {"latency": waits, "lines": touched, "issue": issued}
-    costs["memory"] = _memory(laid, multiprocessors)
+    costs["memory"] = _memory(laid, multiprocessors, DIRECT_MEMORY)
     limit = max(costs, key=lambda name: costs[name])
     return BEGIN + costs[limit] + 0.3 * (sum(costs.values()) - costs[limit]), limit
 
@@ -225,10 +227,10 @@ def direct_price(
 def shallow_offers(laid: Laid, multiprocessors: int) -> Iterator[Offer]:
     """The kernel for the depth, with few and with many pieces of the rows."""
     steps = next((some for some in shallow.STEPS if some >= laid.depth), None)
-    if steps is None or steps > shallow.DEEPEST or laid.rows * laid.cols < 256:
+    if steps is None or laid.rows * laid.cols < 256:
         return
     pieces = -(-laid.cols // shallow.COLUMNS)
-    full = min(65535, -(-laid.rows // shallow.turn(steps)))
+    full = min(65535, -(-laid.rows // shallow.TURN))
     for wanted in (1, 2, 4, 8):
         down = max(1, min(full, -(-wanted * 4 * multiprocessors // pieces)))
         cycles, limit = shallow_price(laid, steps, down, multiprocessors)
@@ -239,7 +241,7 @@ def shallow_offers(laid: Laid, multiprocessors: int) -> Iterator[Offer]:
 
 def shallow_price(laid: Laid, steps: int, down: int, multiprocessors: int) -> tuple[float, str]:
     """Cycles, and what sets most of them."""
-    pieces, turn = -(-laid.cols // shallow.COLUMNS), shallow.turn(steps)
+    pieces, turn = -(-laid.cols // shallow.COLUMNS), shallow.TURN
     blocks = pieces * down
     each = -(-blocks // multiprocessors)
     held = min(16, max(2, 65536 // (shallow.THREADS * (24 + 7 * steps))))
@@ -301,8 +303,10 @@ def small_price(
     cycles = BEGIN + (rounds - 1) * full + of_round(last)[0]
     if parts > 1:
         cycles += HAND_OVER + 20 * parts
-    memory = BEGIN + _memory(laid, multiprocessors)
-    return (memory, "memory") if memory > cycles else (cycles, limit)
+    memory = BEGIN + _memory(laid, multiprocessors, SMALL_MEMORY)
+    if memory > cycles:
+        cycles, limit, memory = memory, "memory", cycles
+    return cycles + 0.3 * (memory - BEGIN), limit
 
 
 def small_resident(tiling: SmallTiling, a_deep: bool, b_deep: bool) -> int:

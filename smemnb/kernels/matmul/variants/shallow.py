@@ -26,16 +26,11 @@ COLUMNS = WARP * QUAD
 """Columns of a block: all its warps have the same, each takes rows of its own."""
 TOGETHER = 4
 """Rows whose elements of a are loaded at once."""
-STEPS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+STEPS = (1, 2, 3, 4, 6, 8, 12, 16)
 """Depths that kernels are made for; a depth between two takes the next, and skips what is not there."""
 
-DEEPEST = 16
-"""Steps up to which 4 columns leave a thread registers for more than two rows."""
-
-
-def turn(steps: int) -> int:
-    """Rows of a block at a time."""
-    return WARPS * (TOGETHER if steps <= DEEPEST else 2)
+TURN = WARPS * TOGETHER
+"""Rows of a block at a time."""
 
 
 @cache
@@ -60,9 +55,7 @@ def matmul_shallow_of(
     """
     sure = max([0, *(one for one in STEPS if one < steps)])
     apart, near = (1, QUAD) if wide_out else (WARP, 1)
-    rows_at_once = turn(steps)
-    together = rows_at_once // WARPS
-    fetch_b, fetch_a = _fetched_b(steps, sure, apart), _fetched_a(steps, sure, a_columns, together)
+    fetch_b, fetch_a = _fetched_b(steps, sure, apart), _fetched_a(steps, sure, a_columns)
     row, pitch = _row(steps, wide_out), steps | 1
     stage_b, take_b = _staged_b(steps, pitch), _taken_b(steps, pitch, apart)
     size = COLUMNS * pitch if b_columns else 1
@@ -73,19 +66,19 @@ def matmul_shallow_of(
         if at < last:
             row(r, out, acc, a_part, b_part, at, col, cols, scale, keep)
 
-    all_rows = unroll(together, one_row)
+    all_rows = unroll(TOGETHER, one_row)
 
     @jit(launch_bounds=THREADS)
     def shallow_product(out, a, b, alpha, beta):
         shared = cuda.shared.array(size, float32)
-        a_part = cuda.local.array((together, steps), float32)
+        a_part = cuda.local.array((TOGETHER, steps), float32)
         b_part = cuda.local.array((steps, QUAD), float32)
         acc = cuda.local.array(QUAD, float32)
         rows, cols = uint32(out.shape[0]), uint32(out.shape[1])
         depth = uint32(a.shape[0]) if a_columns else uint32(a.shape[1])
         lane, warp = uint32(cuda.threadIdx.x % WARP), uint32(cuda.threadIdx.x // WARP)
         col = uint32(cuda.blockIdx.x * COLUMNS + lane * uint32(near))
-        first = uint32(cuda.blockIdx.y * uint32(rows_at_once) + warp * uint32(together))
+        first = uint32(cuda.blockIdx.y * uint32(TURN) + warp * uint32(TOGETHER))
         scale, keep = float32(alpha), float32(beta)
         await_previous()
         if b_columns:
@@ -99,7 +92,7 @@ def matmul_shallow_of(
             while first < rows:
                 fetch_a((a, a_part, first, rows, depth))
                 all_rows((out, acc, a_part, b_part, first, rows, col, cols, scale, keep))
-                first = uint32(first + cuda.gridDim.y * uint32(rows_at_once))
+                first = uint32(first + cuda.gridDim.y * uint32(TURN))
 
     return named(shallow_product, name)
 
@@ -153,14 +146,14 @@ def _taken_b(steps: int, pitch: int, apart: int) -> Any:
     return unroll(steps, step)
 
 
-def _fetched_a(steps: int, sure: int, a_columns: bool, together: int) -> Any:
+def _fetched_a(steps: int, sure: int, a_columns: bool) -> Any:
     """All steps of some rows, which lie one below the other."""
 
     @device
     def step(k, a, a_part, first, rows, depth):
         pitch = uint32(a.strides[0] // 4)
         there = k < sure or uint32(k) < depth
-        for r in range(together):
+        for r in range(TOGETHER):
             this = smaller(uint32(first + r), uint32(rows - uint32(1)))
             a_part[r, k] = float32(0)
             if there:

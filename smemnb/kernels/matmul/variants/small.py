@@ -251,12 +251,14 @@ def _sent(tiling: SmallTiling, extent: int, along_depth: bool, wide: bool) -> An
     def guarded(at, array, shared, to, first, left, k, steps, pitch_of):
         line, place = place_of(at)
         if along_depth:
-            there = line < left and place < steps
+            step, there = place, line < left and place < steps
             at_array = uint32(uint32(first + line) * pitch_of + k + place)
         else:
-            there = place < left and line < steps
+            step, there = line, place < left and line < steps
             at_array = uint32(uint32(k + line) * pitch_of + first + place)
-        if count % threads == 0 or cuda.threadIdx.x + at * threads < count:
+        # what is read goes by 4 steps: of the last ones, those behind the end are 0
+        needed = step < uint32(uint32(steps + uint32(QUAD - 1)) // uint32(QUAD) * uint32(QUAD))
+        if needed and (count % threads == 0 or cuda.threadIdx.x + at * threads < count):
             to_tile = uint32(to + line * uint32(pitch) + place)
             copy(shared, to_tile, array, at_array if there else uint32(0), there)
 
@@ -315,14 +317,19 @@ def _multiplied(tiling: SmallTiling, a_deep: bool, b_deep: bool) -> Any:
 
     @device
     def four_steps(at, shared, acc, a_part, b_part, a_from, b_from, left):
-        if at == 0 or uint32(at * slices * QUAD) < left:  # behind the end all are 0
-            read_a(shared, a_part, a_from, at * slices * QUAD)
-            read_b(shared, b_part, b_from, at * slices * QUAD)
-            for u in range(QUAD):
-                for i in range(tall):
-                    for j in range(wide):
-                        acc[i, j] += a_part[i, u] * b_part[j, u]
+        read_a(shared, a_part, a_from, at * slices * QUAD)
+        read_b(shared, b_part, b_from, at * slices * QUAD)
+        for u in range(QUAD):
+            for i in range(tall):
+                for j in range(wide):
+                    acc[i, j] += a_part[i, u] * b_part[j, u]
 
+    @device
+    def some_steps(at, shared, acc, a_part, b_part, a_from, b_from, left):
+        if uint32(at * slices * QUAD) < left:  # behind the end there is nothing
+            four_steps(at, shared, acc, a_part, b_part, a_from, b_from, left)
+
+    chunk, rest = tiling.depth, unroll(turns, some_steps)
     steps = unroll(turns, four_steps)
     a_line = tiling.pitch if a_deep else QUAD if tall % QUAD == 0 else 1
     b_line = tiling.pitch if b_deep else QUAD if wide % QUAD == 0 else 1
@@ -337,7 +344,11 @@ def _multiplied(tiling: SmallTiling, a_deep: bool, b_deep: bool) -> Any:
         k = uint32(piece * uint32(QUAD))
         a_from = uint32(now + down * uint32(a_line) + k * uint32(a_step))
         b_from = uint32(now + uint32(a_elems) + across * uint32(b_line) + k * uint32(b_step))
-        steps((shared, acc, a_part, b_part, a_from, b_from, left))
+        if left >= uint32(chunk):
+            steps((shared, acc, a_part, b_part, a_from, b_from, left))
+        else:
+            left = uint32(left - k) if left > k else uint32(0)
+            rest((shared, acc, a_part, b_part, a_from, b_from, left))
 
     return multiply
 

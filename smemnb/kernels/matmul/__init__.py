@@ -32,9 +32,10 @@ ladder      the rungs in order with their launches, and `fastest(out, a, b)`: th
 tiling      the choices of the last rungs as a `Tiling`
 cut         the choices of kernels for any shape and layout as a `Cut`
 choosing    which cut for which shape, by a model of what each would cost
+choosing_small  the same of products up to 1 GFLOP and of few rows or columns
 variants    the same kernels from factories, for other shapes, rows and tiles, and those for any
-            shape (`guarded`) and for few rows or columns (`vectors`); nobody has to read them to
-            understand a rung
+            shape (`guarded`), for few rows or columns (`vectors`), for small results and shallow
+            depths (`direct`, `small`, `shallow`); nobody has to read them to understand a rung
 """
 
 from .rungs.matmul_naive import matmul_naive

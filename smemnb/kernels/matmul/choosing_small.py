@@ -92,7 +92,13 @@ SMALL_TILINGS = (
     SmallTiling(64, 16, 32, 8, 4, 8, 3, 2),
     SmallTiling(16, 64, 32, 4, 8, 8, 3, 2),
     SmallTiling(64, 32, 32, 8, 4, 4, 3, 2),
+    SmallTiling(32, 64, 32, 4, 8, 4, 3, 2),
+    SmallTiling(128, 32, 16, 8, 4, 2, 3, 2),
+    SmallTiling(32, 128, 16, 4, 8, 2, 3, 2),
     SmallTiling(64, 64, 16, 8, 4, 2, 4, 2),
+    SmallTiling(64, 64, 16, 8, 8, 2, 3, 3),
+    SmallTiling(128, 64, 16, 8, 8, 1, 3, 2),
+    SmallTiling(64, 128, 16, 8, 8, 1, 3, 2),
     SmallTiling(64, 64, 32, 8, 4, 2, 2, 2),
     SmallTiling(64, 64, 32, 4, 4, 1, 1, 4),
     SmallTiling(32, 64, 32, 4, 4, 2, 1, 4),
@@ -118,8 +124,11 @@ HAND_OVER = 3350.0
 """Cycles for the fence, the counter and the sums of the other parts."""
 OTHER, OTHER_BEGIN = 1.0, 2000.0
 """An estimate of `choosing` in cycles from here."""
-STEP_SHARE = 0.47
-"""Of the cycles of a chunk, those that issue an FFMA, where nothing else limits."""
+STEP_SHARE_16, STEP_SHARE_32, STEP_SHARE_64 = 0.47, 0.55, 0.65
+"""Of the cycles of a chunk, those that issue an FFMA where nothing else limits, by the elements of
+a thread."""
+REGISTERS = {16: 80, 32: 128, 64: 224}
+"""Elements of a thread -> registers that its kernel takes."""
 COPY_CYCLES = 0.127
 """Cycles of a multiprocessor for an element that is copied alone."""
 
@@ -287,7 +296,8 @@ def small_price(
     rounds = -(-each // held)
     last = each - (rounds - 1) * held
     chunks = -(-(-(-laid.depth // tiling.depth)) // parts)
-    product = tiling.rows * tiling.cols * tiling.depth / (FFMA_PER_CYCLE * STEP_SHARE)
+    share = {16: STEP_SHARE_16, 32: STEP_SHARE_32, 64: STEP_SHARE_64}[tiling.tall * tiling.wide]
+    product = tiling.rows * tiling.cols * tiling.depth / (FFMA_PER_CYCLE * share)
     copies = tiling.rows * (0.25 if laid.wide_a else 1) + tiling.cols * (0.25 if laid.wide_b else 1)
     work = product + copies * tiling.depth * COPY_CYCLES
     ahead = max(1, tiling.stages - 1)
@@ -311,7 +321,7 @@ def small_price(
 
 def small_resident(tiling: SmallTiling, a_deep: bool, b_deep: bool) -> int:
     """Blocks of a tiling that a multiprocessor of cc 9.0 holds at once."""
-    registers = min(255, 40 + 2 * tiling.tall * tiling.wide + 4 * (tiling.tall + tiling.wide))
+    registers = REGISTERS[tiling.tall * tiling.wide]
     if tiling.resident > 1:
         registers = min(registers, 65536 // (tiling.resident * tiling.threads) // 8 * 8)
     shared = 4 * tiling.shared_elems(a_deep, b_deep)

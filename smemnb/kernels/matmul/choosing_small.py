@@ -81,8 +81,8 @@ class Offer:
 
 
 SMALL_TILINGS = (
-    SmallTiling(4, 64, 64, slices=16),
-    SmallTiling(64, 4, 64, slices=16),
+    SmallTiling(4, 64, 64, slices=16, stages=2),
+    SmallTiling(64, 4, 64, slices=16, stages=2),
     SmallTiling(8, 32, 64, slices=16),
     SmallTiling(32, 8, 64, slices=16),
     SmallTiling(16, 16, 64, slices=16),
@@ -106,13 +106,13 @@ SMALL_TILINGS = (
 """From which `cheapest` takes."""
 
 FFMA_PER_CYCLE, THREADS_HELD, WARP = 128, 2048, 32
-BEGIN = 1060.0
+BEGIN = 1100.0
 """Cycles from one launch to the next of kernels that do nothing."""
-ARRIVAL = 1170.0
+ARRIVAL = 1150.0
 """Cycles from a load to its first use, memory or L2."""
-DRAM_BYTES_PER_CYCLE = 24.0
+DRAM_BYTES_PER_CYCLE = 18.0
 """Of one multiprocessor's share of the memory rate."""
-DIRECT_MEMORY, SMALL_MEMORY = 0.7, 0.75
+DIRECT_MEMORY, SMALL_MEMORY = 0.85, 0.75
 """Of that rate, what the kernels without a stream of wide loads reach."""
 LINE = 0.6
 """Cycles for a line of 128 bytes that a warp's load touches."""
@@ -122,14 +122,14 @@ MEET = 88.0
 """Cycles for a barrier."""
 HAND_OVER = 3350.0
 """Cycles for the fence, the counter and the sums of the other parts."""
-OTHER, OTHER_BEGIN = 1.0, 2000.0
+OTHER, OTHER_BEGIN = 1.0, 1000.0
 """An estimate of `choosing` in cycles from here."""
-STEP_SHARE_16, STEP_SHARE_32, STEP_SHARE_64 = 0.47, 0.55, 0.65
+STEP_SHARE_16, STEP_SHARE_32, STEP_SHARE_64 = 0.65, 0.6, 0.65
 """Of the cycles of a chunk, those that issue an FFMA where nothing else limits, by the elements of
 a thread."""
 REGISTERS = {16: 80, 32: 128, 64: 224}
 """Elements of a thread -> registers that its kernel takes."""
-COPY_CYCLES = 0.127
+COPY_CYCLES = 0.14
 """Cycles of a multiprocessor for an element that is copied alone."""
 
 

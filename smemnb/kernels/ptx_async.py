@@ -1,22 +1,22 @@
-"""Copies to shared memory that nobody waits for at once, and kernels that begin before the last ends.
+"""Copies to shared memory that nobody waits for at once, and kernels that begin early.
 
     copy1(tile, to, array, index, present)    an element on its way from global to shared memory
     copy16(tile, to, array, index, present)   16 bytes; at multiples of 16 bytes on both sides
-    close_group()                             the copies so far, and since the last call, are a group
-    groups_awaited(pending)()                 all groups of this thread but the last `pending` are there
+    close_group()                             the copies since the last call are a group
+    groups_awaited(pending)()                 all groups of this thread but the last `pending` are
+                                              there
     await_previous()                          what the stream ran before this kernel is done
-    release_next()                            the next kernel of the stream may be brought to the GPU
 
-Where `present` is not true, nothing is read and 0 is put there. Offsets count elements, as in `ptx`.
-What a thread copied it sees itself after that wait; others see it behind a barrier after that.
+Where `present` is not true, nothing is read and 0 is put there. Offsets count elements, as in
+`ptx`. What a thread copied it sees itself after that wait; others see it behind a barrier after it.
 
-`await_previous` and `release_next` are for kernels that are launched to overlap with the one before
-them in their stream (programmatic dependent launch). Such a kernel touches no global memory before
-`await_previous`. In a launch of any other kind both do nothing.
+`await_previous` is for kernels that are launched to overlap with the one before them in their
+stream (programmatic dependent launch): they touch no global memory before it. In a launch of any
+other kind it does nothing.
 
-Each is an instruction where the chip has it (copies from cc 8.0 on, the others from 9.0 on). Where it
-has not, copies load and store, and the others are nothing: the compiler is asked for the chip by
-`__nvvm_reflect`. In the engine a copy is a load and a store, done at once.
+Each is an instruction where the chip has it (copies from cc 8.0 on, `await_previous` from 9.0 on).
+Where it has not, copies load and store, and the others are nothing: the compiler is asked for the
+chip by `__nvvm_reflect`. In the engine a copy is a load and a store, done at once.
 
 **Limits**: the engine does not say that something was read before it had arrived.
 """
@@ -113,7 +113,7 @@ class _Sides:
 
 
 def _copy(typed: Any, size: int) -> Any:
-    tile, to, array, index, present = typed
+    tile, to, array, index, _ = typed
 
     def codegen(context, builder, sig, args):
         _copied(context, builder, sig, args, size)
@@ -175,19 +175,7 @@ def await_previous(typingctx):
     return types.void(), codegen
 
 
-@intrinsic
-def release_next(typingctx):
-    """The next kernel of the stream may be brought to the GPU, if it was launched to overlap."""
-
-    def codegen(context, builder, sig, args):
-        with builder.if_then(_since(builder, 90)):
-            _said(builder, "griddepcontrol.launch_dependents;")
-        return context.get_dummy_value()
-
-    return types.void(), codegen
-
-
-for _one in (close_group, await_previous, release_next):
+for _one in (close_group, await_previous):
     lockstep_implementation(_one)(_nothing)
 
 

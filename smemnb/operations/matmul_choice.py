@@ -191,7 +191,7 @@ def _laid(out: Lying, a: Lying, b: Lying, depth: int) -> Laid:
 
 
 def _small(out: Lying, a: Lying, b: Lying, depth: int, processors: int) -> Plan | None:
-    """The launch of a product that is small, shallow or narrow; None of another, or if it costs more."""
+    """The launch of a small, shallow or narrow product; None of another, or if it costs more."""
     laid = _laid(out, a, b, depth)
     if not choosing_small.suits(laid):
         return None

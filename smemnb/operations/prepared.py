@@ -155,6 +155,7 @@ class _Block(NamedTuple):
     pointers: Any
     at: int
     config: Any = None
+    config_at: int = 0
 
 
 class Launch:
@@ -175,7 +176,7 @@ class Launch:
     """
 
     __slots__ = (
-        *("_at", "_context", "_extents", "_free", "_launch", "_loaded"),
+        *("_at", "_by_config", "_context", "_extents", "_free", "_launch", "_loaded"),
         *("_overlaps", "_template", "_write"),
     )
 
@@ -192,6 +193,7 @@ class Launch:
     ) -> None:
         self._loaded, self._context = loaded, int(loaded.context)
         self._extents, self._overlaps = (*_three(grid), *_three(block)), overlaps
+        self._by_config: Any = _launch_by_config() if overlaps else None
         # what `cuLaunchKernel` takes before stream, arguments and `extra`
         self._launch = partial(loaded.launch, loaded.function, *_three(grid), *_three(block), 0)
         count = len(arrays) + len(own)
@@ -219,15 +221,17 @@ class Launch:
         words = (ctypes.c_int64 * len(self._template))(*self._template)
         begin, count = ctypes.addressof(words), len(self._at)
         pointers = (ctypes.c_void_p * count)(*(begin + WORD * at for at in self._at))
-        config = _overlapping(self._extents) if self._overlaps else None
-        return _Block(words, pointers, ctypes.addressof(pointers), config)
+        at = ctypes.addressof(pointers)
+        if not self._overlaps:
+            return _Block(words, pointers, at)
+        config = _overlapping(self._extents)
+        return _Block(words, pointers, at, config, ctypes.addressof(config))
 
     def _put(self, block: _Block, handle: int) -> Any:
         if block.config is None:
             return self._launch(stream_object(handle), block.at, 0)[0]
-        block.config.hStream = stream_object(handle)
-        function = self._loaded.function
-        return _driver().cuLaunchKernelEx(block.config, function, block.at, 0)[0]
+        block.config.stream = handle
+        return self._by_config(block.config_at, int(self._loaded.function), block.at, 0)
 
     def start(self, addresses: Sequence[int], numbers: Sequence[Any], handle: int) -> None:
         """Put the launch on the stream of this handle.
@@ -264,23 +268,56 @@ class Launch:
             _check(error)
 
 
-def _overlapping(extents: tuple[int, ...]) -> Any:
+class _Attribute(ctypes.Structure):
+    """`CUlaunchAttribute` of the driver: what a launch may do besides."""
+
+    _fields_ = (("id", ctypes.c_int), ("pad", ctypes.c_int), ("value", ctypes.c_int * 16))
+
+
+class _Config(ctypes.Structure):
+    """`CUlaunchConfig` of the driver."""
+
+    _fields_ = (
+        ("extents", ctypes.c_uint * 6),
+        ("shared", ctypes.c_uint),
+        ("stream", ctypes.c_void_p),
+        ("attributes", ctypes.POINTER(_Attribute)),
+        ("count", ctypes.c_uint),
+    )
+
+
+_OVERLAPS = 6
+"""`CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION`."""
+
+
+def _overlapping(extents: tuple[int, ...]) -> _Config:
     """A launch that need not wait for the one before it (programmatic stream serialization)."""
-    driver = _driver()
-    wished = driver.CUlaunchAttribute()
-    kinds = driver.CUlaunchAttributeID
-    wished.id = kinds.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
-    wished.value.programmaticStreamSerializationAllowed = 1
-    config = driver.CUlaunchConfig()
-    config.gridDimX, config.gridDimY, config.gridDimZ = extents[:3]
-    config.blockDimX, config.blockDimY, config.blockDimZ = extents[3:]
-    config.attrs, config.numAttrs = [wished], 1
-    return config
+    wished = _Attribute(id=_OVERLAPS)
+    wished.value[0] = 1
+    return _Config((ctypes.c_uint * 6)(*extents), 0, None, ctypes.pointer(wished), 1)
+
+
+@cache
+def _launch_by_config() -> Any:
+    """`cuLaunchKernelEx` of the driver's library, or None.
+
+    Called by `ctypes`: cuda.bindings (13.0) takes 25 us to take its own description of a launch
+    apart, more than all the rest of a call.
+    """
+    try:
+        library = ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
+        found = library.cuLaunchKernelEx
+    except (OSError, AttributeError):
+        return None
+    found.argtypes = (ctypes.c_void_p,) * 4
+    return found
 
 
 @lru_cache(maxsize=64)
 def overlaps_on(place: int) -> bool:
     """Whether kernels of one stream may overlap on a device: from cc 9.0 on."""
+    if _launch_by_config() is None:
+        return False
     driver = _driver()
     asked = driver.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
     error, found = driver.cuDeviceGetAttribute(asked, driver.CUdevice(place))
@@ -349,7 +386,7 @@ def prepared(
     if loaded is None:
         return None
     overlaps = overlaps and overlaps_on(place)
-    return _launch(loaded, grid, block, arrays, tuple(map(str, kinds)), own, overlaps)
+    return _launch(loaded, grid, block, arrays, tuple(map(str, kinds)), own, overlaps=overlaps)
 
 
 @lru_cache(maxsize=1024)
@@ -360,6 +397,7 @@ def _launch(
     arrays: tuple[Lies, ...],
     numbers: tuple[str, ...],
     own: tuple[Lies, ...],
+    *,
     overlaps: bool,
 ) -> Launch:
     return Launch(loaded, grid, block, arrays, numbers, own, overlaps=overlaps)
@@ -459,6 +497,15 @@ def graph_memory(handle: int, size: int) -> int:
     error, address = _driver().cuMemAllocAsync(size, stream_object(handle))
     _check(error)
     return int(address)
+
+
+def graph_zeros(handle: int, words: int) -> int:
+    """The same, of so many words of 4 bytes, all 0 at the beginning of each replay."""
+    address = graph_memory(handle, 4 * words)
+    driver = _driver()
+    stream = stream_object(handle)
+    _check(driver.cuMemsetD32Async(driver.CUdeviceptr(address), 0, words, stream)[0])
+    return address
 
 
 def lasting_zeros(words: int) -> int:

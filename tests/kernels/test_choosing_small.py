@@ -1,4 +1,4 @@
-"""The choice among kernels of small, shallow and narrow products: launches that cover the result."""
+"""The choice among kernels of small, shallow, narrow products: launches cover the result."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Products that are small, shallow or narrow: values on any shape and layout, races, machine code."""
+"""Small, shallow or narrow products: values on any shape and layout, races, machine code."""
 
 import itertools
 
@@ -119,7 +119,7 @@ TILINGS = [
 
 
 def run_small(tiling, shape, columns, wide=(False, False), parts=1, **how):
-    rows, cols, depth = shape
+    rows, cols, _ = shape
     tiles = -(-rows // tiling.rows) * -(-cols // tiling.cols)
     kernel = matmul_small_of(tiling, *columns, *wide, parts > 1)
     sums = np.full(tiles * parts * tiling.rows * tiling.cols, np.nan, np.float32)

@@ -63,6 +63,18 @@ def _is_array(kind):
 NAMES = {"float32": "float", "float64": "double"}
 
 
+class Function(tuple):
+    """A function of the driver: kernel and signature, and its handle by `int`."""
+
+    def __new__(cls, of, handle):
+        made = super().__new__(cls, of)
+        made.handle = handle
+        return made
+
+    def __int__(self):
+        return self.handle
+
+
 class StandIn:
     """What `prepared` asks of cuda.bindings.driver.
 
@@ -79,16 +91,13 @@ class StandIn:
         CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED=115,
         CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR=75,
     )
-    CUlaunchAttributeID = SimpleNamespace(
-        CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION="overlap"
-    )
     CUstream_flags = SimpleNamespace(CU_STREAM_NON_BLOCKING=1)
     CUstream = CUcontext = CUdeviceptr = CUdevice = staticmethod(int)
 
     def __init__(self):
         self.launches, self.captured, self.log = [], set(), []
         self.current, self.computes, self.pools, self.memory = CONTEXT, True, True, {}
-        self.mode, self.lasting, self.major = 0, [], 8
+        self.mode, self.lasting, self.major, self.functions = 0, [], 8, []
 
     def cuLaunchKernel(self, function, *more):
         *launch, shared, stream, pointers, extra = more
@@ -104,18 +113,13 @@ class StandIn:
             run(kernel, tuple(launch[:3]), tuple(launch[3:]), 0, 0, values)
         return (0,)
 
-    def CUlaunchAttribute(self):
-        return SimpleNamespace(value=SimpleNamespace())
-
-    def CUlaunchConfig(self):
-        return SimpleNamespace(sharedMemBytes=0)
-
     def cuLaunchKernelEx(self, config, function, pointers, extra):
-        extents = [getattr(config, f"{of}Dim{axis}") for of in ("grid", "block") for axis in "XYZ"]
-        (wished,) = config.attrs
-        assert wished.value.programmaticStreamSerializationAllowed == config.numAttrs == 1
-        self.log.append((wished.id, config.hStream))
-        return self.cuLaunchKernel(function, *extents, 0, config.hStream, pointers, extra)
+        found = prepared._Config.from_address(config)
+        attribute = found.attributes[0]
+        assert (found.count, attribute.id, attribute.value[0]) == (1, 6, 1)
+        self.log.append(("overlap", found.stream or 0))
+        launch = *found.extents, found.shared, found.stream or 0
+        return self.cuLaunchKernel(self.functions[function], *launch, pointers, extra)[0]
 
     def cuCtxGetCurrent(self):
         return 0, self.current
@@ -176,6 +180,7 @@ def stand_in():
     """Operations on the engine's device arrays go the way of a GPU."""
     driver = StandIn()
     kept = prepared._driver, prepared.launches, prepared._load, launching.on_gpu
+    by_config = prepared._launch_by_config
     processors, asked = launching.processors, os.environ.get(prepared.VARIABLE)
 
     def load(kernel, signature, place, handle):
@@ -183,7 +188,9 @@ def stand_in():
         if (signature, place) not in loaded:
             if prepared.capturing(handle):
                 return kept[2](kernel, signature, place, handle)  # refuses
-            loaded[signature, place] = prepared.Loaded((kernel, signature), CONTEXT, None)
+            driver.functions.append((kernel, signature))
+            number = Function((kernel, signature), len(driver.functions) - 1)
+            loaded[signature, place] = prepared.Loaded(number, CONTEXT, None)
         return loaded[signature, place]
 
     def forget():
@@ -198,13 +205,14 @@ def stand_in():
 
     forget()
     prepared._driver, prepared.launches, prepared._load = lambda: driver, lambda: "gpu", load
+    prepared._launch_by_config = lambda: driver.cuLaunchKernelEx
     launching.on_gpu, launching.processors = lambda: True, lambda place: 132
     os.environ.pop(prepared.VARIABLE, None)
     try:
         yield driver
     finally:
         prepared._driver, prepared.launches, prepared._load, launching.on_gpu = kept
-        launching.processors = processors
+        launching.processors, prepared._launch_by_config = processors, by_config
         if asked is not None:
             os.environ[prepared.VARIABLE] = asked
         forget()

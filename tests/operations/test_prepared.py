@@ -291,7 +291,7 @@ def launched(handle, plan=PLAN):
 
 @pytest.mark.parametrize("major", [8, 9])
 def test_launches_that_overlap(major):
-    """A kernel that waits by itself may begin before the last one ends, where the chip can do so."""
+    """A kernel that waits by itself may begin before the last one ends, if the chip can do so."""
     with stand_in() as driver:
         driver.major = major
         plan = PLAN._replace(overlaps=True)
@@ -299,6 +299,24 @@ def test_launches_that_overlap(major):
         overlapping = [("overlap", 0), ("overlap", 55), ("overlap", 55)]
         assert [one for one in driver.log if one[0] == "overlap"] == overlapping * (major == 9)
         assert [stream for *_, stream in driver.launches] == [0, 55, 55]
+
+
+def test_description_of_a_launch_that_overlaps():
+    """It lies as that of cuda.bindings does."""
+    driver = pytest.importorskip("cuda.bindings.driver")
+    asked, theirs = driver.CUlaunchAttribute(), driver.CUlaunchConfig()
+    kinds = driver.CUlaunchAttributeID
+    asked.id = kinds.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+    asked.value.programmaticStreamSerializationAllowed = 1
+    theirs.gridDimX, theirs.gridDimY, theirs.gridDimZ = 1, 2, 3
+    theirs.blockDimX, theirs.blockDimY, theirs.blockDimZ = 4, 5, 6
+    theirs.hStream, theirs.attrs, theirs.numAttrs = driver.CUstream(77), [asked], 1
+    ours = prepared._overlapping((1, 2, 3, 4, 5, 6))
+    ours.stream = 77
+    for one in (prepared._Config.from_address(theirs.getPtr()), ours):
+        attribute = one.attributes[0]
+        found = *one.extents, one.shared, one.stream, one.count, attribute.id, attribute.value[0]
+        assert found == (1, 2, 3, 4, 5, 6, 0, 77, 1, 6, 1)
 
 
 def test_workspace_is_kept_for_a_stream():

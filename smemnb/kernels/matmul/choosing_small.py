@@ -1,14 +1,15 @@
-"""Which kernel makes a product that is small, shallow or narrow, by a model of what each would cost.
+"""Which kernel makes a small, shallow or narrow product, by a model of what each would cost.
 
 Beside the tiles of `choosing` there are four families here, and each has its own price:
 
     direct    every element by a few lanes: the way from memory, once per turn of loads, and the
               lines that loads of neighbouring lanes touch
     shallow   the result is written once; rows per turn, and what each turn waits for
-    small     tiles whose warps part the depth: multiply-adds, copies on their way, the sum of slices
+    small     tiles whose warps part the depth: multiply-adds, copies, the sum of slices
     vectors   a few rows or columns: the large operand is read once
 
-`offers` lists candidates with their prices in cycles of a multiprocessor, `cheapest` takes the least.
+`offers` lists candidates with their prices in cycles of a multiprocessor, `cheapest` takes the
+least.
 
 **Limits**: the constants are those of an H200 (cc 9.0), fitted to seeded products there
 (`kernels/TUNING.md`); the order of candidates is what they are for. No time is promised.
@@ -18,6 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from math import ceil
 from typing import Any
 
 from ...rules.occupancy import occupancy
@@ -91,6 +93,9 @@ SMALL_TILINGS = (
     SmallTiling(32, 32, 32, slices=4, stages=4),
     SmallTiling(64, 16, 32, 8, 4, 8, 3, 2),
     SmallTiling(16, 64, 32, 4, 8, 8, 3, 2),
+    SmallTiling(64, 32, 32, 4, 4, 2, 3, 3),
+    SmallTiling(32, 64, 32, 4, 4, 2, 3, 3),
+    SmallTiling(64, 64, 16, 4, 4, 1, 3, 3),
     SmallTiling(64, 32, 32, 8, 4, 4, 3, 2),
     SmallTiling(32, 64, 32, 4, 8, 4, 3, 2),
     SmallTiling(128, 32, 16, 8, 4, 2, 3, 2),
@@ -106,30 +111,30 @@ SMALL_TILINGS = (
 """From which `cheapest` takes."""
 
 FFMA_PER_CYCLE, THREADS_HELD, WARP = 128, 2048, 32
-BEGIN = 1100.0
+BEGIN = 800.0
 """Cycles from one launch to the next of kernels that do nothing."""
-ARRIVAL = 1150.0
+ARRIVAL = 970.0
 """Cycles from a load to its first use, memory or L2."""
 DRAM_BYTES_PER_CYCLE = 18.0
 """Of one multiprocessor's share of the memory rate."""
-DIRECT_MEMORY, SMALL_MEMORY = 0.85, 0.75
+DIRECT_MEMORY, SMALL_MEMORY = 0.73, 0.78
 """Of that rate, what the kernels without a stream of wide loads reach."""
-LINE = 0.6
+LINE = 0.51
 """Cycles for a line of 128 bytes that a warp's load touches."""
-INSTRUCTIONS = 0.43
+INSTRUCTIONS = 0.36
 """Cycles of a multiprocessor for an instruction of a warp."""
 MEET = 88.0
 """Cycles for a barrier."""
-HAND_OVER = 3350.0
+HAND_OVER = 3500.0
 """Cycles for the fence, the counter and the sums of the other parts."""
-OTHER, OTHER_BEGIN = 1.0, 1000.0
+OTHER, OTHER_BEGIN = 0.81, 3200.0
 """An estimate of `choosing` in cycles from here."""
-STEP_SHARE_16, STEP_SHARE_32, STEP_SHARE_64 = 0.65, 0.6, 0.65
+STEP_SHARE_16, STEP_SHARE_32, STEP_SHARE_64 = 0.70, 0.54, 0.58
 """Of the cycles of a chunk, those that issue an FFMA where nothing else limits, by the elements of
 a thread."""
 REGISTERS = {16: 80, 32: 128, 64: 224}
 """Elements of a thread -> registers that its kernel takes."""
-COPY_CYCLES = 0.14
+COPY_CYCLES = 0.2
 """Cycles of a multiprocessor for an element that is copied alone."""
 
 
@@ -194,9 +199,9 @@ def direct_lines(laid: Laid, group: int, lanes: str, order: str) -> float:
         elements = max(1, WARP // group)
     steps = WARP // elements
     if order == "rows":
-        down, across = max(1.0, elements / laid.cols), min(elements, laid.cols)
+        down, across = max(1.0, elements / laid.cols), float(min(elements, laid.cols))
     else:
-        down, across = min(elements, laid.rows), max(1.0, elements / laid.rows)
+        down, across = float(min(elements, laid.rows)), max(1.0, elements / laid.rows)
     a = _lines(laid.a_columns, down, steps, laid.rows, laid.depth)
     return a + _lines(not laid.b_columns, across, steps, laid.cols, laid.depth)
 
@@ -295,7 +300,7 @@ def small_price(
     held = min(each, small_resident(tiling, not laid.a_columns, laid.b_columns))
     rounds = -(-each // held)
     last = each - (rounds - 1) * held
-    chunks = -(-(-(-laid.depth // tiling.depth)) // parts)
+    chunks = ceil(ceil(laid.depth / tiling.depth) / parts)
     share = {16: STEP_SHARE_16, 32: STEP_SHARE_32, 64: STEP_SHARE_64}[tiling.tall * tiling.wide]
     product = tiling.rows * tiling.cols * tiling.depth / (FFMA_PER_CYCLE * share)
     copies = tiling.rows * (0.25 if laid.wide_a else 1) + tiling.cols * (0.25 if laid.wide_b else 1)
@@ -356,12 +361,15 @@ def vector_price(laid: Laid, made: VectorPlan, multiprocessors: int) -> tuple[fl
     blocks = made.grid[0] * made.grid[1] * made.grid[2]
     each = -(-blocks // multiprocessors)
     rounds = -(-each // tiling.resident)
-    held = min(each, tiling.resident)
-    turns = -(-(-(-laid.depth // made.parts)) // tiling.step)
+    turns = ceil(ceil(laid.depth / made.parts) / tiling.step)
     staged = tiling.count * min(tiling.chunk, -(-laid.depth // made.parts)) / 256
     waits = rounds * (2 * ARRIVAL + 4 * MEET + 20 * staged + turns * ARRIVAL)
     issued = each * turns * 8 * tiling.loads * (4 * tiling.count + 6) * INSTRUCTIONS
-    costs = {"latency": waits, "issue": issued * held / held, "memory": _memory(laid, multiprocessors)}
+    costs = {
+        "latency": waits,
+        "issue": issued,
+        "memory": _memory(laid, multiprocessors),
+    }
     limit = max(costs, key=lambda name: costs[name])
     cycles = BEGIN + costs[limit] + 0.3 * (sum(costs.values()) - costs[limit])
     return cycles + (HAND_OVER + 20 * made.parts if made.parts > 1 else 0), limit

@@ -52,7 +52,7 @@ def matmul_direct_of(
     b_columns: bool = False,
     name: str = "matmul_direct",
 ) -> Any:
-    """The kernel, launched with a block of `threads_of(group)` for each `1 / group` as many elements.
+    """The kernel; a block of `threads_of(group)` threads makes one element per group of them.
 
     Args:
         group: lanes that share an element, of `GROUPS`.
@@ -104,8 +104,7 @@ def matmul_direct_of(
         await_previous()
 
         # 1. Whole turns: all loads, then their products
-        acc, k = float32(0), share
-        left = uint32(0)
+        acc, left = float32(0), uint32(0)
         if there and depth > share:
             left = uint32(uint32(depth - share + uint32(group - 1)) // uint32(group))
         while left >= uint32(AT_ONCE):

@@ -2,7 +2,7 @@
 
 `matmul_shallow_of(steps, ...)` makes the kernel `(out, a, b, alpha, beta)` for a depth of at most
 `steps`. A thread keeps all steps of its 4 columns of b in registers, and goes down the rows of its
-piece of the result: for each row it reads the row's elements of a, the same ones as all lanes of its
+piece of the result: for each row it reads the row's elements of a, the same as all lanes of its
 warp, and stores 4 columns. Neighbouring lanes store neighbouring columns, by 16 bytes where rows of
 the result begin at multiples of 16 bytes.
 
@@ -27,7 +27,7 @@ COLUMNS = WARP * QUAD
 TOGETHER = 4
 """Rows whose elements of a are loaded at once."""
 STEPS = (1, 2, 3, 4, 6, 8, 12, 16)
-"""Depths that kernels are made for; a depth between two takes the next, and skips what is not there."""
+"""Depths that kernels are made for; one between two takes the next, and skips what is not there."""
 
 TURN = WARPS * TOGETHER
 """Rows of a block at a time."""
@@ -184,7 +184,12 @@ def _row(steps: int, wide_out: bool) -> Any:
         v0, v1, v2, v3 = scale * acc[0], scale * acc[1], scale * acc[2], scale * acc[3]
         if keep != float32(0):
             old = load16(out, to)
-            v0, v1, v2, v3 = v0 + keep * old[0], v1 + keep * old[1], v2 + keep * old[2], v3 + keep * old[3]
+            v0, v1, v2, v3 = (
+                v0 + keep * old[0],
+                v1 + keep * old[1],
+                v2 + keep * old[2],
+                v3 + keep * old[3],
+            )
         store16(out, to, (v0, v1, v2, v3))
 
     @device

@@ -1,6 +1,6 @@
 """Products of few tiles: the warps of a block part the depth, and nothing waits twice for memory.
 
-`matmul_small_of(tiling, ...)` makes the kernel `(out, a, b, alpha, beta, sums, flags)` that computes
+`matmul_small_of(tiling, ...)` makes the kernel `(out, a, b, alpha, beta, sums, flags)` of
 out = alpha * a @ b + beta * out in float32; `out` is not read where beta is 0. What it does:
 
 1. Send the first `stages - 1` chunks of both operands on their way to shared memory, by copies that
@@ -118,7 +118,11 @@ def matmul_small_of(
     send_a = _sent(tiling, tiling.rows, a_deep, wide_a)
     send_b = _sent(tiling, tiling.cols, b_deep, wide_b)
     multiply, finish = _multiplied(tiling, a_deep, b_deep), _finished(tiling, a_deep, b_deep)
-    arrived, add_parts, a_axis = groups_awaited(max(0, stages - 2)), _added_parts(tiling), 0 if a_columns else 1
+    arrived, add_parts, a_axis = (
+        groups_awaited(max(0, stages - 2)),
+        _added_parts(tiling),
+        0 if a_columns else 1,
+    )
     tile_rows, tile_cols = tiling.rows, tiling.cols
     alone = stages == 1
     each, elems = max(1, tall * wide // tiling.slices), tile_rows * tile_cols

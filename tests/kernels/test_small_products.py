@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numba import cuda
 
+from smemnb.kernels.matmul.choosing_small import SMALL_TILINGS
 from smemnb.kernels.matmul.variants import direct, shallow
 from smemnb.kernels.matmul.variants.direct import GROUPS, matmul_direct_of
 from smemnb.kernels.matmul.variants.shallow import STEPS, matmul_shallow_of
@@ -73,7 +74,7 @@ DIRECT = [
 
 
 @pytest.mark.parametrize(
-    ("group", "lanes", "order", "columns"), sampled(DIRECT, 1, second=6, by=lambda case: case[1])
+    ("group", "lanes", "order", "columns"), sampled(DIRECT, 0, second=3, by=lambda case: case[1])
 )
 def test_direct(group, lanes, order, columns):
     """Ragged and degenerate shapes; whole turns of the depth, and a rest."""
@@ -81,8 +82,9 @@ def test_direct(group, lanes, order, columns):
         run_direct(group, lanes, order, shape, columns)
 
 
-def test_direct_does_not_read_what_beta_leaves_out():
-    run_direct(4, "depth", "rows", (3, 5, 9), (False, True), beta=0.0)
+def test_direct_in_short():
+    """Turns and a rest, warps that add up; beta 0 does not read the result."""
+    run_direct(64, "depth", "rows", (3, 5, 8 * 64 + 3), (False, True), beta=0.0)
 
 
 # --- shallow depth -------------------------------------------------------------------------------
@@ -98,7 +100,7 @@ SHALLOW = list(itertools.product(STEPS, LAYOUTS, (False, True)))
 
 
 @pytest.mark.parametrize(
-    ("steps", "columns", "wide"), sampled(SHALLOW, 1, second=6, by=lambda case: case[2])
+    ("steps", "columns", "wide"), sampled(SHALLOW, 0, second=3, by=lambda case: case[2])
 )
 def test_shallow(steps, columns, wide):
     """The depth that a kernel is made for, and the least that takes it; more rows than one turn."""
@@ -106,6 +108,10 @@ def test_shallow(steps, columns, wide):
     for depth in {steps, least}:
         run_shallow(steps, (37, 132 if wide else 131, depth), columns, wide)
     run_shallow(steps, (1, 4 if wide else 1, steps), columns, wide, beta=0.0)
+
+
+def test_shallow_in_short():
+    run_shallow(3, (18, 131, 3), (False, True), False)
 
 
 # --- the depth parted over the warps of a block --------------------------------------------------
@@ -136,7 +142,7 @@ SMALL = list(itertools.product(TILINGS, LAYOUTS, (False, True)))
 
 
 @pytest.mark.parametrize(
-    ("tiling", "columns", "wide"), sampled(SMALL, 0, second=2, by=lambda case: case[0])
+    ("tiling", "columns", "wide"), sampled(SMALL, 0, second=1, by=lambda case: case[0])
 )
 def test_small(tiling, columns, wide):
     """Ragged and degenerate shapes, in one part and in several."""
@@ -149,34 +155,33 @@ def test_small(tiling, columns, wide):
 
 def test_small_in_parts():
     """One tiling in parts, several times on one workspace, which is 0 again after each."""
-    run_small(TILINGS[1], (33, 9, 150), (False, True), parts=2, times=2)
-
-
-def test_small_alone():
-    run_small(TILINGS[3], (9, 33, 18), (True, False), (False, False), beta=0.0)
+    run_small(TILINGS[0], (17, 9, 70), (False, True), parts=2, times=2)
 
 
 # --- machine code --------------------------------------------------------------------------------
 
-COMPILED = [
-    matmul_direct_of(8),
-    matmul_shallow_of(8, True),
-    matmul_shallow_of(16, False, True, True),
-    matmul_small_of(TILINGS[0]),
-    matmul_small_of(SmallTiling(64, 64, 32, 4, 4, 1, 1, 4), True, True, True, True),
+WIDEST = [
+    next(one for one in SMALL_TILINGS if (one.tall, one.wide, one.resident) == wanted)
+    for wanted in ((4, 4, 4), (8, 4, 2), (8, 8, 3), (8, 8, 2))
 ]
+"""Of each size of a thread's results, a tiling with few registers for them."""
+COMPILED = {
+    "direct": matmul_direct_of(8),
+    "shallow-wide": matmul_shallow_of(16, False, True, True),
+    **{f"small-{at}": matmul_small_of(one, False, True) for at, one in enumerate(WIDEST)},
+}
 
 
 @pytest.mark.toolchain
 @pytest.mark.slow
 @pytest.mark.skipif(not OUT_OF_TREE, reason="the numba.cuda inside Numba links nothing")
-@pytest.mark.parametrize("kernel", COMPILED, ids=lambda kernel: kernel.py_func.__name__)
-def test_compiled(kernel):
-    """Nothing in local memory; loads of all operands go ahead of their products."""
+@pytest.mark.parametrize("name", COMPILED)
+def test_compiled(name):
+    """Nothing lies in local memory."""
     from numba import float32, types
 
     from smemnb.compiled.lines import built
 
     matrix = types.Array(float32, 2, "A")
-    made = built(kernel, (matrix, matrix, matrix, float32, float32), (9, 0))
+    made = built(COMPILED[name], (matrix, matrix, matrix, float32, float32), (9, 0))
     assert made.resources.local_bytes == 0

@@ -109,7 +109,9 @@ def matmul_direct_of(
             left = uint32(uint32(depth - share + uint32(group - 1)) // uint32(group))
         while left >= uint32(AT_ONCE):
             for u in range(AT_ONCE):
+                # smemnb: allow[uncoalesced] lines are read whole over the turns, from L1
                 a_part[u] = load1(a, uint32(a_at + uint32(u) * a_step))
+                # smemnb: allow[uncoalesced] as the load above
                 b_part[u] = load1(b, uint32(b_at + uint32(u) * b_step))
             a_at = uint32(a_at + uint32(AT_ONCE) * a_step)
             b_at = uint32(b_at + uint32(AT_ONCE) * b_step)
@@ -125,7 +127,9 @@ def matmul_direct_of(
             a_part[u] = float32(0)
             b_part[u] = float32(0)
             if uint32(u) < left:
+                # smemnb: allow[uncoalesced] as above
                 a_part[u] = load1(a, uint32(a_at + uint32(u) * a_step))
+                # smemnb: allow[uncoalesced] as above
                 b_part[u] = load1(b, uint32(b_at + uint32(u) * b_step))
         for u in range(AT_ONCE):
             acc += a_part[u] * b_part[u]

@@ -83,6 +83,7 @@ class StandIn:
         captured: handles of streams that are being captured.
         current: handle of the current context.
         log: other calls of the driver.
+        allowed: functions that may be launched with more than 48 KB, and with how much.
         computes: whether launches run.
     """
 
@@ -92,16 +93,20 @@ class StandIn:
         CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR=75,
     )
     CUstream_flags = SimpleNamespace(CU_STREAM_NON_BLOCKING=1)
+    CUfunction_attribute = SimpleNamespace(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES=8)
+    CUkernel = type("CUkernel", (int,), {})
     CUstream = CUcontext = CUdeviceptr = CUdevice = staticmethod(int)
 
     def __init__(self):
         self.launches, self.captured, self.log = [], set(), []
         self.current, self.computes, self.pools, self.memory = CONTEXT, True, True, {}
         self.mode, self.lasting, self.major, self.functions = 0, [], 8, []
+        self.allowed = {}
 
     def cuLaunchKernel(self, function, *more):
         *launch, shared, stream, pointers, extra = more
-        assert (shared, extra, self.current) == (0, 0, CONTEXT)
+        assert (extra, self.current) == (0, CONTEXT)
+        assert shared <= self.allowed.get(function, 48 * 1024)
         kernel, signature = function
         self.launches.append((kernel, signature, tuple(launch), stream))
         words = 0
@@ -110,7 +115,12 @@ class StandIn:
             words += 5 + 2 * kind.ndim if _is_array(kind) else 1
         if self.computes:
             values, _ = read(pointers, signature)
-            run(kernel, tuple(launch[:3]), tuple(launch[3:]), 0, 0, values)
+            run(kernel, tuple(launch[:3]), tuple(launch[3:]), 0, shared, values)
+        return (0,)
+
+    def cuFuncSetAttribute(self, function, attribute, value):
+        assert attribute == 8 and value <= 232_448
+        self.allowed[function] = value
         return (0,)
 
     def cuLaunchKernelEx(self, config, function, pointers, extra):

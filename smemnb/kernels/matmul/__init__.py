@@ -33,9 +33,11 @@ tiling      the choices of the last rungs as a `Tiling`
 cut         the choices of kernels for any shape and layout as a `Cut`
 choosing    which cut for which shape, by a model of what each would cost
 choosing_small  the same of products up to 1 GFLOP and of few rows or columns
-variants    the same kernels from factories, for other shapes, rows and tiles, and those for any
-            shape (`guarded`), for few rows or columns (`vectors`), for small results and shallow
-            depths (`direct`, `small`, `shallow`); nobody has to read them to understand a rung
+unguarded   the same for tiles that lie inside the result, shared by blocks or not
+variants    the same kernels from factories, for other shapes, rows and tiles, those for any layout
+            (`balanced`), any shape (`guarded`), few rows or columns (`vectors`), small results and
+            shallow depths (`direct`, `small`, `shallow`); nobody has to read them to understand a
+            rung
 """
 
 from .rungs.matmul_naive import matmul_naive

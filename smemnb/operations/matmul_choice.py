@@ -224,7 +224,10 @@ def _small(out: Lying, a: Lying, b: Lying, depth: int, processors: int) -> Plan 
         return None
     offer = small_choice.cheapest(laid, processors)
     problem = Problem(laid.rows, laid.cols, depth)
-    if choosing_small.other(choosing.choose(problem, processors)) < offer.cycles:
+    sides = Side(not a.columns, a.wide), Side(b.columns, b.wide)
+    tiles = unguarded.best_offer(problem, *sides, processors)
+    guarded = choosing.choose(problem, processors)
+    if choosing_small.elsewhere(guarded, tiles, depth, processors) < offer.cycles:
         return None
     return small_choice.plan_of(offer, laid)
 

@@ -80,4 +80,5 @@ def test_kinds(laid, kind):
 
 def test_large_products_are_chosen_elsewhere():
     assert suits(Laid(16, 16384, 16384)) and suits(Laid(700, 900, 700))
+    assert suits(Laid(10012, 15389, 16))
     assert not suits(Laid(1000, 1000, 1000))

@@ -23,6 +23,7 @@ from math import ceil
 from typing import Any
 
 from ...rules.occupancy import occupancy
+from . import unguarded
 from .choosing import Estimate
 from .variants import direct, shallow
 from .variants.small import SmallTiling
@@ -127,8 +128,11 @@ MEET = 88.0
 """Cycles for a barrier."""
 HAND_OVER = 3500.0
 """Cycles for the fence, the counter and the sums of the other parts."""
-OTHER, OTHER_BEGIN = 0.81, 3200.0
-"""An estimate of `choosing` in cycles from here."""
+GUARDED, UNGUARDED = 1.05, 0.9
+"""Prices of `choosing` and of `unguarded` in cycles as here, of 1.755 GHz."""
+TRUSTED_DEPTH, TRUSTED_TILES = 128, 4
+"""Where a price of `unguarded` holds for tiles that have a block each: steps of the depth at most,
+and tiles of a multiprocessor at least."""
 STEP_SHARE_16, STEP_SHARE_32, STEP_SHARE_64 = 0.70, 0.54, 0.58
 """Of the cycles of a chunk, those that issue an FFMA where nothing else limits, by the elements of
 a thread."""
@@ -154,12 +158,22 @@ def cheapest(laid: Laid, multiprocessors: int) -> Offer:
 def suits(laid: Laid) -> bool:
     """Whether a product is one of those that are chosen from here."""
     flop = 2 * laid.rows * laid.cols * laid.depth
-    return flop <= GFLOP or min(laid.rows, laid.cols) <= FEW
+    return flop <= GFLOP or min(laid.rows, laid.cols) <= FEW or laid.depth <= shallow.STEPS[-1]
 
 
-def other(found: Estimate) -> float:
-    """What an estimate of `choosing` is in the cycles that prices here are in."""
-    return OTHER_BEGIN + OTHER * found.cycles
+def elsewhere(
+    guarded: Estimate, tiles: unguarded.Offer | None, depth: int, multiprocessors: int
+) -> float:
+    """What a product costs by the kernels of `choosing` and `unguarded`, in cycles as here.
+
+    Where each tile has a block, and a multiprocessor has few, a product without guards takes up to
+    1.5 times its price, so that is not asked for.
+    """
+    cycles = GUARDED * guarded.cycles
+    many = tiles is not None and tiles.tiles >= TRUSTED_TILES * multiprocessors
+    if tiles is not None and (tiles.shared or (many and depth <= TRUSTED_DEPTH)):
+        cycles = min(cycles, UNGUARDED * tiles.cycles)
+    return cycles
 
 
 def _memory(laid: Laid, multiprocessors: int, share: float = 1.0) -> float:

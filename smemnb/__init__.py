@@ -45,6 +45,16 @@ _HOMES = {
     "replay": "figures.replay",
     "transpose": "operations.transposing",
     "matmul": "operations.multiplying",
+    "sum": "operations.reducing",
+    "mean": "operations.reducing",
+    "min": "operations.reducing",
+    "max": "operations.reducing",
+    "argmin": "operations.reducing",
+    "argmax": "operations.reducing",
+    "softmax": "operations.normalising",
+    "log_softmax": "operations.normalising",
+    "layer_norm": "operations.normalising",
+    "rms_norm": "operations.normalising",
     "bincount": "operations.histograms",
     "histogram": "operations.histograms",
 }
@@ -65,6 +75,8 @@ if TYPE_CHECKING:
     from .figures.replay import replay
     from .operations.histograms import bincount, histogram
     from .operations.multiplying import matmul
+    from .operations.normalising import layer_norm, log_softmax, rms_norm, softmax
+    from .operations.reducing import argmax, argmin, max, mean, min, sum
     from .operations.transposing import transpose
     from .tracing.trace import Trace
     from .tracing.tracer import trace
@@ -73,6 +85,8 @@ __all__ = [
     "Trace",
     "Verdict",
     "__version__",
+    "argmax",
+    "argmin",
     "bank_map",
     "bincount",
     "check",
@@ -81,7 +95,12 @@ __all__ = [
     "grid_map",
     "hint",
     "histogram",
+    "layer_norm",
+    "log_softmax",
     "matmul",
+    "max",
+    "mean",
+    "min",
     "occupancy_map",
     "phase_map",
     "predict",
@@ -89,11 +108,14 @@ __all__ = [
     "progress",
     "register_map",
     "replay",
+    "rms_norm",
     "sector_map",
     "show_change",
     "show_source",
+    "softmax",
     "solution",
     "staging_map",
+    "sum",
     "tile_map",
     "trace",
     "transpose",

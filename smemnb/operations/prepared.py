@@ -251,6 +251,48 @@ class Launch:
             _check(error)
 
 
+class Zeros:
+    """Words of memory set to 0, in place of a launch.
+
+    Args:
+        words: of 4 bytes.
+        context: handle of the primary context of the device.
+    """
+
+    __slots__ = ("_context", "_words")
+
+    def __init__(self, words: int, context: Any) -> None:
+        self._words, self._context = words, context
+
+    def start(self, addresses: Sequence[int], numbers: Sequence[Any], handle: int) -> None:
+        """Put it on the stream of this handle, as `Launch.start`; the only array is the memory.
+
+        Raises:
+            CudaAPIError: the driver refuses it.
+        """
+        driver = _driver()
+        memory, stream = driver.CUdeviceptr(addresses[0]), stream_object(handle)
+        if int(driver.cuCtxGetCurrent()[1]) == int(self._context):
+            _check(driver.cuMemsetD32Async(memory, 0, self._words, stream)[0])
+            return
+        _check(driver.cuCtxPushCurrent(self._context)[0])
+        try:
+            error = driver.cuMemsetD32Async(memory, 0, self._words, stream)[0]
+        finally:
+            driver.cuCtxPopCurrent()
+        _check(error)
+
+
+def zeros(size: int, place: int) -> Zeros | None:
+    """What sets so many bytes on a device to 0; None if a kernel has to."""
+    if size % 4 or not usable():
+        return None
+    from numba import cuda
+
+    context = cuda.gpus[place].get_primary_context().handle
+    return Zeros(size // 4, _driver().CUcontext(int(context)))
+
+
 def _three(extents: tuple[int, ...]) -> tuple[int, ...]:
     return (*(int(extent) for extent in extents), 1, 1)[:3]
 

@@ -195,10 +195,10 @@ def test_driver_launches():
             np.testing.assert_array_equal(found.copy_to_host(), wanted)
             np.testing.assert_array_equal(edges.copy_to_host(), own)
         names = [kernel.py_func.__name__ for kernel, *_ in driver.launches]
-        binned = ["fill", "binning_int32_even", "copied"]
-        assert names == ["fill", "counting_int32"] * 3 + binned * 3
+        counted = [name for name in names if name != "fill"]  # of several blocks
+        assert counted == ["counting_int32"] * 3 + ["binning_int32_even", "copied"] * 3
         bincount(x[:4000])
-        assert len(driver.launches) == len(names) + 1  # of a single block, which stores its counts
+        assert len(driver.launches) == len(names) + 1  # a single block stores its counts
         assert max(driver.allowed.values()) > 48 * 1024
     tables.forget()
 

@@ -51,6 +51,12 @@ _HOMES = {
     "max": "operations.reducing",
     "argmin": "operations.reducing",
     "argmax": "operations.reducing",
+    "softmax": "operations.normalising",
+    "log_softmax": "operations.normalising",
+    "layer_norm": "operations.normalising",
+    "rms_norm": "operations.normalising",
+    "bincount": "operations.histograms",
+    "histogram": "operations.histograms",
 }
 _ROOMS = (
     "compiled errors exercises figures hardware kernels lockstep measure operations rules"
@@ -67,7 +73,9 @@ if TYPE_CHECKING:
     from .exercises.source import show_change, show_source
     from .figures.explorer import explore
     from .figures.replay import replay
+    from .operations.histograms import bincount, histogram
     from .operations.multiplying import matmul
+    from .operations.normalising import layer_norm, log_softmax, rms_norm, softmax
     from .operations.reducing import argmax, argmin, max, mean, min, sum
     from .operations.transposing import transpose
     from .tracing.trace import Trace
@@ -80,11 +88,15 @@ __all__ = [
     "argmax",
     "argmin",
     "bank_map",
+    "bincount",
     "check",
     "explore",
     "forecast",
     "grid_map",
     "hint",
+    "histogram",
+    "layer_norm",
+    "log_softmax",
     "matmul",
     "max",
     "mean",
@@ -96,9 +108,11 @@ __all__ = [
     "progress",
     "register_map",
     "replay",
+    "rms_norm",
     "sector_map",
     "show_change",
     "show_source",
+    "softmax",
     "solution",
     "staging_map",
     "sum",

@@ -452,7 +452,7 @@ def _put(
                 ready.prepared.start(places, ready.numbers, handle)
             else:
                 args = [_argument(one, at, place) for one in launch.args]
-                launch.kernel[launch.grid, launch.block, stream](*args)
+                launch._replace(args=tuple(args)).start(stream)
     found = tuple(ready for ready in all_ready if ready is not None)
     return found if len(found) == len(some) else None
 
@@ -474,7 +474,9 @@ def _ready(launch: Launch, place: int, handle: int) -> Ready | None:
         if zeros is not None:
             return Ready(launch, zeros, places, numbers)
     grid, block = _extents(launch.grid), _extents(launch.block)
-    made = prepared.prepared(launch.kernel, grid, block, lies, numbers, (), place, handle)
+    made = prepared.prepared(
+        launch.kernel, grid, block, lies, numbers, (), place, handle, launch.shared_bytes
+    )
     if made is None:
         return None
     return Ready(launch, made, places, numbers)
@@ -578,7 +580,7 @@ def _run_in_simulator(
             else one
             for one in launch.args
         ]
-        run(launch.kernel, launch.grid, launch.block, 0, 0, args)
+        run(launch.kernel, launch.grid, launch.block, 0, launch.shared_bytes, args)
 
 
 # --- a call like one before ----------------------------------------------------------------------

@@ -37,8 +37,17 @@ EXCEPTIONS = {
     ("ex50_peak", "peaks, array 2: int32 -> int16"): (
         "a ticket, of which a launch has as many as blocks: int16 counts 32,767"
     ),
+    ("ex53_copies", "row_counts, array 1: int32 -> float32"): (
+        "counts below 2^24 are exact in float32: right, if slow, on a GPU as well"
+    ),
 }
 """(exercise, what `narrowed` calls a change) -> why the checker may accept it."""
+FOUND_EARLIER = {
+    ("ex53_copies", "row_counts, array 1: int32 -> int16"): "kernel",  # no atomic of 2 bytes
+    ("ex53_bins", "row_bins, array 1: int32 -> int16"): "kernel",
+    ("ex53_bins", "row_bins, array 1: int32 -> float32"): "findings",  # right, by float64
+}
+"""The same -> the part of a verdict that refuses it, where it is not the values."""
 
 
 @dataclass(frozen=True)
@@ -126,7 +135,8 @@ def test_refused(exercise, one):
         return
     said = " ".join(repr(verdict).split())
     stopped = "moves 16 bytes" in said  # of fewer or more elements than were meant
-    assert (bool(verdict), verdict.reason) == (False, "kernel" if stopped else "output")
+    reason = FOUND_EARLIER.get((exercise.name, one.name), "kernel" if stopped else "output")
+    assert (bool(verdict), verdict.reason) == (False, reason)
 
 
 @pytest.mark.exhaustive

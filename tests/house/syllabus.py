@@ -194,6 +194,30 @@ REDUCTION: tuple[Row, ...] = (
     ("the last block: ticket and fence", "50_reduction", "ticket-and-fence"),
     ("the error of a chain and of a tree", "50_reduction", "exact-told"),
 )
+NORMALISATION: tuple[Row, ...] = (
+    ("softmax, and why its maximum comes first", "54_rows", "three-readings"),
+    ("words that a second reduction takes over", "54_rows", "second-reduction"),
+    ("grid-stride reuse without trailing barrier", "54_rows", "grid-stride-reuse"),
+    ("maximum and sum in one pass", "54_rows", "online-softmax"),
+    ("a row that waits in shared memory, and its limit", "54_rows", "limit-of-shared"),
+    ("a row that waits in registers", "54_rows", "registers-head"),
+    ("the ladder of softmax beside a copy", "54_rows", "measured-text"),
+    ("short rows: one per warp, several per warp", "54_rows", "short-idle"),
+    ("rows over several blocks: two launches, or blocks that wait", "54_rows", "joined-text"),
+)
+HISTOGRAM: tuple[Row, ...] = (
+    ("atomics replaced by +=, in global memory", "53_histogram", "lost-explained"),
+    ("contention in global memory", "53_histogram", "counters-of-the-block"),
+    ("per-block partials", "53_histogram", "count-block"),
+    ("random counters: balls into banks", "53_histogram", "random-wavefronts"),
+    ("skewed data and the merging increment", "53_histogram", "wavefronts-by-data"),
+    ("per-warp partials part no lanes", "53_histogram", "warps-wavefronts"),
+    ("a copy of the counters for each lane", "53_histogram", "a-copy-for-each-lane"),
+    ("how many copies", "53_histogram", "copies-curve"),
+    ("merging of partials without conflicts", "53_histogram", "adding-up-the-copies"),
+    ("the ladder of the histogram and its bounds", "53_histogram", "measured-ladder"),
+    ("many bins, beyond shared memory", "53_histogram", "measured-bins"),
+)
 ROWS = (
     *SHARED_MEMORY,
     *BANKS,
@@ -208,6 +232,8 @@ ROWS = (
     *LATENCY,
     *PROFILING,
     *REDUCTION,
+    *NORMALISATION,
+    *HISTOGRAM,
 )
 ERRATA: tuple[Row, ...] = (
     ("threads 1 and 17 meet in bank 1", "90_errata_memory", "claim-threads-1-and-17"),

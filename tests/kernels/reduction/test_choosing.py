@@ -68,7 +68,7 @@ def test_choice(layout):
 def test_small_shapes_wait_for_nobody():
     """No tickets for a few KB, and lines of one element are read as one run, by 16 bytes."""
     made, _ = chosen("sum", np.zeros((1, 8, 737), np.float32), 132)
-    assert (made.kernel.__name__, made.grid, int(made.args[-1])) == ("sum_columns", 3, 1)
+    assert (made.kernel.__name__, made.grid, int(made.args[-1])) == ("sum_columns", 12, 1)
     made, out = chosen("max", x := np.arange(1200, dtype=np.float32).reshape(300, 1, 4), 132)
     assert (made.kernel.__name__, made.grid) == ("max_columns", 5)
     made.start()

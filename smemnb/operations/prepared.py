@@ -487,10 +487,14 @@ def graph_memory(handle: int, size: int) -> int:
 def graph_zeros(handle: int, words: int) -> int:
     """The same, of so many words of 4 bytes, all 0 at the beginning of each replay."""
     address = graph_memory(handle, 4 * words)
-    driver = _driver()
-    stream = stream_object(handle)
-    _check(driver.cuMemsetD32Async(driver.CUdeviceptr(address), 0, words, stream)[0])
+    clear(handle, address, words)
     return address
+
+
+def clear(handle: int, address: int, words: int) -> None:
+    """Set words of 4 bytes to 0 on a stream of the current context."""
+    driver, stream = _driver(), stream_object(handle)
+    _check(driver.cuMemsetD32Async(driver.CUdeviceptr(address), 0, words, stream)[0])
 
 
 def graph_free(handle: int, addresses: Sequence[int]) -> None:

@@ -156,9 +156,11 @@ def _captured(size: int, words: int, place: int, handle: int) -> Iterator[tuple[
             f" into a CUDA graph: device {place} has no memory pools. Call it outside of the"
             " capture"
         )
-    scratch = prepared.graph_memory(handle, size) if size else 0
-    flags = prepared.graph_zeros(handle, words) if words else 0
+    block = prepared.graph_memory(handle, size + 4 * words)  # one: each is a node of the graph
+    flags = block + size
+    if words:
+        prepared.clear(handle, flags, words)
     try:
-        yield scratch, flags
+        yield block, flags
     finally:
-        prepared.graph_free(handle, [address for address in (scratch, flags) if address])
+        prepared.graph_free(handle, [block])

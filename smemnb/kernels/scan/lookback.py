@@ -1,17 +1,24 @@
 """How a tile learns what lies before it while the tiles before it still run: in two levels.
 
-Each tile says its own sum. Every 32 tiles of a row are a group; the last tile of a group adds up the
-sums of the group, says them, finds what lies before the group, and says the sum up to its end. So a
-tile looks once at up to 31 tiles of its own group and once at up to 32 groups, at 1024 tiles in all,
-and the order in which anything is added is always the same: every call rounds alike.
+Each tile says its own sum. Every 32 tiles of a row are a group; the last tile of a group also says
+the sum of the group, and the sum of all up to its end. A tile looks at the tiles of its own group
+and of the group before, and at the 32 groups before that, at 1024 tiles and more in all, once. The
+order in which anything is added is always the same, so every call rounds alike.
 
 What is said stands in two words of 64 bits, (flag, high half of the sum) and (flag, low half). A
-word is never seen half written; if both flags are equal, both halves are of one sum. Flags: 0 nothing
-yet, `OWN` the sum of the tile or group, `WHOLE` the sum of all up to its end.
+word is never seen half written; if both flags are equal, both halves are of one sum. A flag is
+`OWN` or `WHOLE` plus twice the number of the launch, so that words of earlier launches say nothing,
+and nobody has to clear them.
 
-`words` holds, two by two: the counter of tiles, then one pair per tile, then one pair per group. All
-begin as zeros. Of `rows` rows with `tiles` tiles each, tile k of row r has the number k * rows + r:
+`words` holds, two by two: the counter, then one pair per tile, then one pair per group. All begin as
+zeros, once. Of `rows` rows with `tiles` tiles each, tile k of row r has the number k * rows + r:
 tiles that wait for each other begin far apart where there are many rows.
+
+The low half of the counter numbers the tiles in the order in which blocks take them, so a tile waits
+only for tiles that have been taken before; the high half is the number of the launch. Who takes the
+last number sets both for the next launch.
+
+**Limits**: launches on one array of words come one after the other; of 2^31 launches, numbers repeat.
 """
 
 from __future__ import annotations
@@ -30,11 +37,21 @@ OWN, WHOLE = 1, 2
 NOWHERE = 32  # no lane
 GROUP = 32  # tiles
 LOW = 0xFFFFFFFF
+NEXT_LAUNCH = 1 << 32
 
 
 def words_needed(rows: int, tiles: int) -> int:
-    """How many uint64 a scan of so many rows of so many tiles needs, all zeros."""
+    """How many uint64 a scan of so many rows of so many tiles needs."""
     return 2 + 2 * rows * tiles + 2 * rows * -(-tiles // GROUP)
+
+
+@device
+def take(words, numbers):
+    """The next number, below the number of the launch; `numbers` of them are taken in all."""
+    taken = cuda.atomic.add(words, 0, uint64(1))
+    if uint32(taken & uint64(LOW)) == uint32(numbers - uint32(1)):
+        cuda.atomic.add(words, 0, uint64(uint64(NEXT_LAUNCH) - uint64(numbers)))
+    return taken
 
 
 @device
@@ -46,18 +63,18 @@ def tell(words, slot, flag, bits):
 
 
 @device
-def look(words, slot):
+def look(words, slot, launch):
     """The flag and the bits of what was said; flag 0 while nothing was, or half of it."""
     high, low = load_pair(words, uint32(uint32(2) * slot))
-    flag = uint32(high >> uint64(32))
-    if flag != uint32(low >> uint64(32)):
+    flag = uint32(uint32(high >> uint64(32)) - uint32(2) * launch)
+    if high >> uint64(32) != low >> uint64(32) or flag > WHOLE:
         flag = uint32(0)
     return flag, uint64(high << uint64(32) | low & uint64(LOW))
 
 
 @cache
 def sum_before_of(carry: Any, combine: Callable[[Any, Any], Any], zero: float) -> Any:
-    """A device function for the first warp of a block: what lies before its tile in its row.
+    """A device function for one warp of a block: what lies before its tile in its row.
 
     Args:
         carry: type of sums between tiles, of 8 bytes.
@@ -67,56 +84,73 @@ def sum_before_of(carry: Any, combine: Callable[[Any, Any], Any], zero: float) -
 
     # a shuffle hands unsigned numbers back as signed ones: hence `carry(...)` around each
     @device
-    def sum_before(words, rows, tiles, row, tile, total, lane):
+    def of_lanes(acc):
+        """All lanes combined, always in this order."""
+        acc = combine(acc, carry(cuda.shfl_xor_sync(EVERYONE, acc, 1)))
+        acc = combine(acc, carry(cuda.shfl_xor_sync(EVERYONE, acc, 2)))
+        acc = combine(acc, carry(cuda.shfl_xor_sync(EVERYONE, acc, 4)))
+        acc = combine(acc, carry(cuda.shfl_xor_sync(EVERYONE, acc, 8)))
+        return combine(acc, carry(cuda.shfl_xor_sync(EVERYONE, acc, 16)))
+
+    @device
+    def sum_before(words, launch, rows, tiles, row, tile, total, lane):
         """What lies before tile `tile` of a row, whose own sum is `total`."""
         group, place = uint32(tile // uint32(GROUP)), uint32(tile % uint32(GROUP))
         parts = uint32(1)
         groups = uint32(parts + rows * tiles)
+        own, whole = uint32(uint32(2) * launch + OWN), uint32(uint32(2) * launch + WHOLE)
         last = place == GROUP - 1 and lane == 0
 
-        # a. say the tile's own sum; look at the groups before, lane k at the one k + 1 before
+        # a. say the tile's own sum; lane k looks at tile k of this group and of the one before,
+        #    and at the group k + 2 before
+        mine = uint32(parts + (group * uint32(GROUP) + lane) * rows + row)
         if lane == 0:
-            tell(words, uint32(parts + tile * rows + row), OWN, bits_of(total))
-        flag, before = uint32(WHOLE), carry(zero)  # before the first group
-        at = uint32(groups + (group - uint32(1) - lane) * rows + row)
-        if lane < group:
-            flag, bits = look(words, at)
+            tell(words, uint32(parts + tile * rows + row), own, bits_of(total))
+        far, before = uint32(WHOLE), carry(zero)  # before the first group
+        at = uint32(groups + (group - uint32(2) - lane) * rows + row)
+        if lane + uint32(1) < group:
+            far, bits = look(words, at, launch)
             before = number_of(before, bits)
-
-        # b. the sums of the tiles of this group that lie before, always added in this order
-        inside = carry(zero)
-        if lane < place:
-            there = uint32(0)
-            while there == 0:
-                slot = uint32(parts + (group * uint32(GROUP) + lane) * rows + row)
-                there, bits = look(words, slot)
-            inside = number_of(inside, bits)
+        inside, earlier = carry(zero), carry(zero)
+        here = uint32(lane >= place)
+        there = uint32(group == 0)
+        while here == 0 or there == 0:
+            if here == 0:
+                here, bits = look(words, mine, launch)
+                inside = number_of(inside, bits)
+            if there == 0:
+                there, bits = look(words, uint32(mine - uint32(GROUP) * rows), launch)
+                earlier = number_of(earlier, bits)
         cuda.syncwarp()
-        inside = combine(inside, carry(cuda.shfl_xor_sync(EVERYONE, inside, 1)))
-        inside = combine(inside, carry(cuda.shfl_xor_sync(EVERYONE, inside, 2)))
-        inside = combine(inside, carry(cuda.shfl_xor_sync(EVERYONE, inside, 4)))
-        inside = combine(inside, carry(cuda.shfl_xor_sync(EVERYONE, inside, 8)))
-        inside = combine(inside, carry(cuda.shfl_xor_sync(EVERYONE, inside, 16)))
-        whole = combine(inside, total)
+
+        # b. the sums of this group up to the tile, and of the group before
+        if lane >= place:
+            inside = carry(zero)
+        inside = of_lanes(inside)
+        if last:
+            tell(words, uint32(groups + group * rows + row), own, bits_of(combine(inside, total)))
         if group == 0:
             if last:
-                tell(words, uint32(groups + row), WHOLE, bits_of(whole))
+                up = combine(inside, total)
+                tell(words, uint32(groups + row), whole, bits_of(up))
             return inside
-        if last:
-            tell(words, uint32(groups + group * rows + row), OWN, bits_of(whole))
+        ending = carry(cuda.shfl_sync(EVERYONE, earlier, GROUP - 1))
+        if lane == GROUP - 1:
+            earlier = carry(zero)
+        earlier = combine(of_lanes(earlier), ending)
 
         # c. look until a group says WHOLE and all that lie between say at least OWN
         near = uint32(NOWHERE)
         while near == NOWHERE:
-            done = uint32(cuda.ballot_sync(EVERYONE, flag == WHOLE))
-            there = uint32(cuda.ballot_sync(EVERYONE, flag != 0))
+            done = uint32(cuda.ballot_sync(EVERYONE, far == WHOLE))
+            said = uint32(cuda.ballot_sync(EVERYONE, far != 0))
             if done != 0:
                 first = uint32(cuda.ffs(done) - 1)
                 between = uint32((uint32(1) << first) - uint32(1))
-                if there & between == between:
+                if said & between == between:
                     near = first
-            if near == NOWHERE and flag != WHOLE:
-                flag, bits = look(words, at)
+            if near == NOWHERE and far != WHOLE:
+                far, bits = look(words, at, launch)
                 before = number_of(before, bits)
 
         # d. from there on, each group to all before it
@@ -124,8 +158,10 @@ def sum_before_of(carry: Any, combine: Callable[[Any, Any], Any], zero: float) -
         while near > 0:
             near -= uint32(1)
             upto = combine(upto, carry(cuda.shfl_sync(EVERYONE, before, near)))
+        upto = combine(upto, earlier)
         if last:
-            tell(words, uint32(groups + group * rows + row), WHOLE, bits_of(combine(upto, whole)))
+            up = combine(upto, combine(inside, total))
+            tell(words, uint32(groups + group * rows + row), whole, bits_of(up))
         return combine(upto, inside)
 
     return sum_before

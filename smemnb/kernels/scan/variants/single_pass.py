@@ -1,14 +1,14 @@
 """Rows of any length in one launch, each cut into tiles that look back (`lookback`).
 
-A block takes the next tile; a warp of it holds neighbouring elements in chunks of 32 lanes times 16
-bytes of the output. Tiles begin at multiples of 16 bytes of the output, so the first and the last
-tile of a row may reach beyond it; there, elements are moved one by one.
+A block takes the next tile; a warp of it holds neighbouring elements in chunks of 32 lanes times
+`run_of` elements. Tiles begin at multiples of 16 bytes of the input (of 4 or 8 where its elements
+are smaller), so the first and the last tile of a row may reach beyond it; there, elements are moved
+one by one.
 
     scan_of(combining, cut, exclusive)        kernel(out, inp, words, rows, tiles, length)
     scan_alone_of(combining, cut, exclusive)  rows of one tile: kernel(out, inp, rows, length)
 
-`out` and `inp` are flat, all rows one after the other, below 2^32 elements. `clear` makes the words
-zeros again.
+`out` and `inp` are flat, all rows one after the other, below 2^32 elements.
 """
 
 from __future__ import annotations
@@ -18,31 +18,74 @@ from typing import Any, NamedTuple
 
 from numba import cuda, int32, uint32, uint64
 
-from ...ptx import load1, load16, misalignment, store1, store16
+from ...ptx import load1, load4, load16, misalignment, store1, store16
 from ...unrolled import device, jit, named
-from ..lookback import EVERYONE, sum_before_of
+from ..lookback import EVERYONE, LOW, sum_before_of, take
+from ..ptx_copies import await_copies, copy16
 from .combining import Combining
-
-CLEAR_THREADS = 256
 
 
 class Cut(NamedTuple):
-    """How a row is cut: threads of a block, chunks of a warp, blocks on a multiprocessor (0: any)."""
+    """How a row is cut: threads of a block, chunks of a warp, blocks on a multiprocessor (0: any).
+
+    With `ahead`, blocks stay, and copy the next tile to shared memory while they look back.
+    """
 
     threads: int
     chunks: int
     resident: int = 0
+    ahead: bool = False
 
-    def tile(self, itemsize: int) -> int:
-        """Elements of a tile, where one of the output has so many bytes."""
-        return self.threads * self.chunks * (16 // itemsize)
+    def tile(self, what: Combining) -> int:
+        """Elements of a tile."""
+        return self.threads * self.chunks * run_of(what.dtype, what.acc)
 
 
-@jit()
-def clear(words):
-    """Zeros."""
-    for i in range(cuda.grid(1), words.size, cuda.gridsize(1)):
-        words[i] = uint64(0)
+def run_of(dtype: Any, acc: Any) -> int:
+    """Neighbours that a lane loads and stores at once: 16 bytes of the smaller type, at most 4."""
+    return 2 if dtype.bitwidth == acc.bitwidth == 64 else 4
+
+
+@cache
+def wide_of(dtype: Any, acc: Any, run: int) -> tuple[Any, Any]:
+    """Device functions that load and store a lane's neighbours at once."""
+    if dtype.bitwidth == 8:
+
+        @device
+        def load_wide(inp, at):
+            word = load4(inp, at)
+            first, second = dtype(word & uint32(255)), dtype(word >> uint32(8) & uint32(255))
+            third, fourth = dtype(word >> uint32(16) & uint32(255)), dtype(word >> uint32(24))
+            return first, second, third, fourth
+
+    elif dtype.bitwidth == 16:
+
+        @device
+        def load_wide(inp, at):
+            low, high = load4(inp, at), load4(inp, uint32(at + uint32(2)))
+            first, second = dtype(low & uint32(65535)), dtype(low >> uint32(16))
+            return first, second, dtype(high & uint32(65535)), dtype(high >> uint32(16))
+
+    else:
+
+        @device
+        def load_wide(inp, at):
+            return load16(inp, at)
+
+    if run * acc.bitwidth == 256:
+
+        @device
+        def store_wide(out, to, several):
+            store16(out, to, (several[0], several[1]))
+            store16(out, uint32(to + uint32(2)), (several[2], several[3]))
+
+    else:
+
+        @device
+        def store_wide(out, to, several):
+            store16(out, to, several)
+
+    return load_wide, store_wide
 
 
 @cache
@@ -70,10 +113,7 @@ def scanned_of(acc: Any, combine: Any) -> Any:
 
 
 class _Parts(NamedTuple):
-    """Device functions that both kernels are made of, of a lane's `items` and `before`.
-
-    `before[c]` is what lies before the lane in its warp, of chunk c.
-    """
+    """Device functions that the kernels are made of, of a lane's `items`."""
 
     load: Any
     scan: Any
@@ -83,10 +123,10 @@ class _Parts(NamedTuple):
 @cache
 def _parts_of(what: Combining, warps: int, chunks: int, exclusive: bool) -> _Parts:
     dtype, acc, combine, zero = what.dtype, what.acc, what.combine, what.zero
-    run = 16 // (acc.bitwidth // 8)  # elements of a lane in a chunk
+    run = run_of(dtype, acc)  # elements of a lane in a chunk
     chunk = 32 * run
-    wide_loads = dtype.bitwidth == acc.bitwidth
     scanned = scanned_of(acc, combine)
+    load_wide, store_wide = wide_of(dtype, acc, run)
 
     @device
     def load_run(items, inp, c, at, shift, begin, end):
@@ -97,31 +137,41 @@ def _parts_of(what: Combining, warps: int, chunks: int, exclusive: bool) -> _Par
             if here >= begin and here < end:
                 items[c * run + e] = acc(load1(inp, uint32(here - shift)))
 
-    if wide_loads:
+    @device
+    def load(items, inp, start, shift, begin, end):
+        """A lane's elements; places count from `shift` before the first element."""
+        for c in range(chunks):
+            at = uint32(start + c * chunk)
+            if at >= begin and at + uint32(run) <= end:
+                several = load_wide(inp, uint32(at - shift))
+                for e in range(run):
+                    items[c * run + e] = acc(several[e])
+            else:
+                load_run(items, inp, c, at, shift, begin, end)
+
+    if exclusive:
 
         @device
-        def load(items, inp, start, shift, begin, end, aligned):
-            """A lane's elements; places count from a multiple of 16 bytes, `shift` before out."""
-            for c in range(chunks):
-                at = uint32(start + c * chunk)
-                if aligned and at >= begin and at + uint32(run) <= end:
-                    several = load16(inp, uint32(at - shift))
-                    for e in range(run):
-                        items[c * run + e] = acc(several[e])
-                else:
-                    load_run(items, inp, c, at, shift, begin, end)
+        def spread(items, c, left):
+            """What lies before each element of a chunk in its warp."""
+            for e in range(run - 1, 0, -1):
+                items[c * run + e] = combine(left, items[c * run + e - 1])
+            items[c * run] = left
 
     else:
 
         @device
-        def load(items, inp, start, shift, begin, end, aligned):
-            """A lane's elements, of another size than those of out."""
-            for c in range(chunks):
-                load_run(items, inp, c, uint32(start + c * chunk), shift, begin, end)
+        def spread(items, c, left):
+            """What lies up to each element of a chunk in its warp."""
+            for e in range(run):
+                items[c * run + e] = combine(left, items[c * run + e])
 
     @device
-    def scan(items, before, sums, lane, warp):
-        """Scan what a warp has, chunk after chunk, then the warps; the tile's sum comes back."""
+    def scan(items, sums, lane, warp):
+        """Scan what a warp has, chunk by chunk, then the warps.
+
+        Returns what lies before the warp in the tile, and the sum of the tile.
+        """
         running = acc(zero)
         for c in range(chunks):
             for e in range(1, run):
@@ -130,10 +180,10 @@ def _parts_of(what: Combining, warps: int, chunks: int, exclusive: bool) -> _Par
             left = acc(cuda.shfl_up_sync(EVERYONE, upto, 1))
             if lane == 0:
                 left = acc(zero)
-            before[c] = combine(running, left)
+            spread(items, c, combine(running, left))
             running = combine(running, acc(cuda.shfl_sync(EVERYONE, upto, 31)))
         if warps == 1:
-            return running
+            return acc(zero), running
         if lane == 0:
             sums[warp] = running
         cuda.syncthreads()  # all sums are there before a warp reads them
@@ -142,46 +192,38 @@ def _parts_of(what: Combining, warps: int, chunks: int, exclusive: bool) -> _Par
             upto = sums[lane]
         upto = scanned(upto, lane)
         left = acc(cuda.shfl_sync(EVERYONE, upto, max(int32(warp) - 1, 0)))
-        if warp > 0:
-            for c in range(chunks):
-                before[c] = combine(left, before[c])
-        return acc(cuda.shfl_sync(EVERYONE, upto, warps - 1))
-
-    @device
-    def result(items, left, c, e):
-        """What stands at a place of a lane, where `left` lies before the lane's chunk."""
-        if exclusive:
-            return left if e == 0 else combine(left, items[c * run + e - 1])
-        return combine(left, items[c * run + e])
+        if warp == 0:
+            left = acc(zero)
+        return left, acc(cuda.shfl_sync(EVERYONE, upto, warps - 1))
 
     if run == 4:
 
         @device
-        def store_wide(out, to, items, left, c):
+        def store_run(out, to, items, left, c):
             """A lane's chunk."""
-            first, second = result(items, left, c, 0), result(items, left, c, 1)
-            store16(out, to, (first, second, result(items, left, c, 2), result(items, left, c, 3)))
+            first, second = combine(left, items[c * 4]), combine(left, items[c * 4 + 1])
+            third, fourth = combine(left, items[c * 4 + 2]), combine(left, items[c * 4 + 3])
+            store_wide(out, to, (first, second, third, fourth))
 
     else:
 
         @device
-        def store_wide(out, to, items, left, c):
+        def store_run(out, to, items, left, c):
             """A lane's chunk."""
-            store16(out, to, (result(items, left, c, 0), result(items, left, c, 1)))
+            store_wide(out, to, (combine(left, items[c * 2]), combine(left, items[c * 2 + 1])))
 
     @device
-    def store(out, items, before, carried, start, shift, begin, end):
-        """What the row has of a lane's elements."""
+    def store(out, items, left, start, shift, begin, end, aligned):
+        """What the row has of a lane's elements, with what lies before its warp."""
         for c in range(chunks):
-            left = combine(carried, before[c])
             at = uint32(start + c * chunk)
-            if at >= begin and at + uint32(run) <= end:
-                store_wide(out, uint32(at - shift), items, left, c)
+            if aligned and at >= begin and at + uint32(run) <= end:
+                store_run(out, uint32(at - shift), items, left, c)
             else:
                 for e in range(run):
                     here = uint32(at + uint32(e))
                     if here >= begin and here < end:
-                        store1(out, uint32(here - shift), result(items, left, c, e))
+                        store1(out, uint32(here - shift), combine(left, items[c * run + e]))
 
     return _Parts(load, scan, store)
 
@@ -193,9 +235,12 @@ def _options(cut: Cut) -> dict[str, Any]:
 @cache
 def scan_of(what: Combining, cut: Cut, exclusive: bool = False) -> Any:
     """The kernel of rows of any length: kernel(out, inp, words, rows, tiles, length)."""
+    if cut.ahead:
+        return _scan_ahead_of(what, cut, exclusive)
     threads, chunks = cut.threads, cut.chunks
     warps, acc, carry, combine = threads // 32, what.acc, what.carry, what.combine
-    run = 16 // (acc.bitwidth // 8)
+    run = run_of(what.dtype, acc)
+    per_store = 128 // acc.bitwidth
     held, span, tile_size = chunks * run, 32 * chunks * run, threads * chunks * run
     load, scan, store = _parts_of(what, warps, chunks, exclusive)
     sum_before = sum_before_of(carry, combine, what.zero)
@@ -203,41 +248,133 @@ def scan_of(what: Combining, cut: Cut, exclusive: bool = False) -> Any:
     @jit(**_options(cut))
     def kernel(out, inp, words, rows, tiles, length):
         sums = cuda.shared.array(32, acc)
-        place = cuda.shared.array(1, uint32)
+        place = cuda.shared.array(1, uint64)
         carried = cuda.shared.array(1, carry)
         items = cuda.local.array(held, acc)
-        before = cuda.local.array(chunks, acc)
         tid = uint32(cuda.threadIdx.x)
         lane, warp = uint32(tid % uint32(32)), uint32(tid // uint32(32))
+        lines, deep = uint32(rows), uint32(tiles)
 
         # 0. take the next tile: k of a row, all rows' first tiles first
         if tid == 0:
-            place[0] = uint32(cuda.atomic.add(words, 0, uint64(1)))
+            place[0] = take(words, uint32(lines * deep))
         cuda.syncthreads()  # the number of the tile is there
-        number, count = place[0], uint32(rows)
-        tile = uint32(number // count)
-        row = uint32(number - tile * count)
+        taken = place[0]
+        launch, number = uint32(taken >> uint64(32)), uint32(taken & uint64(LOW))
+        tile = uint32(number // lines)
+        row = uint32(number - tile * lines)
 
-        # 1. load; places count from the last multiple of 16 bytes before out
-        shift = misalignment(out)
+        # 1. load; places count from the last multiple of 16 bytes before inp
+        shift = uint32(misalignment(inp) % uint32(run))
+        aligned = misalignment(out) == shift % uint32(per_store)
         begin = uint32(row * uint32(length) + shift)
         end = uint32(begin + uint32(length))
         first = uint32(begin - begin % uint32(run) + tile * uint32(tile_size))
         start = uint32(first + warp * uint32(span) + lane * uint32(run))
-        load(items, inp, start, shift, begin, end, misalignment(inp) == shift)
+        load(items, inp, start, shift, begin, end)
 
         # 2. scan the tile, and look back for what lies before it
-        total = scan(items, before, sums, lane, warp)
+        left, total = scan(items, sums, lane, warp)
         if warp == 0:
-            earlier = sum_before(words, count, uint32(tiles), row, tile, carry(total), lane)
+            earlier = sum_before(words, launch, lines, deep, row, tile, carry(total), lane)
             if lane == 0:
                 carried[0] = earlier
         cuda.syncthreads()  # what lies before the tile is there
 
         # 3. store
-        store(out, items, before, acc(carried[0]), start, shift, begin, end)
+        left = acc(combine(carried[0], carry(left)))
+        store(out, items, left, start, shift, begin, end, aligned)
 
     return named(kernel, f"scan_{what.name}")
+
+
+@cache
+def _scan_ahead_of(what: Combining, cut: Cut, exclusive: bool) -> Any:
+    """The same by blocks that stay: kernel(out, inp, words, rows, tiles, length)."""
+    threads, chunks = cut.threads, cut.chunks
+    warps, acc, carry, combine = threads // 32, what.acc, what.carry, what.combine
+    run = run_of(what.dtype, acc)
+    per_store = 128 // acc.bitwidth
+    held, span, tile_size = chunks * run, 32 * chunks * run, threads * chunks * run
+    load, scan, store = _parts_of(what, warps, chunks, exclusive)
+    sum_before = sum_before_of(carry, combine, what.zero)
+    dtype = what.dtype
+
+    @device
+    def place_of(number, lines, length, shift):
+        """Row, tile, first place, begin and end of a tile by its number."""
+        tile = uint32(number // lines)
+        row = uint32(number - tile * lines)
+        begin = uint32(row * length + shift)
+        first = uint32(begin - begin % uint32(run) + tile * uint32(tile_size))
+        return row, tile, first, begin, uint32(begin + length)
+
+    @device
+    def fetch(staged, inp, number, count, lines, length, shift, own):
+        """Begin to copy a tile, if it is one that lies whole in its row."""
+        if number < count:
+            _, _, first, begin, end = place_of(number, lines, length, shift)
+            if first >= begin and first + uint32(tile_size) <= end:
+                for c in range(chunks):
+                    at = uint32(own + c * (32 * run))
+                    copy16(staged, at, inp, uint32(first - shift + at))
+
+    @jit(**_options(cut))
+    def kernel(out, inp, words, rows, tiles, length):
+        staged = cuda.shared.array(tile_size, dtype, alignment=16)
+        sums = cuda.shared.array(32, acc)
+        place = cuda.shared.array(1, uint64)
+        carried = cuda.shared.array(1, carry)
+        items = cuda.local.array(held, acc)
+        tid = uint32(cuda.threadIdx.x)
+        lane, warp = uint32(tid % uint32(32)), uint32(tid // uint32(32))
+        lines, deep, across = uint32(rows), uint32(tiles), uint32(length)
+        count = uint32(lines * deep)
+        shift = uint32(misalignment(inp) % uint32(run))
+        aligned = misalignment(out) == shift % uint32(per_store)
+        own = uint32(warp * uint32(span) + lane * uint32(run))  # of a lane, in a tile
+
+        # 0. take a first tile, and begin to copy it
+        if tid == 0:
+            place[0] = take(words, uint32(count + uint32(cuda.gridDim.x)))
+        cuda.syncthreads()  # the number of the tile is there
+        taken = place[0]
+        launch, number = uint32(taken >> uint64(32)), uint32(taken & uint64(LOW))
+        cuda.syncthreads()  # all have read it before the next one is stored
+        fetch(staged, inp, number, count, lines, across, shift, own)
+        while number < count:
+            row, tile, first, begin, end = place_of(number, lines, across, shift)
+            start = uint32(first + own)
+
+            # 1. each lane takes what it has copied itself
+            await_copies()
+            if first >= begin and first + uint32(tile_size) <= end:
+                for c in range(chunks):
+                    several = load16(staged, uint32(own + c * (32 * run)))
+                    for e in range(run):
+                        items[c * run + e] = several[e]
+            else:
+                load(items, inp, start, shift, begin, end)
+
+            # 2. scan the tile; its barrier also hands the next number to all
+            if tid == 0:
+                place[0] = take(words, uint32(count + uint32(cuda.gridDim.x)))
+            left, total = scan(items, sums, lane, warp)
+            number = uint32(place[0] & uint64(LOW))
+            fetch(staged, inp, number, count, lines, across, shift, own)
+
+            # 3. look back for what lies before
+            if warp == 0:
+                earlier = sum_before(words, launch, lines, deep, row, tile, carry(total), lane)
+                if lane == 0:
+                    carried[0] = earlier
+            cuda.syncthreads()  # what lies before the tile is there, all have read the next number
+
+            # 4. store
+            left = acc(combine(carried[0], carry(left)))
+            store(out, items, left, start, shift, begin, end, aligned)
+
+    return named(kernel, f"scan_{what.name}_ahead")
 
 
 @cache
@@ -249,16 +386,15 @@ def scan_alone_of(what: Combining, cut: Cut, exclusive: bool = False) -> Any:
     by_warp = cut.threads == 32
     threads, chunks = 256 if by_warp else cut.threads, cut.chunks
     warps, acc = cut.threads // 32, what.acc
-    run = 16 // (acc.bitwidth // 8)
+    run = run_of(what.dtype, acc)
+    per_store = 128 // acc.bitwidth
     held, span = chunks * run, 32 * chunks * run
     load, scan, store = _parts_of(what, warps, chunks, exclusive)
-    zero = what.zero
 
     @jit(launch_bounds=threads)
     def kernel(out, inp, rows, length):
         sums = cuda.shared.array(32, acc)
         items = cuda.local.array(held, acc)
-        before = cuda.local.array(chunks, acc)
         tid = uint32(cuda.threadIdx.x)
         lane, warp = uint32(tid % uint32(32)), uint32(tid // uint32(32))
         row = uint32(cuda.blockIdx.x)
@@ -266,13 +402,14 @@ def scan_alone_of(what: Combining, cut: Cut, exclusive: bool = False) -> Any:
             row = uint32(row * uint32(8) + warp)
             warp = uint32(0)
         if row < rows:
-            shift = misalignment(out)
+            shift = uint32(misalignment(inp) % uint32(run))
+            aligned = misalignment(out) == shift % uint32(per_store)
             begin = uint32(row * uint32(length) + shift)
             end = uint32(begin + uint32(length))
             first = uint32(begin - begin % uint32(run))
             start = uint32(first + warp * uint32(span) + lane * uint32(run))
-            load(items, inp, start, shift, begin, end, misalignment(inp) == shift)
-            scan(items, before, sums, lane, warp)
-            store(out, items, before, acc(zero), start, shift, begin, end)
+            load(items, inp, start, shift, begin, end)
+            left, _ = scan(items, sums, lane, warp)
+            store(out, items, left, start, shift, begin, end, aligned)
 
     return named(kernel, f"scan_{what.name}_alone")

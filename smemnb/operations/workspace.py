@@ -1,11 +1,13 @@
 """Memory beside the arguments: partial sums, flags; kept for each stream, or a graph's own.
 
 `Workspace` is the `new` that a `Step` is given (`smemnb.kernels.step`) while launches are planned.
-It hands out parts of two blocks of memory:
+It hands out parts of three blocks of memory:
 
     scratch    bytes that may hold anything; those of a plain `new(shape, dtype)` are set to 0 by a
                launch before those that asked for them
     flags      0 before the first launch, and left 0 by the last
+    signals    0 before the first of all launches that ever use it, and left as it is: of scans alone,
+               whose launches know the words of earlier ones from their own
 
 The blocks are kept for each stream, whose launches come one after the other. While a stream is
 captured into a CUDA graph they are taken from the graph's own memory: the graph may be replayed on
@@ -16,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,7 +27,7 @@ from . import prepared
 from .backends.numba_arrays import on_device, stream_of
 from .laid import Laid
 
-SCRATCH, FLAGS = "scratch", "flags"
+SCRATCH, FLAGS, SIGNALS = "scratch", "flags", "signals"
 """Sources of arrays in the workspace; no argument of an operation has such a name."""
 APART = 256
 """Bytes at whose multiples arrays of the workspace begin."""
@@ -42,6 +44,7 @@ class Workspace:
     def __init__(self) -> None:
         self.bytes = 0
         self.words = 0
+        self.signal_words = 0
         self.zeroed: list[Laid] = []
 
     def __call__(self, shape: tuple[int, ...] | int, dtype: Any) -> Laid:
@@ -50,6 +53,11 @@ class Workspace:
         words = -(-found.span // 4)
         self.zeroed.append(found.seen((words,), dtype=np.uint32))
         return found
+
+    @property
+    def needed(self) -> Needed:
+        """How much of each block all arrays take."""
+        return Needed(self.bytes, self.words, self.signal_words)
 
     def scratch(self, shape: tuple[int, ...] | int, dtype: Any) -> Laid:
         """An array that may hold anything."""
@@ -63,6 +71,12 @@ class Workspace:
         self.words += -(-found.span // APART) * APART // 4
         return found
 
+    def signals(self, shape: tuple[int, ...] | int, dtype: Any = np.uint64) -> Laid:
+        """The signals of a scan's only launch: of one array for a plan."""
+        found = _whole(SIGNALS, shape, dtype, 0)
+        self.signal_words = max(self.signal_words, -(-found.span // APART) * APART // 4)
+        return found
+
 
 def _whole(source: str, shape: tuple[int, ...] | int, dtype: Any, at: int) -> Laid:
     extents = shape if isinstance(shape, tuple) else (shape,)
@@ -72,8 +86,8 @@ def _whole(source: str, shape: tuple[int, ...] | int, dtype: Any, at: int) -> La
 
 # --- its memory ----------------------------------------------------------------------------------
 
-_kept: dict[tuple[int, int], tuple[Any, Any, Any]] = {}
-"""Device and stream -> scratch, flags, and the context that they live and die with."""
+_kept: dict[tuple[int, int], tuple[Any, Any, Any, Any]] = {}
+"""Device and stream -> scratch, flags, signals, and the context that they live and die with."""
 
 
 def forget() -> None:
@@ -81,51 +95,64 @@ def forget() -> None:
     _kept.clear()
 
 
+class Needed(NamedTuple):
+    """How much of each block launches need: bytes of scratch, words of 4 bytes of the others."""
+
+    size: int
+    words: int
+    signal_words: int
+
+
 @contextmanager
-def memory(size: int, words: int, place: int, handle: int) -> Iterator[tuple[int, int]]:
-    """Addresses of so many bytes of scratch and words of flags on a stream; 0 of none.
+def memory(needed: Needed, place: int, handle: int) -> Iterator[tuple[int, int, int]]:
+    """Addresses of scratch, flags and signals on a stream; 0 of none.
 
     Raises:
         LaunchRefused: the stream is captured, and the device has no memory that a graph could own.
     """
-    if not size and not words:
-        yield 0, 0
+    if not any(needed):
+        yield 0, 0, 0
     elif prepared.capturing(handle):
-        yield from _captured(size, words, place, handle)
+        yield from _captured(needed, place, handle)
     else:
-        yield _of_stream(size, words, place, handle)
+        yield _of_stream(needed, place, handle)
 
 
-def _of_stream(size: int, words: int, place: int, handle: int) -> tuple[int, int]:
+def _of_stream(needed: Needed, place: int, handle: int) -> tuple[int, int, int]:
     """Blocks only grow, so that two plans in turn settle on memory that holds either."""
     from numba import cuda
 
     context, kept = cuda.gpus[place].get_primary_context(), _kept.get((place, handle))
-    if kept is not None and kept[2] is not context:  # `cuda.close()` ends a context
+    if kept is not None and kept[3] is not context:  # `cuda.close()` ends a context
         kept = None
-    had = (kept[0].size, kept[1].size) if kept is not None else (0, 0)
-    if kept is None or had[0] < size or had[1] < words:
+    blocks: list[Any] = list(kept[:3]) if kept is not None else [None] * 3
+    if any(one is None or one.size < least for one, least in zip(blocks, needed, strict=True)):
         with on_device(place):
             stream = stream_of(handle, place)
-            scratch, flags = (kept[0], kept[1]) if kept is not None else (None, None)
-            if scratch is None or had[0] < size:
-                scratch = cuda.device_array(max(size, APART), np.uint8, stream=stream)
-            if flags is None or had[1] < words:
-                flags = cuda.to_device(np.zeros(max(words, APART), np.uint32), stream)
-        kept = _kept[place, handle] = scratch, flags, context
-    return kept[0].device_ctypes_pointer.value, kept[1].device_ctypes_pointer.value
+            for at, least in enumerate(needed):
+                if blocks[at] is not None and blocks[at].size >= least:
+                    continue
+                if at == 0:
+                    blocks[at] = cuda.device_array(max(least, APART), np.uint8, stream=stream)
+                else:
+                    blocks[at] = cuda.to_device(np.zeros(max(least, APART), np.uint32), stream)
+        _kept[place, handle] = blocks[0], blocks[1], blocks[2], context
+    scratch, flags, signals = (one.device_ctypes_pointer.value for one in blocks)
+    return scratch, flags, signals
 
 
-def _captured(size: int, words: int, place: int, handle: int) -> Iterator[tuple[int, int]]:
+def _captured(needed: Needed, place: int, handle: int) -> Iterator[tuple[int, int, int]]:
     if not prepared.has_pools(place):
         raise LaunchRefused(
             "this operation needs memory of its own, which cannot be had while a stream is captured"
             f" into a CUDA graph: device {place} has no memory pools. Call it outside of the"
             " capture"
         )
+    size, *zeros = needed
     scratch = prepared.graph_memory(handle, size) if size else 0
-    flags = prepared.graph_zeros(handle, words) if words else 0
+    flags, signals = (prepared.graph_zeros(handle, words) if words else 0 for words in zeros)
     try:
-        yield scratch, flags
+        yield scratch, flags, signals
     finally:
-        prepared.graph_free(handle, [address for address in (scratch, flags) if address])
+        some = [address for address in (scratch, flags, signals) if address]
+        prepared.graph_free(handle, some)

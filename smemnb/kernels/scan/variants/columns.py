@@ -22,7 +22,7 @@ from numba import cuda, uint32, uint64
 from ...ptx import load1, store1
 from ...unrolled import jit, named
 from ..lookback import LOW, sum_before_of, take
-from .combining import Combining
+from ..combining import Combining
 
 THREADS = 256
 DEEP = 16  # elements of a thread

@@ -16,7 +16,7 @@ from numba import cuda, uint32
 
 from ...ptx import load1, load16, misalignment, store1, store16
 from ...unrolled import device, jit, named
-from .combining import Combining
+from ..combining import Combining
 
 THREADS = 128
 LONGEST = 64

@@ -22,7 +22,7 @@ from ...ptx import load1, load4, load16, misalignment, store1, store16
 from ...unrolled import device, jit, named
 from ..lookback import EVERYONE, LOW, sum_before_of, take
 from ..ptx_copies import await_copies, copy16
-from .combining import Combining
+from ..combining import Combining
 
 
 class Cut(NamedTuple):

@@ -11,7 +11,7 @@ from numba import float64, int64, uint64
 from numba.core import types
 from numba.np import numpy_support
 
-from ...unrolled import device
+from ..unrolled import device
 
 @dataclass(frozen=True)
 class Combining:

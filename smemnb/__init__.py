@@ -45,6 +45,8 @@ _HOMES = {
     "replay": "figures.replay",
     "transpose": "operations.transposing",
     "matmul": "operations.multiplying",
+    "cumsum": "operations.scanning",
+    "cummax": "operations.scanning",
 }
 _ROOMS = (
     "compiled errors exercises figures hardware kernels lockstep measure operations rules"
@@ -62,6 +64,7 @@ if TYPE_CHECKING:
     from .figures.explorer import explore
     from .figures.replay import replay
     from .operations.multiplying import matmul
+    from .operations.scanning import cummax, cumsum
     from .operations.transposing import transpose
     from .tracing.trace import Trace
     from .tracing.tracer import trace
@@ -72,6 +75,8 @@ __all__ = [
     "__version__",
     "bank_map",
     "check",
+    "cummax",
+    "cumsum",
     "explore",
     "forecast",
     "grid_map",

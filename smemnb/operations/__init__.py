@@ -2,6 +2,7 @@
 
     transpose(x)        x.T with contiguous rows, elements of 1 to 16 bytes; batches, other axes
     matmul(a, b)        alpha * a @ b + beta * out in float32
+    cumsum(x), cummax(x)    running sums and largest elements along an axis
 
 Arrays may be of NumPy, Numba, CuPy, PyTorch or JAX, or of any library with
 `__cuda_array_interface__` or DLPack; the result is of the same library, on the same device, and its
@@ -17,6 +18,7 @@ any axes as three. `smemnb bench overhead` measures what a call costs the host.
 """
 
 from .multiplying import matmul
+from .scanning import cummax, cumsum
 from .transposing import transpose
 
-__all__ = ["matmul", "transpose"]
+__all__ = ["cummax", "cumsum", "matmul", "transpose"]

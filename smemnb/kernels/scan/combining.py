@@ -7,8 +7,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba import float64, int64, uint64
-from numba.core import types
+from numba import float64, int64
 from numba.np import numpy_support
 
 from ..unrolled import device
@@ -50,15 +49,18 @@ def larger(x, y):
 
 @cache
 def combining(name: str, dtype: str, acc: str) -> Combining:
-    """The operation "sum" or "max" for NumPy's names of types: `combining("sum", "i4", "i8")`."""
-    kinds = {"f": float64, "i": int64, "u": uint64}
+    """The operation "sum" or "max" for NumPy's names of types: `combining("sum", "i4", "i8")`.
+
+    Inside a tile it is float32, float64, int32 or int64, which shuffles take; int64 adds uint64 too,
+    as both have the same bits.
+    """
+    of = numpy_support.from_dtype
+    kinds = {"f": float64, "i": int64}
     result = np.dtype(acc)
     if name == "sum":
         combine, zero = added, 0.0
     else:
         combine = larger
         zero = -np.inf if result.kind == "f" else int(np.iinfo(result).min)
-    of = numpy_support.from_dtype
-    element = types.uint8 if np.dtype(dtype).kind == "b" else of(np.dtype(dtype))
-    return Combining(name, element, of(result), kinds[result.kind], combine, zero)
+    return Combining(name, of(np.dtype(dtype)), of(result), kinds[result.kind], combine, zero)
 

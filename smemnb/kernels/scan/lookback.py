@@ -82,15 +82,14 @@ def sum_before_of(carry: Any, combine: Callable[[Any, Any], Any], zero: float) -
         zero: what changes nothing when it is combined.
     """
 
-    # a shuffle hands unsigned numbers back as signed ones: hence `carry(...)` around each
     @device
     def of_lanes(acc):
         """All lanes combined, always in this order."""
-        acc = combine(acc, carry(cuda.shfl_xor_sync(EVERYONE, acc, 1)))
-        acc = combine(acc, carry(cuda.shfl_xor_sync(EVERYONE, acc, 2)))
-        acc = combine(acc, carry(cuda.shfl_xor_sync(EVERYONE, acc, 4)))
-        acc = combine(acc, carry(cuda.shfl_xor_sync(EVERYONE, acc, 8)))
-        return combine(acc, carry(cuda.shfl_xor_sync(EVERYONE, acc, 16)))
+        acc = combine(acc, cuda.shfl_xor_sync(EVERYONE, acc, 1))
+        acc = combine(acc, cuda.shfl_xor_sync(EVERYONE, acc, 2))
+        acc = combine(acc, cuda.shfl_xor_sync(EVERYONE, acc, 4))
+        acc = combine(acc, cuda.shfl_xor_sync(EVERYONE, acc, 8))
+        return combine(acc, cuda.shfl_xor_sync(EVERYONE, acc, 16))
 
     @device
     def sum_before(words, launch, rows, tiles, row, tile, total, lane):
@@ -134,7 +133,7 @@ def sum_before_of(carry: Any, combine: Callable[[Any, Any], Any], zero: float) -
                 up = combine(inside, total)
                 tell(words, uint32(groups + row), whole, bits_of(up))
             return inside
-        ending = carry(cuda.shfl_sync(EVERYONE, earlier, GROUP - 1))
+        ending = cuda.shfl_sync(EVERYONE, earlier, GROUP - 1)
         if lane == GROUP - 1:
             earlier = carry(zero)
         earlier = combine(of_lanes(earlier), ending)
@@ -154,10 +153,10 @@ def sum_before_of(carry: Any, combine: Callable[[Any, Any], Any], zero: float) -
                 before = number_of(before, bits)
 
         # d. from there on, each group to all before it
-        upto = carry(cuda.shfl_sync(EVERYONE, before, near))
+        upto = cuda.shfl_sync(EVERYONE, before, near)
         while near > 0:
             near -= uint32(1)
-            upto = combine(upto, carry(cuda.shfl_sync(EVERYONE, before, near)))
+            upto = combine(upto, cuda.shfl_sync(EVERYONE, before, near))
         upto = combine(upto, earlier)
         if last:
             up = combine(upto, combine(inside, total))

@@ -89,24 +89,20 @@ def wide_of(dtype: Any, acc: Any, run: int) -> tuple[Any, Any]:
 
 
 @cache
-def scanned_of(acc: Any, combine: Any) -> Any:
-    """A device function: what a warp's lanes up to this one combine to.
-
-    (A shuffle hands unsigned numbers back as signed ones: hence the type around each.)
-    """
-    number = acc
+def scanned_of(combine: Any) -> Any:
+    """A device function: what a warp's lanes up to this one combine to."""
 
     @device
     def scanned(acc, lane):
-        left = number(cuda.shfl_up_sync(EVERYONE, acc, 1))
+        left = cuda.shfl_up_sync(EVERYONE, acc, 1)
         acc = combine(left, acc) if lane >= 1 else acc
-        left = number(cuda.shfl_up_sync(EVERYONE, acc, 2))
+        left = cuda.shfl_up_sync(EVERYONE, acc, 2)
         acc = combine(left, acc) if lane >= 2 else acc
-        left = number(cuda.shfl_up_sync(EVERYONE, acc, 4))
+        left = cuda.shfl_up_sync(EVERYONE, acc, 4)
         acc = combine(left, acc) if lane >= 4 else acc
-        left = number(cuda.shfl_up_sync(EVERYONE, acc, 8))
+        left = cuda.shfl_up_sync(EVERYONE, acc, 8)
         acc = combine(left, acc) if lane >= 8 else acc
-        left = number(cuda.shfl_up_sync(EVERYONE, acc, 16))
+        left = cuda.shfl_up_sync(EVERYONE, acc, 16)
         return combine(left, acc) if lane >= 16 else acc
 
     return scanned
@@ -125,7 +121,7 @@ def _parts_of(what: Combining, warps: int, chunks: int, exclusive: bool) -> _Par
     dtype, acc, combine, zero = what.dtype, what.acc, what.combine, what.zero
     run = run_of(dtype, acc)  # elements of a lane in a chunk
     chunk = 32 * run
-    scanned = scanned_of(acc, combine)
+    scanned = scanned_of(combine)
     load_wide, store_wide = wide_of(dtype, acc, run)
 
     @device
@@ -177,11 +173,11 @@ def _parts_of(what: Combining, warps: int, chunks: int, exclusive: bool) -> _Par
             for e in range(1, run):
                 items[c * run + e] = combine(items[c * run + e - 1], items[c * run + e])
             upto = scanned(items[c * run + run - 1], lane)
-            left = acc(cuda.shfl_up_sync(EVERYONE, upto, 1))
+            left = cuda.shfl_up_sync(EVERYONE, upto, 1)
             if lane == 0:
                 left = acc(zero)
             spread(items, c, combine(running, left))
-            running = combine(running, acc(cuda.shfl_sync(EVERYONE, upto, 31)))
+            running = combine(running, cuda.shfl_sync(EVERYONE, upto, 31))
         if warps == 1:
             return acc(zero), running
         if lane == 0:
@@ -191,10 +187,10 @@ def _parts_of(what: Combining, warps: int, chunks: int, exclusive: bool) -> _Par
         if lane < warps:
             upto = sums[lane]
         upto = scanned(upto, lane)
-        left = acc(cuda.shfl_sync(EVERYONE, upto, max(int32(warp) - 1, 0)))
+        left = cuda.shfl_sync(EVERYONE, upto, max(int32(warp) - 1, 0))
         if warp == 0:
             left = acc(zero)
-        return left, acc(cuda.shfl_sync(EVERYONE, upto, warps - 1))
+        return left, cuda.shfl_sync(EVERYONE, upto, warps - 1)
 
     if run == 4:
 

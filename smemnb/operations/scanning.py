@@ -72,7 +72,7 @@ def cumsum(
         LaunchRefused: an argument is not what is said above; without a GPU, the engine would take
             longer than `SMEMNB_ENGINE_SECONDS` (60). Nothing was launched, and `out` is as it was.
     """
-    return _scanned("sum", x, axis, bool(exclusive), out, stream)
+    return _scanned("sum", x, axis, out, stream, exclusive=bool(exclusive))
 
 
 def cummax(x: Any, axis: int | None = None, *, out: Any = None, stream: Any = None) -> Any:
@@ -85,11 +85,11 @@ def cummax(x: Any, axis: int | None = None, *, out: Any = None, stream: Any = No
     Elements stay of their dtype, float32, float64, int32 or int64. A NaN stays from
     where it stands on. Without an axis it goes over all elements. Arguments are those of `cumsum`.
     """
-    return _scanned("max", x, axis, False, out, stream)
+    return _scanned("max", x, axis, out, stream)
 
 
 def _scanned(
-    name: str, x: Any, axis: int | None, exclusive: bool, out: Any, stream: Any
+    name: str, x: Any, axis: int | None, out: Any, stream: Any, *, exclusive: bool = False
 ) -> Any:
     said = axis if axis is None or type(axis) is int else _Said(axis)
     words = {"sum": "cumsum", "max": "cummax"}[name]
@@ -103,7 +103,7 @@ class _Said:
         self.axis = axis
 
 
-def _plan(call: Call, name: str, axis: Any, exclusive: bool) -> Work:
+def _plan(call: Call, name: str, axis: Any, exclusive: Any) -> Work:
     words = {"sum": "cumsum", "max": "cummax"}[name]
     call.check_dtype("x", SUMMED if name == "sum" else COMPARED, words)
     said = axis.axis if isinstance(axis, _Said) else axis

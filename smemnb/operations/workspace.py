@@ -6,8 +6,8 @@ It hands out parts of three blocks of memory:
     scratch    bytes that may hold anything; those of a plain `new(shape, dtype)` are set to 0 by a
                launch before those that asked for them
     flags      0 before the first launch, and left 0 by the last
-    signals    0 before the first of all launches that ever use it, and left as it is: of scans alone,
-               whose launches know the words of earlier ones from their own
+    signals    0 before the first of all launches that ever use it, and left as it is: of scans
+               alone, whose launches know the words of earlier ones from their own
 
 The blocks are kept for each stream, whose launches come one after the other. While a stream is
 captured into a CUDA graph they are taken from the graph's own memory: the graph may be replayed on

@@ -72,7 +72,9 @@ def launch(
     cut = cut_alone(of, outer, reach, processors)
     if cut is not None:
         return _alone(of, cut, out, inp, outer, length, exclusive)
-    return _cut_rows(of, cut_of(of, stays), new, out, inp, outer, length, reach, exclusive, processors)
+    return _cut_rows(
+        of, cut_of(of, stays), new, out, inp, outer, length, reach, exclusive, processors
+    )
 
 
 def cut_alone(of: Combining, rows: int, reach: int, processors: int) -> Cut | None:
@@ -106,7 +108,9 @@ def _words(*numbers: int) -> tuple[Any, ...]:
     return tuple(np.uint32(number) for number in numbers)
 
 
-def _columns(of: Combining, out: Any, inp: Any, lie: tuple[int, int, int], exclusive: bool) -> Launch:
+def _columns(
+    of: Combining, out: Any, inp: Any, lie: tuple[int, int, int], exclusive: bool
+) -> Launch:
     outer, length, inner = lie
     kernel = columns.scan_columns_of(of, exclusive)
     grid = -(-outer * inner // columns.THREADS)

@@ -12,6 +12,7 @@ from numba.np import numpy_support
 
 from ..unrolled import device
 
+
 @dataclass(frozen=True)
 class Combining:
     """An operation and its types.
@@ -51,8 +52,8 @@ def larger(x, y):
 def combining(name: str, dtype: str, acc: str) -> Combining:
     """The operation "sum" or "max" for NumPy's names of types: `combining("sum", "i4", "i8")`.
 
-    Inside a tile it is float32, float64, int32 or int64, which shuffles take; int64 adds uint64 too,
-    as both have the same bits.
+    Inside a tile it is float32, float64, int32 or int64, which shuffles take; int64 adds uint64
+    too, as both have the same bits.
     """
     of = numpy_support.from_dtype
     kinds = {"f": float64, "i": int64}
@@ -63,4 +64,3 @@ def combining(name: str, dtype: str, acc: str) -> Combining:
         combine = larger
         zero = -np.inf if result.kind == "f" else int(np.iinfo(result).min)
     return Combining(name, of(np.dtype(dtype)), of(result), kinds[result.kind], combine, zero)
-

@@ -10,15 +10,16 @@ word is never seen half written; if both flags are equal, both halves are of one
 `OWN` or `WHOLE` plus twice the number of the launch, so that words of earlier launches say nothing,
 and nobody has to clear them.
 
-`words` holds, two by two: the counter, then one pair per tile, then one pair per group. All begin as
-zeros, once. Of `rows` rows with `tiles` tiles each, tile k of row r has the number k * rows + r:
+`words` holds, two by two: the counter, then one pair per tile, then one pair per group. All begin
+as zeros, once. Of `rows` rows with `tiles` tiles each, tile k of row r has the number k * rows + r:
 tiles that wait for each other begin far apart where there are many rows.
 
-The low half of the counter numbers the tiles in the order in which blocks take them, so a tile waits
-only for tiles that have been taken before; the high half is the number of the launch. Who takes the
-last number sets both for the next launch.
+The low half of the counter numbers the tiles in the order in which blocks take them, so a tile
+waits only for tiles that have been taken before; the high half is the number of the launch. Who
+takes the last number sets both for the next launch.
 
-**Limits**: launches on one array of words come one after the other; of 2^31 launches, numbers repeat.
+**Limits**: launches on one array of words come one after the other. After 2^31 launches their
+numbers repeat.
 """
 
 from __future__ import annotations

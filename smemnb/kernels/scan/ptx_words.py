@@ -47,7 +47,7 @@ def _words(array: Any) -> Any:
 
 
 def _asm(builder: Any, code: str, constraints: str, result: Any, args: list[Any]) -> Any:
-    """Inline PTX; the compiler neither drops nor moves it, nor keeps memory in registers past it."""
+    """Inline PTX, which the compiler neither drops nor moves; memory is read anew after it."""
     kind = ir.FunctionType(result, [one.type for one in args])
     call = ir.InlineAsm(kind, code, f"{constraints},~{{memory}}", side_effect=True)
     return builder.call(call, args)

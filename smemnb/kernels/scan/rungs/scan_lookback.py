@@ -1,13 +1,13 @@
-"""scan_lookback: out = running sums of inp, whole, in one launch: a tile waits for those before it.
+"""scan_lookback: out = running sums of inp, in one launch: a tile waits for those before it.
 
-Each tile has a word of 64 bits in which it says how far it is: a flag (0: nothing yet, 1: the sum of
-the tile, 2: the sum of all up to its end) and the sum itself. Both are in one word, so whoever sees
-the flag sees the sum. A tile says its own sum, looks back until it finds a word with flag 2, adds
-the sums that lie between, and says the sum up to its own end.
+Each tile has a word of 64 bits in which it says how far it is: a flag (0: nothing yet, 1: the sum
+of the tile, 2: the sum of all up to its end) and the sum itself. Both are in one word, so whoever
+sees the flag sees the sum. A tile says its own sum, looks back until it finds a word with flag 2,
+adds the sums that lie between, and says the sum up to its own end.
 
-Blocks take tiles in the order in which they begin, by a counter, so a tile waits only for tiles that
-have begun. Sums are added from left to right, each to all before it, wherever the look back ended:
-so every call rounds alike.
+Blocks take tiles in the order in which they begin, by a counter, so a tile waits only for tiles
+that have begun. Sums are added from left to right, each to all before it, wherever the look back
+ended: so every call rounds alike.
 
 Launch with blocks of 256 threads, one per 1024 elements; below 2^32 elements; both arrays begin at
 multiples of 16 bytes; `ticket` and `words` (one per tile) are zeros.
@@ -88,7 +88,7 @@ def sum_before(words, tile, lane):
 
 @jit(launch_bounds=THREADS)
 def scan_lookback(out, inp, ticket, words):
-    """out = running sums of inp.  As scan_tiles, but each tile looks back for what lies before it."""
+    """out = running sums of inp.  As scan_tiles, but each tile looks back for those before it."""
     sums = cuda.shared.array(WARPS, float32)
     place = cuda.shared.array(1, uint32)
     carry = cuda.shared.array(1, float32)

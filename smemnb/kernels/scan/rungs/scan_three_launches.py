@@ -1,4 +1,4 @@
-"""scan_three_launches: out = running sums of inp, whole: tiles, then their sums, then both together.
+"""scan_three_launches: out = running sums of inp: of tiles, then of their sums, then both.
 
 Three launches on one stream; each sees all that the one before it has stored:
 
@@ -138,7 +138,9 @@ def add_before(out, totals):
     before = load1(totals, uint32(tile - uint32(1)))
     if start + uint32(CHUNK) <= size:
         four = load16(out, start)
-        store16(out, start, (before + four[0], before + four[1], before + four[2], before + four[3]))
+        store16(
+            out, start, (before + four[0], before + four[1], before + four[2], before + four[3])
+        )
     else:
         for i in range(start, size):
             store1(out, uint32(i), before + load1(out, uint32(i)))

@@ -2,10 +2,10 @@
 
 An array of (outer, length, inner) elements, all in a row in memory, has outer * inner columns.
 
-    scan_columns_of(combining, exclusive)   a thread goes down a column:
-                                            kernel(out, inp, columns, length, inner)
-    scan_cut_columns_of(combining, exclusive)  columns are cut into tiles that look back:
-                                            kernel(out, inp, words, outer, length, inner, wide, tiles)
+    scan_columns_of(combining, exclusive)       a thread goes down a column:
+        kernel(out, inp, columns, length, inner)
+    scan_cut_columns_of(combining, exclusive)   columns are cut into tiles that look back:
+        kernel(out, inp, words, outer, length, inner, wide, tiles)
 
 The first is for many columns, or short ones. In the second a block has `wide` columns, at most 32,
 and 256 // wide groups of threads below each other with `DEEP` elements each; `tile_rows` says how
@@ -21,8 +21,8 @@ from numba import cuda, uint32, uint64
 
 from ...ptx import load1, store1
 from ...unrolled import jit, named
-from ..lookback import LOW, sum_before_of, take
 from ..combining import Combining
+from ..lookback import LOW, sum_before_of, take
 
 THREADS = 256
 DEEP = 16  # elements of a thread
@@ -66,7 +66,9 @@ def scan_columns_of(what: Combining, exclusive: bool = False) -> Any:
                     before = so_far
                     so_far = combine(so_far, carry(items[k]))
                     if row + uint32(k) < rows:
-                        store1(out, uint32(at + uint32(k) * step), acc(before if exclusive else so_far))
+                        store1(
+                            out, uint32(at + uint32(k) * step), acc(before if exclusive else so_far)
+                        )
                 at += uint32(uint32(AHEAD) * step)
                 row += uint32(AHEAD)
 

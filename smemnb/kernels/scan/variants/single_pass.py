@@ -20,9 +20,9 @@ from numba import cuda, int32, uint32, uint64
 
 from ...ptx import load1, load4, load16, misalignment, store1, store16
 from ...unrolled import device, jit, named
+from ..combining import Combining
 from ..lookback import EVERYONE, LOW, sum_before_of, take
 from ..ptx_copies import await_copies, copy16
-from ..combining import Combining
 
 
 class Cut(NamedTuple):

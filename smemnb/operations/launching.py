@@ -55,17 +55,6 @@ def processors(place: int) -> int:
     return int(chip.MULTIPROCESSOR_COUNT)
 
 
-@lru_cache(maxsize=64)
-def copies_ahead(place: int) -> bool:
-    """Whether a device copies to shared memory while its threads go on (cc 8.0 on)."""
-    from numba import cuda
-
-    if not on_gpu():
-        return True
-    chip = cuda.get_current_device() if place == HOST else cuda.gpus[place]
-    return tuple(chip.compute_capability) >= (8, 0)
-
-
 def check_reachable(arrays: Sequence[MatrixView]) -> None:
     """Raise LaunchRefused if the engine cannot read the memory of one of these arrays."""
     for matrix in arrays:

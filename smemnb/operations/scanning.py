@@ -14,7 +14,6 @@ import numpy as np
 
 from ..kernels.scan import choosing
 from ..kernels.step import Launch
-from . import launching
 from .choice import ENGINE
 from .laid import Laid, one_axis
 from .patterns import Call, Work, engine_seconds, perform
@@ -129,7 +128,6 @@ def _plan(call: Call, name: str, axis: Any, exclusive: Any) -> Work:
             exclusive=exclusive,
             beyond=x.beyond % 16,
             processors=1 if call.processors == ENGINE else call.processors,
-            stays=launching.copies_ahead(call.place),
         )
         return [one]
 

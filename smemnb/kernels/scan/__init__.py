@@ -15,13 +15,14 @@ Whole arrays:
     scan_lookback          one launch: a tile waits for the sums of those before it
     scan_deep              32 elements per lane: eight times fewer tiles
     scan_grouped           a tile looks back in two levels, in float64
-    scan_fastest           blocks stay, and copy the next tile while they look back
+    scan_early             a tile says its sum before it is scanned
+    scan_fastest           64 elements per lane
 
 ladder      the rungs in order, with their launches
 combining   sums and largest values, in which types
 lookback    how a tile of a row learns what lies before it
 variants    kernels for any type, for rows and columns, out of factories
 choosing    which of them scans which array
-ptx_words, ptx_copies    words that blocks talk through; copies to shared memory
+ptx_words   words that blocks talk through
 TUNING.md   what was tried, foretold and measured
 """

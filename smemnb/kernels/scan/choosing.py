@@ -30,6 +30,8 @@ SHORT_COLUMNS = 64
 """Elements of a column, up to which a thread goes down it."""
 THREADS_EACH = 1024
 """Columns for each multiprocessor, from which a thread goes down each."""
+SMALL, LARGE = 1 << 19, 1 << 22
+"""Elements from which tiles are twice, and four times as large."""
 FEW_ROWS = 4
 """Rows for each multiprocessor, below which all threads of one help with a row."""
 
@@ -44,7 +46,6 @@ def launch(
     exclusive: bool = False,
     beyond: int = 0,
     processors: int = LIKE_H200,
-    stays: bool = True,
 ) -> Launch:
     """The launch that scans `inp` into `out`, both flat.
 
@@ -57,7 +58,6 @@ def launch(
         exclusive: whether an element takes no part in its own result.
         beyond: bytes of the first element from a multiple of 16.
         processors: multiprocessors of the device.
-        stays: whether it has `cp.async` (cc 8.0 on).
     """
     outer, length, inner = lie
     if inner > 1:
@@ -72,36 +72,40 @@ def launch(
     cut = cut_alone(of, outer, reach, processors)
     if cut is not None:
         return _alone(of, cut, out, inp, outer, length, exclusive)
-    return _cut_rows(
-        of, cut_of(of, stays), new, out, inp, outer, length, reach, exclusive, processors
-    )
+    return _cut_rows(of, new, out, inp, outer, length, reach, exclusive)
 
 
 def cut_alone(of: Combining, rows: int, reach: int, processors: int) -> Cut | None:
     """How a row is a tile of its own, for places up to `reach`; None if it is too long."""
     run = run_of(of.dtype, of.acc)
-    deep = 8 if of.acc.bitwidth == 32 or run == 2 else 4
+    deep = _deep(of)
     lanes = -(-reach // run)
     if rows >= processors * FEW_ROWS:
         for chunks in (1, 2, deep // 2):
             if lanes <= 32 * chunks:
                 return Cut(32, chunks)
-        sides = [(threads, 2) for threads in (128, 256)] + [(256, deep // 2), (512, deep // 2)]
+        sides = [(128, 2), (256, 2), (256, deep // 2), (256, deep), (512, deep)]
     else:
-        sides = [(64, 1), (256, 1), (1024, 1), (1024, deep // 4)]
-    sides.append((512, deep))
+        sides = [(64, 1), (256, 1), (1024, 1), (1024, deep // 2)]
     for threads, chunks in sides:
         if lanes <= threads * chunks:
             return Cut(threads, chunks)
     return None
 
 
-def cut_of(of: Combining, stays: bool) -> Cut:
-    """How rows of several tiles are cut."""
-    whole = of.dtype.bitwidth // 8 * run_of(of.dtype, of.acc) == 16
-    if of.acc.bitwidth == 32:
-        return Cut(256, 8, 4, stays and whole)
-    return Cut(256, 8 if run_of(of.dtype, of.acc) == 2 else 4, 3, stays and whole)
+def cut_of(of: Combining, elements: int) -> Cut:
+    """How rows of several tiles are cut, by the elements of all rows."""
+    deep = _deep(of)
+    if elements < SMALL:
+        return Cut(256, deep // 2)
+    if elements < LARGE:
+        return Cut(256, deep, 3)
+    return Cut(256, 2 * deep, 2)
+
+
+def _deep(of: Combining) -> int:
+    """Chunks that are 32 registers of a thread."""
+    return 128 // (run_of(of.dtype, of.acc) * of.acc.bitwidth // 8)
 
 
 def _words(*numbers: int) -> tuple[Any, ...]:
@@ -148,7 +152,6 @@ def _alone(
 
 def _cut_rows(
     of: Combining,
-    cut: Cut,
     new: New,
     out: Any,
     inp: Any,
@@ -156,12 +159,10 @@ def _cut_rows(
     length: int,
     reach: int,
     exclusive: bool,
-    processors: int,
 ) -> Launch:
+    cut = cut_of(of, rows * length)
     tiles = -(-reach // cut.tile(of))
     words = signals(new, (words_needed(rows, tiles),), np.uint64)
-    grid = rows * tiles
-    if cut.ahead:
-        grid = min(grid, processors * cut.resident)
     numbers = _words(rows, tiles, length)
-    return Launch(scan_of(of, cut, exclusive), grid, cut.threads, (out, inp, words, *numbers))
+    kernel = scan_of(of, cut, exclusive)
+    return Launch(kernel, rows * tiles, cut.threads, (out, inp, words, *numbers))

@@ -14,7 +14,8 @@ import numpy as np
 
 from ..step import Launch, New, Step, scratch, signals
 from .rungs import scan_deep as deep
-from .rungs import scan_fastest as staying
+from .rungs import scan_early as early
+from .rungs import scan_fastest as fastest
 from .rungs import scan_grouped as grouped
 from .rungs import scan_lookback as chained
 from .rungs import scan_three_launches as three
@@ -23,9 +24,6 @@ from .rungs.scan_blelloch_padded import scan_blelloch_padded
 from .rungs.scan_hillis_steele import SIZE, scan_hillis_steele
 from .rungs.scan_shuffled import scan_shuffled
 from .rungs.scan_wide import CHUNK, THREADS, scan_wide
-
-PROCESSORS = 132
-"""Multiprocessors for which blocks that stay are launched: those of an H200."""
 
 
 def _rows(kernel: Any, threads: int, new: New, out: Any, inp: Any) -> Sequence[Launch]:
@@ -48,12 +46,11 @@ def _chained(module: Any, kernel: Any, new: New, out: Any, inp: Any) -> Sequence
     return [Launch(kernel, tiles, module.THREADS, (out, inp, ticket, words))]
 
 
-def _grouped(module: Any, kernel: Any, most: int, new: New, out: Any, inp: Any) -> Sequence[Launch]:
+def _grouped(module: Any, kernel: Any, new: New, out: Any, inp: Any) -> Sequence[Launch]:
     tiles = -(-inp.size // module.TILE)
     pairs = 1 + tiles + -(-tiles // module.GROUP)
     words = signals(new, (2 * pairs,), np.uint64)
-    blocks = min(tiles, most) if most else tiles
-    return [Launch(kernel, blocks, module.THREADS, (out, inp, words, np.uint32(tiles)))]
+    return [Launch(kernel, tiles, module.THREADS, (out, inp, words, np.uint32(tiles)))]
 
 
 def _fits_rows(longest: int, multiple: int, out: Any, inp: Any) -> bool:
@@ -103,11 +100,16 @@ LADDER = (
     _whole(
         grouped.scan_grouped,
         "looks back in two levels, in float64",
-        partial(_grouped, grouped, grouped.scan_grouped, 0),
+        partial(_grouped, grouped, grouped.scan_grouped),
     ),
     _whole(
-        staying.scan_fastest,
-        "blocks stay, and copy the next tile ahead",
-        partial(_grouped, staying, staying.scan_fastest, PROCESSORS * staying.RESIDENT),
+        early.scan_early,
+        "says the sum of a tile before it is scanned",
+        partial(_grouped, early, early.scan_early),
+    ),
+    _whole(
+        fastest.scan_fastest,
+        "64 elements per lane",
+        partial(_grouped, fastest, fastest.scan_fastest),
     ),
 )

@@ -2,8 +2,8 @@
 
 Each tile says its own sum. Every 32 tiles of a row are a group; the last tile of a group also says
 the sum of the group, and the sum of all up to its end. A tile looks at the tiles of its own group
-and of the group before, and at the 32 groups before that, at 1024 tiles and more in all, once. The
-order in which anything is added is always the same, so every call rounds alike.
+and at the 32 groups before, at more than 1000 tiles, once. The order in which anything is added is
+always the same, so every call rounds alike.
 
 What is said stands in two words of 64 bits, (flag, high half of the sum) and (flag, low half). A
 word is never seen half written; if both flags are equal, both halves are of one sum. A flag is
@@ -73,6 +73,12 @@ def look(words, slot, launch):
     return flag, uint64(high << uint64(32) | low & uint64(LOW))
 
 
+@device
+def say(words, launch, rows, row, tile, bits):
+    """Say a tile's own sum, by one thread: the earlier, the shorter others wait."""
+    tell(words, uint32(uint32(1) + tile * rows + row), uint32(uint32(2) * launch + OWN), bits)
+
+
 @cache
 def sum_before_of(carry: Any, combine: Callable[[Any, Any], Any], zero: float) -> Any:
     """A device function for one warp of a block: what lies before its tile in its row.
@@ -84,60 +90,41 @@ def sum_before_of(carry: Any, combine: Callable[[Any, Any], Any], zero: float) -
     """
 
     @device
-    def of_lanes(acc):
-        """All lanes combined, always in this order."""
-        acc = combine(acc, cuda.shfl_xor_sync(EVERYONE, acc, 1))
-        acc = combine(acc, cuda.shfl_xor_sync(EVERYONE, acc, 2))
-        acc = combine(acc, cuda.shfl_xor_sync(EVERYONE, acc, 4))
-        acc = combine(acc, cuda.shfl_xor_sync(EVERYONE, acc, 8))
-        return combine(acc, cuda.shfl_xor_sync(EVERYONE, acc, 16))
-
-    @device
     def sum_before(words, launch, rows, tiles, row, tile, total, lane):
-        """What lies before tile `tile` of a row, whose own sum is `total`."""
+        """What lies before tile `tile` of a row, which has said its own sum, `total`."""
         group, place = uint32(tile // uint32(GROUP)), uint32(tile % uint32(GROUP))
-        parts = uint32(1)
-        groups = uint32(parts + rows * tiles)
+        groups = uint32(uint32(1) + rows * tiles)  # pairs before them
         own, whole = uint32(uint32(2) * launch + OWN), uint32(uint32(2) * launch + WHOLE)
         last = place == GROUP - 1 and lane == 0
+        here = uint32(groups + group * rows + row)
 
-        # a. say the tile's own sum; lane k looks at tile k of this group and of the one before,
-        #    and at the group k + 2 before
-        mine = uint32(parts + (group * uint32(GROUP) + lane) * rows + row)
-        if lane == 0:
-            tell(words, uint32(parts + tile * rows + row), own, bits_of(total))
+        # a. lane k looks at the group k + 1 before, and at tile k of this group until it is there
         far, before = uint32(WHOLE), carry(zero)  # before the first group
-        at = uint32(groups + (group - uint32(2) - lane) * rows + row)
-        if lane + uint32(1) < group:
+        at = uint32(groups + (group - uint32(1) - lane) * rows + row)
+        if lane < group:
             far, bits = look(words, at, launch)
             before = number_of(before, bits)
-        inside, earlier = carry(zero), carry(zero)
-        here = uint32(lane >= place)
-        there = uint32(group == 0)
-        while here == 0 or there == 0:
-            if here == 0:
-                here, bits = look(words, mine, launch)
+        inside = carry(zero)
+        if lane < place:
+            there = uint32(0)
+            slot = uint32(uint32(1) + (group * uint32(GROUP) + lane) * rows + row)
+            while there == 0:
+                there, bits = look(words, slot, launch)
                 inside = number_of(inside, bits)
-            if there == 0:
-                there, bits = look(words, uint32(mine - uint32(GROUP) * rows), launch)
-                earlier = number_of(earlier, bits)
         cuda.syncwarp()
 
-        # b. the sums of this group up to the tile, and of the group before
-        if lane >= place:
-            inside = carry(zero)
-        inside = of_lanes(inside)
-        if last:
-            tell(words, uint32(groups + group * rows + row), own, bits_of(combine(inside, total)))
+        # b. the sum of this group up to the tile, always added in this order
+        inside = combine(inside, cuda.shfl_xor_sync(EVERYONE, inside, 1))
+        inside = combine(inside, cuda.shfl_xor_sync(EVERYONE, inside, 2))
+        inside = combine(inside, cuda.shfl_xor_sync(EVERYONE, inside, 4))
+        inside = combine(inside, cuda.shfl_xor_sync(EVERYONE, inside, 8))
+        inside = combine(inside, cuda.shfl_xor_sync(EVERYONE, inside, 16))
         if group == 0:
             if last:
-                up = combine(inside, total)
-                tell(words, uint32(groups + row), whole, bits_of(up))
+                tell(words, here, whole, bits_of(combine(inside, total)))
             return inside
-        ending = cuda.shfl_sync(EVERYONE, earlier, GROUP - 1)
-        if lane == GROUP - 1:
-            earlier = carry(zero)
-        earlier = combine(of_lanes(earlier), ending)
+        if last:
+            tell(words, here, own, bits_of(combine(inside, total)))
 
         # c. look until a group says WHOLE and all that lie between say at least OWN
         near = uint32(NOWHERE)
@@ -158,10 +145,8 @@ def sum_before_of(carry: Any, combine: Callable[[Any, Any], Any], zero: float) -
         while near > 0:
             near -= uint32(1)
             upto = combine(upto, cuda.shfl_sync(EVERYONE, before, near))
-        upto = combine(upto, earlier)
         if last:
-            up = combine(upto, combine(inside, total))
-            tell(words, uint32(groups + group * rows + row), whole, bits_of(up))
+            tell(words, here, whole, bits_of(combine(upto, combine(inside, total))))
         return combine(upto, inside)
 
     return sum_before

@@ -51,7 +51,7 @@ CHOICES = [
     ((1, 5, 1), "scan_sum_alone"),
     ((200, 7, 1), "scan_sum_short"),
     ((9, 130, 1), "scan_sum_alone"),
-    ((1, 20000, 1), "scan_sum_ahead"),
+    ((1, 20000, 1), "scan_sum"),
     ((3, 16, 40), "scan_sum_columns"),
     ((2, 300, 7), "scan_sum_cut_columns"),
 ]
@@ -63,13 +63,6 @@ def test_choices(lie, name):
     """Short rows, rows of one tile, longer ones; columns by a thread each, or in tiles."""
     assert assert_scans(SUM, lie) == name
     assert assert_scans(SUM, lie, exclusive=True) == name
-
-
-@exhaustive
-def test_without_copies_ahead():
-    """A device without `cp.async`, and elements of other sizes, load a tile as they come to it."""
-    assert assert_scans(SUM, (1, 20000, 1), stays=False) == "scan_sum"
-    assert assert_scans(combining("sum", "u1", "i8"), (1, 20000, 1)) == "scan_sum"
 
 
 @exhaustive
@@ -91,7 +84,7 @@ def test_drawn_arrays(seed):
         (int(2**first), int(2 ** (most - first)), 1),
         (int(2**first), int(2 ** (second - first)), int(2 ** (most - second))),
     ][kind]
-    options = {"processors": int(rng.choice([1, 4, 132])), "stays": bool(rng.integers(2))}
+    options = {"processors": int(rng.choice([1, 4, 132]))}
     assert_scans(of, lie, seed, bool(rng.integers(2)), **options)
 
 
@@ -110,7 +103,7 @@ def test_runs_and_tiles():
 @exhaustive
 def test_rows_that_begin_anywhere():
     """Rows of an odd length, input and output at different places: within 16 bytes, all of them."""
-    for cut in (Cut(64, 2), Cut(64, 2, 0, True)):
+    for cut in (Cut(64, 2),):
         kernel = scan_of(SUM, cut)
         for begin, to in ((1, 1), (3, 2)):
             x = np.random.default_rng(begin).integers(0, 9, 3011 + begin).astype(np.float32)

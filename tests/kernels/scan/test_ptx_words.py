@@ -2,11 +2,10 @@
 
 import numpy as np
 import pytest
-from numba import cuda, float32, float64, int64, uint32, uint64
+from numba import cuda, float64, int64, uint32, uint64
 
 from smemnb.errors import KernelStopped
 from smemnb.kernels.ptx import load1, store1
-from smemnb.kernels.scan.ptx_copies import await_copies, copy16
 from smemnb.kernels.scan.ptx_words import (
     bits_of,
     load_pair,
@@ -131,26 +130,6 @@ def test_a_flag_orders_nothing_else():
     inp, out = np.arange(1.0, 9.0), np.zeros(8)
     found = trace(apart)[8, 32](out, inp, np.zeros(8), np.zeros(8, np.uint64))
     assert [(one.kind, one.count) for one in found.races] == [("race_between_blocks", 7)]
-
-
-@cuda.jit
-def staged(out, inp):
-    tile = cuda.shared.array(128, float32, alignment=16)
-    own = uint32(cuda.threadIdx.x * 4)
-    copy16(tile, own, inp, own)
-    await_copies()
-    for e in range(4):
-        store1(out, uint32(own + e), load1(tile, uint32(own + 3 - e)))
-
-
-def test_copies_to_shared_memory():
-    """16 sectors and 4 wavefronts for 16 bytes of each lane; values are there after the wait."""
-    inp = np.arange(128, dtype=np.float32)
-    out = np.zeros_like(inp)
-    found = trace(staged)[1, 32](out, inp)
-    assert (out == inp.reshape(-1, 4)[:, ::-1].reshape(-1)).all()
-    copies = {row.kind: row for row in found.lines if row.text.startswith("copy16")}
-    assert (copies["load"].sectors, copies["store"].wavefronts) == (16, 4)
 
 
 def test_types_that_are_not_taken():

@@ -1,22 +1,19 @@
-"""scan_fastest: out = running sums of inp, in one launch, by blocks that stay and copy ahead.
+"""scan_fastest: out = running sums of inp, in one launch, 64 elements per lane: tiles of 16384.
 
-A block takes a tile, and then the next one, until there are none. Before it looks back for a tile
-it begins to copy the next one to shared memory, so loads are under way while it waits. A thread
-reads only what it has copied itself, which takes no barrier.
+As in scan_early, a tile says its sum before it is scanned. Half as many tiles look back.
 
 As in scan_grouped, every 32 tiles are a group. A tile says its own sum; the last tile of a group
 also says the sum of the group, and the sum of all up to its end. A tile looks at the tiles of its
-own group and of the one before, and at the 32 groups before that: at more than 1000 tiles, once.
-The order of all additions is fixed, so every call rounds alike.
+own group and at the 32 groups before, at more than 1000 tiles, once. The order of all additions is
+fixed, so every call rounds alike.
 
 What is said is a double in two words of 64 bits, (flag, high half) and (flag, low half): where both
 flags are equal, both halves are of one sum. A flag is OWN or WHOLE plus twice the number of the
 launch, so words of earlier launches say nothing, and nobody clears them: they are zeros once. The
 counter of tiles has that number in its upper half; who takes the last tile sets it for the next.
 
-Launch with blocks of 256 threads, 4 for each multiprocessor, or one per 8192 elements if those are
-fewer; below 2^32 elements; both arrays begin at multiples of 16 bytes; `words` are 2 for the
-counter, 2 per tile, 2 per group. Needs cc 8.0.
+Launch with blocks of 256 threads, one per 16384 elements; below 2^32 elements; both arrays begin at
+multiples of 16 bytes; `words` are 2 for the counter, 2 per tile, 2 per group.
 """
 
 from __future__ import annotations
@@ -25,15 +22,14 @@ from numba import cuda, float32, float64, uint32, uint64
 
 from ...ptx import load1, load16, store1, store16
 from ...unrolled import device, jit
-from ..ptx_copies import await_copies, copy16
 from ..ptx_words import bits_of, load_pair, number_of, store_pair
 
 QUAD = 4  # elements in 16 bytes
-CHUNKS = 8  # of a lane
+CHUNKS = 16  # of a lane
 HELD = QUAD * CHUNKS  # elements of a lane
 CHUNK = 32 * QUAD  # elements of a warp in one request
 SPAN = CHUNKS * CHUNK  # elements of a warp
-THREADS, RESIDENT = 256, 4
+THREADS, RESIDENT = 256, 2
 WARPS = THREADS // 32
 TILE = WARPS * SPAN  # elements of a tile
 GROUP = 32  # tiles
@@ -65,24 +61,6 @@ def scanned(acc, lane):
 
 
 @device
-def load_staged(items, staged, own):
-    """A lane's elements of a whole tile, from where it has copied them: 4 wavefronts per load."""
-    for c in range(CHUNKS):
-        four = load16(staged, uint32(own + c * CHUNK))
-        for e in range(QUAD):
-            items[c * QUAD + e] = four[e]
-
-
-@device
-def copy_tile(staged, inp, tile, own, size):
-    """Begin to copy a lane's elements of a tile, if it is whole: 16 sectors, 4 wavefronts each."""
-    start = uint32(tile * uint32(TILE))
-    if start + uint32(TILE) <= size:
-        for c in range(CHUNKS):
-            copy16(staged, uint32(own + c * CHUNK), inp, uint32(start + own + c * CHUNK))
-
-
-@device
 def load(items, inp, start, size):
     """A lane's elements, zeros behind the end: 16 sectors for each load."""
     for c in range(CHUNKS):
@@ -99,8 +77,22 @@ def load(items, inp, start, size):
 
 
 @device
+def sum_of(items):
+    """The sum of what a warp holds."""
+    total = float32(0)
+    for c in range(CHUNKS):
+        k = c * QUAD
+        total += (items[k] + items[k + 1]) + (items[k + 2] + items[k + 3])
+    total += cuda.shfl_xor_sync(EVERYONE, total, 1)
+    total += cuda.shfl_xor_sync(EVERYONE, total, 2)
+    total += cuda.shfl_xor_sync(EVERYONE, total, 4)
+    total += cuda.shfl_xor_sync(EVERYONE, total, 8)
+    return total + cuda.shfl_xor_sync(EVERYONE, total, 16)
+
+
+@device
 def scan_warp(items, lane):
-    """What lies up to each element in its warp; the sum of the warp comes back."""
+    """What lies up to each element in its warp."""
     running = float32(0)
     for c in range(CHUNKS):
         for e in range(1, QUAD):
@@ -113,7 +105,6 @@ def scan_warp(items, lane):
         for e in range(QUAD):
             items[c * QUAD + e] += left
         running += cuda.shfl_sync(EVERYONE, upto, 31)
-    return running
 
 
 @device
@@ -161,55 +152,37 @@ def look(words, slot, launch):
 
 
 @device
-def of_lanes(acc):
-    """The sum of all lanes, always in this order."""
-    acc += cuda.shfl_xor_sync(EVERYONE, acc, 1)
-    acc += cuda.shfl_xor_sync(EVERYONE, acc, 2)
-    acc += cuda.shfl_xor_sync(EVERYONE, acc, 4)
-    acc += cuda.shfl_xor_sync(EVERYONE, acc, 8)
-    return acc + cuda.shfl_xor_sync(EVERYONE, acc, 16)
-
-
-@device
 def sum_before(words, launch, tiles, tile, total, lane):
-    """The sum of all tiles before this one, whose own is `total`."""
+    """The sum of all tiles before this one, which has said its own, `total`."""
     group, place = uint32(tile // uint32(GROUP)), uint32(tile % uint32(GROUP))
     own, whole = uint32(uint32(2) * launch + OWN), uint32(uint32(2) * launch + WHOLE)
     groups = uint32(uint32(1) + tiles)  # pairs before them: the counter, the tiles
     last = place == GROUP - 1 and lane == 0
 
-    # a. say the tile's own sum; lane k looks at tile k of this group and of the one before, and
-    #    at the group k + 2 before                                        global: 16 sectors each
-    if lane == 0:
-        tell(words, uint32(uint32(1) + tile), own, total)
+    # a. lane k looks at the group k + 1 before, and at tile k of this group until it is there
     far, before = uint32(WHOLE), float64(0)  # before the first group
-    at = uint32(groups + group - uint32(2) - lane)
-    if lane + uint32(1) < group:
+    at = uint32(groups + group - uint32(1) - lane)
+    if lane < group:
         far, before = look(words, at, launch)
-    mine = uint32(uint32(1) + group * uint32(GROUP) + lane)
-    here, inside = uint32(lane >= place), float64(0)
-    there, earlier = uint32(group == 0), float64(0)
-    while here == 0 or there == 0:
-        if here == 0:
-            here, inside = look(words, mine, launch)
-        if there == 0:
-            there, earlier = look(words, uint32(mine - uint32(GROUP)), launch)
+    inside = float64(0)
+    if lane < place:
+        there = uint32(0)
+        while there == 0:
+            there, inside = look(words, uint32(uint32(1) + group * uint32(GROUP) + lane), launch)
     cuda.syncwarp()
 
-    # b. the sums of this group up to the tile, and of the group before
-    if lane >= place:
-        inside = float64(0)
-    inside = of_lanes(inside)
-    if last:
-        tell(words, uint32(groups + group), own, inside + total)
+    # b. the sum of this group up to the tile, always added in this order
+    inside += cuda.shfl_xor_sync(EVERYONE, inside, 1)
+    inside += cuda.shfl_xor_sync(EVERYONE, inside, 2)
+    inside += cuda.shfl_xor_sync(EVERYONE, inside, 4)
+    inside += cuda.shfl_xor_sync(EVERYONE, inside, 8)
+    inside += cuda.shfl_xor_sync(EVERYONE, inside, 16)
     if group == 0:
         if last:
             tell(words, groups, whole, inside + total)
         return inside
-    ending = cuda.shfl_sync(EVERYONE, earlier, GROUP - 1)
-    if lane == GROUP - 1:
-        earlier = float64(0)
-    earlier = of_lanes(earlier) + ending
+    if last:
+        tell(words, uint32(groups + group), own, inside + total)
 
     # c. look until a group says WHOLE and all that lie between say at least OWN
     near = uint32(NOWHERE)
@@ -229,7 +202,6 @@ def sum_before(words, launch, tiles, tile, total, lane):
     while near > 0:
         near -= uint32(1)
         upto += cuda.shfl_sync(EVERYONE, before, near)
-    upto += earlier
     if last:
         tell(words, uint32(groups + group), whole, upto + (inside + total))
     return upto + inside
@@ -237,61 +209,51 @@ def sum_before(words, launch, tiles, tile, total, lane):
 
 @jit(launch_bounds=(THREADS, RESIDENT))
 def scan_fastest(out, inp, words, tiles):
-    """out = running sums of inp.  As scan_grouped, but blocks stay and copy the next tile ahead."""
-    staged = cuda.shared.array(TILE, float32, alignment=16)
+    """out = running sums of inp.  As scan_early, but 64 elements per lane."""
     sums = cuda.shared.array(WARPS, float32)
     place = cuda.shared.array(1, uint64)
     carry = cuda.shared.array(1, float64)
     items = cuda.local.array(HELD, float32)
     tid, size = uint32(cuda.threadIdx.x), uint32(inp.size)
     lane, warp = uint32(tid % uint32(32)), uint32(tid // uint32(32))
-    own = uint32(warp * uint32(SPAN) + lane * uint32(QUAD))  # of a lane, in a tile
-    every = uint32(uint32(tiles) + uint32(cuda.gridDim.x))  # each block finds no tile once
 
-    # 0. take a first tile, and begin to copy it
+    # 0. take the next tile
     if tid == 0:
-        place[0] = take(words, every)
+        place[0] = take(words, uint32(tiles))
     cuda.syncthreads()  # the number of the tile is there
-    launch, tile = uint32(place[0] >> uint64(32)), uint32(place[0] & uint64(LOW))
-    cuda.syncthreads()  # all have read it before the next one is stored
-    if tile < tiles:
-        copy_tile(staged, inp, tile, own, size)
-    while tile < tiles:
-        # 1. each lane takes what it has copied, and scans it with its warp
-        await_copies()
-        start = uint32(tile * uint32(TILE) + own)
-        if tile * uint32(TILE) + uint32(TILE) <= size:
-            load_staged(items, staged, own)
-        else:
-            load(items, inp, start, size)
-        running = scan_warp(items, lane)
+    launch = uint32(place[0] >> uint64(32))
+    tile = uint32(place[0] & uint64(LOW))  # shared: 1 wavefront
+    start = uint32(tile * uint32(TILE) + warp * uint32(SPAN) + lane * uint32(QUAD))
+
+    # 1. load, and add up what a warp has
+    load(items, inp, start, size)
+    mine = sum_of(items)
+    if lane == 0:
+        sums[warp] = mine  # shared: 1 wavefront
+    cuda.syncthreads()  # all sums are there before a warp reads them
+
+    # 2. each warp scans all sums of warps                 shared: 1 wavefront
+    acc = float32(0)
+    if lane < WARPS:
+        acc = sums[lane]
+    upto = scanned(acc, lane)
+    total = cuda.shfl_sync(EVERYONE, upto, WARPS - 1)
+    before = cuda.shfl_sync(EVERYONE, upto, max(int(warp) - 1, 0))
+    if warp == 0:
+        before = float32(0)
+
+    # 3. say the tile's sum, for which others wait, and only then scan what a warp has
+    if tid == 0:
+        tell(words, uint32(uint32(1) + tile), uint32(uint32(2) * launch + OWN), float64(total))
+    scan_warp(items, lane)
+
+    # 4. the first warp looks back
+    if warp == 0:
+        earlier = sum_before(words, launch, uint32(tiles), tile, float64(total), lane)
         if lane == 0:
-            sums[warp] = running  # shared: 1 wavefront
-        if tid == 0:
-            place[0] = take(words, every)
-        cuda.syncthreads()  # all sums are there, and the next tile's number
-        following = uint32(place[0] & uint64(LOW))  # shared: 1 wavefront
-        if following < tiles:
-            copy_tile(staged, inp, following, own, size)
+            carry[0] = earlier
+    cuda.syncthreads()  # what lies before the tile is there
+    before = float32(carry[0] + before)  # shared: 1 wavefront
 
-        # 2. each warp scans all sums of warps             shared: 1 wavefront
-        acc = float32(0)
-        if lane < WARPS:
-            acc = sums[lane]
-        upto = scanned(acc, lane)
-        total = cuda.shfl_sync(EVERYONE, upto, WARPS - 1)
-        before = cuda.shfl_sync(EVERYONE, upto, max(int(warp) - 1, 0))
-        if warp == 0:
-            before = float32(0)
-
-        # 3. the first warp says the tile's sum, and looks back
-        if warp == 0:
-            earlier = sum_before(words, launch, uint32(tiles), tile, float64(total), lane)
-            if lane == 0:
-                carry[0] = earlier
-        cuda.syncthreads()  # what lies before the tile is there; all have read sums and number
-        before = float32(carry[0] + before)  # shared: 1 wavefront
-
-        # 4. store
-        store(out, items, before, start, size)
-        tile = following
+    # 5. store
+    store(out, items, before, start, size)

@@ -1,9 +1,9 @@
 """scan_grouped: out = running sums of inp, in one launch; a look back in two levels, in float64.
 
 Every 32 tiles are a group. A tile says its own sum; the last tile of a group also says the sum of
-the group, and the sum of all up to its end. A tile looks at the tiles of its own group and of the
-one before, and at the 32 groups before that: at more than 1000 tiles, once. The order of all
-additions is fixed, so every call rounds alike.
+the group, and the sum of all up to its end. A tile looks at the tiles of its own group and at the
+32 groups before, at more than 1000 tiles, once. The order of all additions is fixed, so every call
+rounds alike.
 
 What is said is a double in two words of 64 bits, (flag, high half) and (flag, low half): where both
 flags are equal, both halves are of one sum. A flag is OWN or WHOLE plus twice the number of the
@@ -137,55 +137,37 @@ def look(words, slot, launch):
 
 
 @device
-def of_lanes(acc):
-    """The sum of all lanes, always in this order."""
-    acc += cuda.shfl_xor_sync(EVERYONE, acc, 1)
-    acc += cuda.shfl_xor_sync(EVERYONE, acc, 2)
-    acc += cuda.shfl_xor_sync(EVERYONE, acc, 4)
-    acc += cuda.shfl_xor_sync(EVERYONE, acc, 8)
-    return acc + cuda.shfl_xor_sync(EVERYONE, acc, 16)
-
-
-@device
 def sum_before(words, launch, tiles, tile, total, lane):
-    """The sum of all tiles before this one, whose own is `total`."""
+    """The sum of all tiles before this one, which has said its own, `total`."""
     group, place = uint32(tile // uint32(GROUP)), uint32(tile % uint32(GROUP))
     own, whole = uint32(uint32(2) * launch + OWN), uint32(uint32(2) * launch + WHOLE)
     groups = uint32(uint32(1) + tiles)  # pairs before them: the counter, the tiles
     last = place == GROUP - 1 and lane == 0
 
-    # a. say the tile's own sum; lane k looks at tile k of this group and of the one before, and
-    #    at the group k + 2 before                                        global: 16 sectors each
-    if lane == 0:
-        tell(words, uint32(uint32(1) + tile), own, total)
+    # a. lane k looks at the group k + 1 before, and at tile k of this group until it is there
     far, before = uint32(WHOLE), float64(0)  # before the first group
-    at = uint32(groups + group - uint32(2) - lane)
-    if lane + uint32(1) < group:
+    at = uint32(groups + group - uint32(1) - lane)
+    if lane < group:
         far, before = look(words, at, launch)
-    mine = uint32(uint32(1) + group * uint32(GROUP) + lane)
-    here, inside = uint32(lane >= place), float64(0)
-    there, earlier = uint32(group == 0), float64(0)
-    while here == 0 or there == 0:
-        if here == 0:
-            here, inside = look(words, mine, launch)
-        if there == 0:
-            there, earlier = look(words, uint32(mine - uint32(GROUP)), launch)
+    inside = float64(0)
+    if lane < place:
+        there = uint32(0)
+        while there == 0:
+            there, inside = look(words, uint32(uint32(1) + group * uint32(GROUP) + lane), launch)
     cuda.syncwarp()
 
-    # b. the sums of this group up to the tile, and of the group before
-    if lane >= place:
-        inside = float64(0)
-    inside = of_lanes(inside)
-    if last:
-        tell(words, uint32(groups + group), own, inside + total)
+    # b. the sum of this group up to the tile, always added in this order
+    inside += cuda.shfl_xor_sync(EVERYONE, inside, 1)
+    inside += cuda.shfl_xor_sync(EVERYONE, inside, 2)
+    inside += cuda.shfl_xor_sync(EVERYONE, inside, 4)
+    inside += cuda.shfl_xor_sync(EVERYONE, inside, 8)
+    inside += cuda.shfl_xor_sync(EVERYONE, inside, 16)
     if group == 0:
         if last:
             tell(words, groups, whole, inside + total)
         return inside
-    ending = cuda.shfl_sync(EVERYONE, earlier, GROUP - 1)
-    if lane == GROUP - 1:
-        earlier = float64(0)
-    earlier = of_lanes(earlier) + ending
+    if last:
+        tell(words, uint32(groups + group), own, inside + total)
 
     # c. look until a group says WHOLE and all that lie between say at least OWN
     near = uint32(NOWHERE)
@@ -205,7 +187,6 @@ def sum_before(words, launch, tiles, tile, total, lane):
     while near > 0:
         near -= uint32(1)
         upto += cuda.shfl_sync(EVERYONE, before, near)
-    upto += earlier
     if last:
         tell(words, uint32(groups + group), whole, upto + (inside + total))
     return upto + inside
@@ -248,6 +229,8 @@ def scan_grouped(out, inp, words, tiles):
 
     # 3. the first warp says the tile's sum, and looks back
     if warp == 0:
+        if lane == 0:
+            tell(words, uint32(uint32(1) + tile), uint32(uint32(2) * launch + OWN), float64(total))
         earlier = sum_before(words, launch, uint32(tiles), tile, float64(total), lane)
         if lane == 0:
             carry[0] = earlier

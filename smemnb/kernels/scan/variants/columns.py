@@ -22,7 +22,8 @@ from numba import cuda, uint32, uint64
 from ...ptx import load1, store1
 from ...unrolled import jit, named
 from ..combining import Combining
-from ..lookback import LOW, sum_before_of, take
+from ..lookback import LOW, say, sum_before_of, take
+from ..ptx_words import bits_of
 
 THREADS = 256
 DEEP = 16  # elements of a thread
@@ -142,6 +143,8 @@ def scan_cut_columns_of(what: Combining, exclusive: bool = False) -> Any:
                 total = carry(sums[uint32((groups - uint32(1)) * across + one)])
                 line = uint32(slab * columns + left + one)
                 lines = uint32(uint32(outer) * columns)
+                if lane == 0:
+                    say(words, launch, lines, line, tile, bits_of(total))
                 earlier = sum_before(words, launch, lines, uint32(tiles), line, tile, total, lane)
                 if lane == 0:
                     carried[one] = earlier

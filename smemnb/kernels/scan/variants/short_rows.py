@@ -2,7 +2,7 @@
 
     scan_short_of(combining, exclusive)     kernel(out, inp, rows, length, taken)
 
-A block takes `taken` rows, at most 128 and as many as `rows_taken` says. Element i of the block's
+A block takes `taken` rows, as many as `rows_taken` says. Element i of the block's
 rows lies at i + i // 32: lanes that move 4 neighbours each, and lanes that walk along rows whose
 length is a power of two, then visit all banks. `out` and `inp` are flat, below 2^32 elements.
 """
@@ -20,13 +20,14 @@ from ..combining import Combining
 
 THREADS = 128
 LONGEST = 64
+LEAST = 2048  # elements of a block
 TILE_BYTES = 34 * 1024
 
 
 def rows_taken(itemsize: int, length: int) -> int:
-    """Rows that a block takes: one per thread, or as many as its tile holds."""
+    """Rows that a block takes: one per thread, more of very short ones, as many as it holds."""
     held = TILE_BYTES // itemsize * 32 // 33 - 16
-    return min(THREADS, held // length)
+    return min(max(THREADS, LEAST // length), held // length)
 
 
 @device
@@ -103,10 +104,10 @@ def scan_short_of(what: Combining, exclusive: bool = False) -> Any:
                         tile[place(uint32(one - base))] = acc(load1(inp, uint32(one - shift)))
         cuda.syncthreads()  # all rows are there before a thread scans one
 
-        # 2. a thread per row
-        if tid < here:
+        # 2. a thread per row, and the next 128 rows
+        for row in range(tid, here, uint32(THREADS)):
             so_far = acc(zero)
-            i = uint32(skipped + tid * across)
+            i = uint32(skipped + uint32(row) * across)
             for _ in range(length):
                 at = place(i)
                 if exclusive:

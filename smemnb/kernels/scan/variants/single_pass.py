@@ -21,20 +21,16 @@ from numba import cuda, int32, uint32, uint64
 from ...ptx import load1, load4, load16, misalignment, store1, store16
 from ...unrolled import device, jit, named
 from ..combining import Combining
-from ..lookback import EVERYONE, LOW, sum_before_of, take
-from ..ptx_copies import await_copies, copy16
+from ..lookback import EVERYONE, LOW, say, sum_before_of, take
+from ..ptx_words import bits_of
 
 
 class Cut(NamedTuple):
-    """How a row is cut: threads of a block, chunks of a warp, blocks on a multiprocessor (0: any).
-
-    With `ahead`, blocks stay, and copy the next tile to shared memory while they look back.
-    """
+    """How a row is cut: threads of a block, chunks of a warp, least blocks on a multiprocessor."""
 
     threads: int
     chunks: int
     resident: int = 0
-    ahead: bool = False
 
     def tile(self, what: Combining) -> int:
         """Elements of a tile."""
@@ -112,7 +108,9 @@ class _Parts(NamedTuple):
     """Device functions that the kernels are made of, of a lane's `items`."""
 
     load: Any
-    scan: Any
+    total_of: Any
+    scan_warp: Any
+    scan_warps: Any
     store: Any
 
 
@@ -128,7 +126,6 @@ def _parts_of(what: Combining, warps: int, chunks: int, exclusive: bool) -> _Par
     def load_run(items, inp, c, at, shift, begin, end):
         """The elements of a chunk that the row has."""
         for e in range(run):
-            items[c * run + e] = acc(zero)
             here = uint32(at + uint32(e))
             if here >= begin and here < end:
                 items[c * run + e] = acc(load1(inp, uint32(here - shift)))
@@ -143,7 +140,10 @@ def _parts_of(what: Combining, warps: int, chunks: int, exclusive: bool) -> _Par
                 for e in range(run):
                     items[c * run + e] = acc(several[e])
             else:
-                load_run(items, inp, c, at, shift, begin, end)
+                for e in range(run):
+                    items[c * run + e] = acc(zero)
+                if at < end:
+                    load_run(items, inp, c, at, shift, begin, end)
 
     if exclusive:
 
@@ -163,11 +163,23 @@ def _parts_of(what: Combining, warps: int, chunks: int, exclusive: bool) -> _Par
                 items[c * run + e] = combine(left, items[c * run + e])
 
     @device
-    def scan(items, sums, lane, warp):
-        """Scan what a warp has, chunk by chunk, then the warps.
+    def total_of(items):
+        """What a warp's lanes have in all."""
+        total = acc(zero)
+        for c in range(chunks):
+            some = items[c * run]
+            for e in range(1, run):
+                some = combine(some, items[c * run + e])
+            total = combine(total, some)
+        total = combine(total, cuda.shfl_xor_sync(EVERYONE, total, 1))
+        total = combine(total, cuda.shfl_xor_sync(EVERYONE, total, 2))
+        total = combine(total, cuda.shfl_xor_sync(EVERYONE, total, 4))
+        total = combine(total, cuda.shfl_xor_sync(EVERYONE, total, 8))
+        return combine(total, cuda.shfl_xor_sync(EVERYONE, total, 16))
 
-        Returns what lies before the warp in the tile, and the sum of the tile.
-        """
+    @device
+    def scan_warp(items, lane):
+        """Scan what a warp has, chunk by chunk; its sum comes back."""
         running = acc(zero)
         for c in range(chunks):
             for e in range(1, run):
@@ -178,10 +190,15 @@ def _parts_of(what: Combining, warps: int, chunks: int, exclusive: bool) -> _Par
                 left = acc(zero)
             spread(items, c, combine(running, left))
             running = combine(running, cuda.shfl_sync(EVERYONE, upto, 31))
+        return running
+
+    @device
+    def scan_warps(sums, mine, lane, warp):
+        """What lies before a warp in the tile, and the sum of the tile, of all warps' sums."""
         if warps == 1:
-            return acc(zero), running
+            return acc(zero), mine
         if lane == 0:
-            sums[warp] = running
+            sums[warp] = mine
         cuda.syncthreads()  # all sums are there before a warp reads them
         upto = acc(zero)
         if lane < warps:
@@ -215,13 +232,13 @@ def _parts_of(what: Combining, warps: int, chunks: int, exclusive: bool) -> _Par
             at = uint32(start + c * chunk)
             if aligned and at >= begin and at + uint32(run) <= end:
                 store_run(out, uint32(at - shift), items, left, c)
-            else:
+            elif at < end:
                 for e in range(run):
                     here = uint32(at + uint32(e))
                     if here >= begin and here < end:
                         store1(out, uint32(here - shift), combine(left, items[c * run + e]))
 
-    return _Parts(load, scan, store)
+    return _Parts(load, total_of, scan_warp, scan_warps, store)
 
 
 def _options(cut: Cut) -> dict[str, Any]:
@@ -231,14 +248,12 @@ def _options(cut: Cut) -> dict[str, Any]:
 @cache
 def scan_of(what: Combining, cut: Cut, exclusive: bool = False) -> Any:
     """The kernel of rows of any length: kernel(out, inp, words, rows, tiles, length)."""
-    if cut.ahead:
-        return _scan_ahead_of(what, cut, exclusive)
     threads, chunks = cut.threads, cut.chunks
     warps, acc, carry, combine = threads // 32, what.acc, what.carry, what.combine
     run = run_of(what.dtype, acc)
     per_store = 128 // acc.bitwidth
     held, span, tile_size = chunks * run, 32 * chunks * run, threads * chunks * run
-    load, scan, store = _parts_of(what, warps, chunks, exclusive)
+    load, total_of, scan_warp, scan_warps, store = _parts_of(what, warps, chunks, exclusive)
     sum_before = sum_before_of(carry, combine, what.zero)
 
     @jit(**_options(cut))
@@ -269,108 +284,24 @@ def scan_of(what: Combining, cut: Cut, exclusive: bool = False) -> Any:
         start = uint32(first + warp * uint32(span) + lane * uint32(run))
         load(items, inp, start, shift, begin, end)
 
-        # 2. scan the tile, and look back for what lies before it
-        left, total = scan(items, sums, lane, warp)
+        # 2. say the sum of the tile first, for others wait for it; then scan each warp's part
+        left, total = scan_warps(sums, total_of(items), lane, warp)
+        if tid == 0:
+            say(words, launch, lines, row, tile, bits_of(carry(total)))
+        scan_warp(items, lane)
+
+        # 3. look back for what lies before the tile
         if warp == 0:
             earlier = sum_before(words, launch, lines, deep, row, tile, carry(total), lane)
             if lane == 0:
                 carried[0] = earlier
         cuda.syncthreads()  # what lies before the tile is there
 
-        # 3. store
+        # 4. store
         left = acc(combine(carried[0], carry(left)))
         store(out, items, left, start, shift, begin, end, aligned)
 
     return named(kernel, f"scan_{what.name}")
-
-
-@cache
-def _scan_ahead_of(what: Combining, cut: Cut, exclusive: bool) -> Any:
-    """The same by blocks that stay: kernel(out, inp, words, rows, tiles, length)."""
-    threads, chunks = cut.threads, cut.chunks
-    warps, acc, carry, combine = threads // 32, what.acc, what.carry, what.combine
-    run = run_of(what.dtype, acc)
-    per_store = 128 // acc.bitwidth
-    held, span, tile_size = chunks * run, 32 * chunks * run, threads * chunks * run
-    load, scan, store = _parts_of(what, warps, chunks, exclusive)
-    sum_before = sum_before_of(carry, combine, what.zero)
-    dtype = what.dtype
-
-    @device
-    def place_of(number, lines, length, shift):
-        """Row, tile, first place, begin and end of a tile by its number."""
-        tile = uint32(number // lines)
-        row = uint32(number - tile * lines)
-        begin = uint32(row * length + shift)
-        first = uint32(begin - begin % uint32(run) + tile * uint32(tile_size))
-        return row, tile, first, begin, uint32(begin + length)
-
-    @device
-    def fetch(staged, inp, number, count, lines, length, shift, own):
-        """Begin to copy a tile, if it is one that lies whole in its row."""
-        if number < count:
-            _, _, first, begin, end = place_of(number, lines, length, shift)
-            if first >= begin and first + uint32(tile_size) <= end:
-                for c in range(chunks):
-                    at = uint32(own + c * (32 * run))
-                    copy16(staged, at, inp, uint32(first - shift + at))
-
-    @jit(**_options(cut))
-    def kernel(out, inp, words, rows, tiles, length):
-        staged = cuda.shared.array(tile_size, dtype, alignment=16)
-        sums = cuda.shared.array(32, acc)
-        place = cuda.shared.array(1, uint64)
-        carried = cuda.shared.array(1, carry)
-        items = cuda.local.array(held, acc)
-        tid = uint32(cuda.threadIdx.x)
-        lane, warp = uint32(tid % uint32(32)), uint32(tid // uint32(32))
-        lines, deep, across = uint32(rows), uint32(tiles), uint32(length)
-        count = uint32(lines * deep)
-        shift = uint32(misalignment(inp) % uint32(run))
-        aligned = misalignment(out) == shift % uint32(per_store)
-        own = uint32(warp * uint32(span) + lane * uint32(run))  # of a lane, in a tile
-
-        # 0. take a first tile, and begin to copy it
-        if tid == 0:
-            place[0] = take(words, uint32(count + uint32(cuda.gridDim.x)))
-        cuda.syncthreads()  # the number of the tile is there
-        taken = place[0]
-        launch, number = uint32(taken >> uint64(32)), uint32(taken & uint64(LOW))
-        cuda.syncthreads()  # all have read it before the next one is stored
-        fetch(staged, inp, number, count, lines, across, shift, own)
-        while number < count:
-            row, tile, first, begin, end = place_of(number, lines, across, shift)
-            start = uint32(first + own)
-
-            # 1. each lane takes what it has copied itself
-            await_copies()
-            if first >= begin and first + uint32(tile_size) <= end:
-                for c in range(chunks):
-                    several = load16(staged, uint32(own + c * (32 * run)))
-                    for e in range(run):
-                        items[c * run + e] = several[e]
-            else:
-                load(items, inp, start, shift, begin, end)
-
-            # 2. scan the tile; its barrier also hands the next number to all
-            if tid == 0:
-                place[0] = take(words, uint32(count + uint32(cuda.gridDim.x)))
-            left, total = scan(items, sums, lane, warp)
-            number = uint32(place[0] & uint64(LOW))
-            fetch(staged, inp, number, count, lines, across, shift, own)
-
-            # 3. look back for what lies before
-            if warp == 0:
-                earlier = sum_before(words, launch, lines, deep, row, tile, carry(total), lane)
-                if lane == 0:
-                    carried[0] = earlier
-            cuda.syncthreads()  # what lies before the tile is there, all have read the next number
-
-            # 4. store
-            left = acc(combine(carried[0], carry(left)))
-            store(out, items, left, start, shift, begin, end, aligned)
-
-    return named(kernel, f"scan_{what.name}_ahead")
 
 
 @cache
@@ -385,7 +316,7 @@ def scan_alone_of(what: Combining, cut: Cut, exclusive: bool = False) -> Any:
     run = run_of(what.dtype, acc)
     per_store = 128 // acc.bitwidth
     held, span = chunks * run, 32 * chunks * run
-    load, scan, store = _parts_of(what, warps, chunks, exclusive)
+    load, _, scan_warp, scan_warps, store = _parts_of(what, warps, chunks, exclusive)
 
     @jit(launch_bounds=threads)
     def kernel(out, inp, rows, length):
@@ -405,7 +336,7 @@ def scan_alone_of(what: Combining, cut: Cut, exclusive: bool = False) -> Any:
             first = uint32(begin - begin % uint32(run))
             start = uint32(first + warp * uint32(span) + lane * uint32(run))
             load(items, inp, start, shift, begin, end)
-            left, _ = scan(items, sums, lane, warp)
+            left, _ = scan_warps(sums, scan_warp(items, lane), lane, warp)
             store(out, items, left, start, shift, begin, end, aligned)
 
     return named(kernel, f"scan_{what.name}_alone")

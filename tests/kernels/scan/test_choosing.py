@@ -96,8 +96,8 @@ def test_runs_and_tiles():
     assert Cut(256, 8).tile(SUM) == 8192
     wide = {inner: columns.columns_wide(inner) for inner in (2, 32, 33, 64, 65, 100)}
     assert wide == {2: 2, 32: 32, 33: 17, 64: 32, 65: 22, 100: 25}
-    assert [short_rows.rows_taken(4, length) for length in (1, 33, 64)] == [128, 128, 128]
-    assert [short_rows.rows_taken(8, length) for length in (1, 33, 64)] == [128, 127, 65]
+    assert [short_rows.rows_taken(4, length) for length in (1, 33, 64)] == [2048, 128, 128]
+    assert [short_rows.rows_taken(8, length) for length in (1, 33, 64)] == [2048, 127, 65]
 
 
 @exhaustive

@@ -1,4 +1,4 @@
-"""The ladder of the running sum: values, counts of its comments, no races, and twins that have some."""
+"""The ladder of the running sum: values, counts of its comments, no races, racing twins."""
 
 import inspect
 import re

@@ -105,7 +105,7 @@ def cut_of(of: Combining, elements: int) -> Cut:
 
 def _deep(of: Combining) -> int:
     """Chunks that are 32 registers of a thread."""
-    return 128 // (run_of(of.dtype, of.acc) * of.acc.bitwidth // 8)
+    return 128 // (run_of(of.dtype, of.acc) * int(of.acc.bitwidth) // 8)
 
 
 def _words(*numbers: int) -> tuple[Any, ...]:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..fill import filling
 from ..step import Launch, New, Step, scratch, signals
 from .rungs import scan_deep as deep
 from .rungs import scan_early as early
@@ -42,8 +43,9 @@ def _three(new: New, out: Any, inp: Any) -> Sequence[Launch]:
 
 def _chained(module: Any, kernel: Any, new: New, out: Any, inp: Any) -> Sequence[Launch]:
     tiles = -(-inp.size // module.TILE)
-    ticket, words = new((1,), np.uint32), new((tiles,), np.uint64)
-    return [Launch(kernel, tiles, module.THREADS, (out, inp, ticket, words))]
+    words = scratch(new, (1 + tiles,), np.uint64)
+    cleared = filling(words, np.uint64(0))
+    return [cleared, Launch(kernel, tiles, module.THREADS, (out, inp, words))]
 
 
 def _grouped(module: Any, kernel: Any, new: New, out: Any, inp: Any) -> Sequence[Launch]:

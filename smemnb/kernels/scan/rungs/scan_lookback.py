@@ -10,7 +10,7 @@ that have begun. Sums are added from left to right, each to all before it, where
 ended: so every call rounds alike.
 
 Launch with blocks of 256 threads, one per 1024 elements; below 2^32 elements; both arrays begin at
-multiples of 16 bytes; `ticket` and `words` (one per tile) are zeros.
+multiples of 16 bytes; `words`, one for the counter and one per tile, are zeros.
 """
 
 from __future__ import annotations
@@ -54,7 +54,9 @@ def scanned(acc, lane):
 @device
 def tell(words, tile, flag, acc):
     """Say how far a tile is."""
-    store_word(words, tile, uint64(uint64(flag) << uint64(32) | uint64(bits_of(acc))))
+    store_word(
+        words, uint32(uint32(1) + tile), uint64(uint64(flag) << uint64(32) | uint64(bits_of(acc)))
+    )
 
 
 @device
@@ -67,7 +69,7 @@ def sum_before(words, tile, lane):
     near = uint32(NOWHERE)
     while near == NOWHERE:
         if flag != WHOLE:
-            word = load_word(words, uint32(tile - uint32(1) - lane))
+            word = load_word(words, uint32(tile - lane))
             flag = uint32(word >> uint64(32))
             acc = number_of(acc, uint32(word & uint64(EVERYONE)))
         whole = uint32(cuda.ballot_sync(EVERYONE, flag == WHOLE))
@@ -87,7 +89,7 @@ def sum_before(words, tile, lane):
 
 
 @jit(launch_bounds=THREADS)
-def scan_lookback(out, inp, ticket, words):
+def scan_lookback(out, inp, words):
     """out = running sums of inp.  As scan_tiles, but each tile looks back for those before it."""
     sums = cuda.shared.array(WARPS, float32)
     place = cuda.shared.array(1, uint32)
@@ -97,7 +99,7 @@ def scan_lookback(out, inp, ticket, words):
 
     # 0. take the next tile
     if tid == 0:
-        place[0] = cuda.atomic.add(ticket, 0, uint32(1))
+        place[0] = uint32(cuda.atomic.add(words, 0, uint64(1)))
     cuda.syncthreads()  # the number of the tile is there
     tile = place[0]  # shared: 1 wavefront
     start, size = uint32(tile * uint32(TILE) + tid * uint32(CHUNK)), uint32(inp.size)

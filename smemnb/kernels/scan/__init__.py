@@ -6,7 +6,7 @@ elements:
     scan_hillis_steele     every thread adds what lies 1, 2, 4 ... before, between two buffers
     scan_blelloch          sums up a tree, prefixes down: fewer additions, up to 32-way
     scan_blelloch_padded   a pad word after each 32: 1 wavefront
-    scan_shuffled          lanes of a warp scan by shuffles: two barriers
+    scan_shuffled          lanes of a warp scan by shuffles: one barrier
     scan_wide              four elements per lane, 16 bytes per access
 
 Whole arrays:

@@ -37,7 +37,7 @@ def scanned(acc, lane):
 
 @jit()
 def scan_shuffled(out, inp):
-    """out[row] = running sums of inp[row].  32 words of shared memory, two barriers."""
+    """out[row] = running sums of inp[row].  32 words of shared memory, one barrier."""
     sums = cuda.shared.array(WARPS, float32)
     tx, row = cuda.threadIdx.x, cuda.blockIdx.x
     lane, warp = tx % 32, tx // 32

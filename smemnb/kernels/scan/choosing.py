@@ -5,7 +5,7 @@ order in which they are asked:
 
     columns       inner > 1: a thread down each column, where these are many or short
     cut_columns   inner > 1: columns cut into tiles that look back
-    short         many rows of up to 64 elements
+    short         many rows of up to 64 elements, or slabs of short columns
     alone         rows of one tile: a warp or a block for each
     single_pass   longer rows, cut into tiles that look back
 """
@@ -32,6 +32,12 @@ THREADS_EACH = 1024
 """Columns for each multiprocessor, from which a thread goes down each."""
 SMALL, LARGE = 1 << 19, 1 << 22
 """Elements from which tiles are twice, and four times as large."""
+SLAB = 2048
+"""Elements of short columns that lie together, up to which a block brings them to its tile."""
+SHARES = 24
+"""Blocks of short rows for each multiprocessor, where there are so many."""
+STAYS = True
+"""Whether blocks of the largest tiles stay for further ones."""
 FEW_ROWS = 4
 """Rows for each multiprocessor, below which all threads of one help with a row."""
 
@@ -60,19 +66,21 @@ def launch(
         processors: multiprocessors of the device.
     """
     outer, length, inner = lie
+    if inner > 1 and length * inner <= SLAB and outer > 1 and length > 1:
+        return _short(of, out, inp, lie, processors, exclusive)
     if inner > 1:
         if length <= SHORT_COLUMNS or outer * inner >= processors * THREADS_EACH:
             return _columns(of, out, inp, lie, exclusive)
         return _cut_columns(of, new, out, inp, lie, exclusive)
     if outer > 1 and length <= short_rows.LONGEST:
-        return _short(of, out, inp, outer, length, exclusive)
+        return _short(of, out, inp, lie, processors, exclusive)
     run, size = run_of(of.dtype, of.acc), of.dtype.bitwidth // 8
     even = (outer == 1 or length % run == 0) and beyond % min(16, run * size) == 0
     reach = length if even else length + run - 1
     cut = cut_alone(of, outer, reach, processors)
     if cut is not None:
         return _alone(of, cut, out, inp, outer, length, exclusive)
-    return _cut_rows(of, new, out, inp, outer, length, reach, exclusive)
+    return _cut_rows(of, new, out, inp, outer, length, reach, processors, exclusive)
 
 
 def cut_alone(of: Combining, rows: int, reach: int, processors: int) -> Cut | None:
@@ -100,7 +108,7 @@ def cut_of(of: Combining, elements: int) -> Cut:
         return Cut(256, deep // 2)
     if elements < LARGE:
         return Cut(256, deep, 3)
-    return Cut(256, 2 * deep, 2)
+    return Cut(256, 2 * deep, 2, STAYS)
 
 
 def _deep(of: Combining) -> int:
@@ -134,11 +142,21 @@ def _cut_columns(
     return Launch(kernel, grid, columns.THREADS, (out, inp, words, *numbers))
 
 
-def _short(of: Combining, out: Any, inp: Any, rows: int, length: int, exclusive: bool) -> Launch:
-    taken = short_rows.rows_taken(of.acc.bitwidth // 8, length)
+def _short(
+    of: Combining,
+    out: Any,
+    inp: Any,
+    lie: tuple[int, int, int],
+    processors: int,
+    exclusive: bool,
+) -> Launch:
+    outer, length, inner = lie
+    held = short_rows.slabs_held(of.acc.bitwidth // 8, length * inner)
+    fair = -(-outer // (processors * SHARES))
+    taken = max(1, min(held, max(fair, -(-short_rows.THREADS // inner))))
     kernel = short_rows.scan_short_of(of, exclusive)
-    numbers = _words(rows, length, taken)
-    return Launch(kernel, -(-rows // taken), short_rows.THREADS, (out, inp, *numbers))
+    numbers = _words(outer, length, inner, taken)
+    return Launch(kernel, -(-outer // taken), short_rows.THREADS, (out, inp, *numbers))
 
 
 def _alone(
@@ -158,11 +176,12 @@ def _cut_rows(
     rows: int,
     length: int,
     reach: int,
+    processors: int,
     exclusive: bool,
 ) -> Launch:
     cut = cut_of(of, rows * length)
     tiles = -(-reach // cut.tile(of))
     words = signals(new, (words_needed(rows, tiles),), np.uint64)
+    blocks = min(rows * tiles, processors * cut.resident) if cut.stays else rows * tiles
     numbers = _words(rows, tiles, length)
-    kernel = scan_of(of, cut, exclusive)
-    return Launch(kernel, rows * tiles, cut.threads, (out, inp, words, *numbers))
+    return Launch(scan_of(of, cut, exclusive), blocks, cut.threads, (out, inp, words, *numbers))

@@ -42,10 +42,11 @@ SIGNATURES = {step.name: ROWS for step in LADDER[:5]} | {
     "scan_deep": flat(float32, float32, uint64),
     "scan_grouped": flat(float32, float32, uint64, numbers=1),
     "scan_early": flat(float32, float32, uint64, numbers=1),
+    "scan_broad": flat(float32, float32, uint64, numbers=1),
     "scan_fastest": flat(float32, float32, uint64, numbers=1),
 }
-RESIDENT = {"scan_deep": 4, "scan_grouped": 3, "scan_early": 3, "scan_fastest": 2}
-CHUNKS = {"scan_deep": 8, "scan_grouped": 8, "scan_early": 8, "scan_fastest": 16}
+RESIDENT = {"scan_deep": 4, "scan_grouped": 3, "scan_early": 3, "scan_broad": 2, "scan_fastest": 2}
+CHUNKS = {"scan_deep": 8, "scan_grouped": 8, "scan_early": 8, "scan_broad": 16, "scan_fastest": 16}
 
 
 @pytest.mark.parametrize("step", LADDER, ids=lambda step: step.name)
@@ -82,7 +83,7 @@ VARIANTS = {
         flat(int64, uint8, uint64, numbers=3),
     ),
     "alone": (scan_alone_of(SUM, Cut(32, 4)), flat(float32, float32, numbers=2)),
-    "short": (scan_short_of(SUM), flat(float32, float32, numbers=3)),
+    "short": (scan_short_of(SUM), flat(float32, float32, numbers=4)),
     "columns": (scan_columns_of(SUM), flat(float32, float32, numbers=3)),
     "cut columns": (scan_cut_columns_of(SUM), flat(float32, float32, uint64, numbers=5)),
 }

@@ -142,7 +142,7 @@ def test_error_does_not_grow_with_the_tiles():
     """The carry in float64 keeps the error of a tile: 70 tiles of a large mean."""
     x = (np.random.default_rng(5).random(TILE["scan_deep"] * 70) + 1).astype(np.float32)
     exact = x.cumsum(dtype=np.float64)
-    for name in ("scan_grouped", "scan_early", "scan_fastest"):
+    for name in ("scan_grouped", "scan_early", "scan_broad", "scan_fastest"):
         error = np.abs(launched(step_named(name), x) - exact) / exact
         assert error.max() <= 32 * np.finfo(np.float32).eps / 2, name
 

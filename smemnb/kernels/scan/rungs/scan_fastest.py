@@ -1,6 +1,7 @@
-"""scan_fastest: out = running sums of inp, in one launch, 64 elements per lane: tiles of 16384.
+"""scan_fastest: out = running sums of inp, in one launch, by blocks that stay.
 
-As in scan_early, a tile says its sum before it is scanned. Half as many tiles look back.
+A block takes the next tile when it has stored one, so no multiprocessor waits for a new block. It
+never takes one before: what it has taken and not said, all tiles behind would wait for.
 
 As in scan_grouped, every 32 tiles are a group. A tile says its own sum; the last tile of a group
 also says the sum of the group, and the sum of all up to its end. A tile looks at the tiles of its
@@ -12,7 +13,8 @@ flags are equal, both halves are of one sum. A flag is OWN or WHOLE plus twice t
 launch, so words of earlier launches say nothing, and nobody clears them: they are zeros once. The
 counter of tiles has that number in its upper half; who takes the last tile sets it for the next.
 
-Launch with blocks of 256 threads, one per 16384 elements; below 2^32 elements; both arrays begin at
+Launch with blocks of 256 threads, 2 for each multiprocessor, or one per 16384 elements if those are
+fewer; below 2^32 elements; both arrays begin at
 multiples of 16 bytes; `words` are 2 for the counter, 2 per tile, 2 per group.
 """
 
@@ -209,7 +211,7 @@ def sum_before(words, launch, tiles, tile, total, lane):
 
 @jit(launch_bounds=(THREADS, RESIDENT))
 def scan_fastest(out, inp, words, tiles):
-    """out = running sums of inp.  As scan_early, but 64 elements per lane."""
+    """out = running sums of inp.  As scan_broad, but blocks stay for further tiles."""
     sums = cuda.shared.array(WARPS, float32)
     place = cuda.shared.array(1, uint64)
     carry = cuda.shared.array(1, float64)
@@ -217,43 +219,47 @@ def scan_fastest(out, inp, words, tiles):
     tid, size = uint32(cuda.threadIdx.x), uint32(inp.size)
     lane, warp = uint32(tid % uint32(32)), uint32(tid // uint32(32))
 
-    # 0. take the next tile
-    if tid == 0:
-        place[0] = take(words, uint32(tiles))
-    cuda.syncthreads()  # the number of the tile is there
-    launch = uint32(place[0] >> uint64(32))
-    tile = uint32(place[0] & uint64(LOW))  # shared: 1 wavefront
-    start = uint32(tile * uint32(TILE) + warp * uint32(SPAN) + lane * uint32(QUAD))
+    tile = uint32(0)
+    while tile < tiles:
+        # 0. take the next tile; each block finds none once
+        if tid == 0:
+            place[0] = take(words, uint32(uint32(tiles) + uint32(cuda.gridDim.x)))
+        cuda.syncthreads()  # the number of the tile is there
+        launch = uint32(place[0] >> uint64(32))
+        tile = uint32(place[0] & uint64(LOW))  # shared: 1 wavefront
+        if tile < tiles:
+            start = uint32(tile * uint32(TILE) + warp * uint32(SPAN) + lane * uint32(QUAD))
 
-    # 1. load, and add up what a warp has
-    load(items, inp, start, size)
-    mine = sum_of(items)
-    if lane == 0:
-        sums[warp] = mine  # shared: 1 wavefront
-    cuda.syncthreads()  # all sums are there before a warp reads them
+            # 1. load, and add up what a warp has
+            load(items, inp, start, size)
+            mine = sum_of(items)
+            if lane == 0:
+                sums[warp] = mine  # shared: 1 wavefront
+            cuda.syncthreads()  # all sums are there before a warp reads them
 
-    # 2. each warp scans all sums of warps                 shared: 1 wavefront
-    acc = float32(0)
-    if lane < WARPS:
-        acc = sums[lane]
-    upto = scanned(acc, lane)
-    total = cuda.shfl_sync(EVERYONE, upto, WARPS - 1)
-    before = cuda.shfl_sync(EVERYONE, upto, max(int(warp) - 1, 0))
-    if warp == 0:
-        before = float32(0)
+            # 2. each warp scans all sums of warps                 shared: 1 wavefront
+            acc = float32(0)
+            if lane < WARPS:
+                acc = sums[lane]
+            upto = scanned(acc, lane)
+            total = cuda.shfl_sync(EVERYONE, upto, WARPS - 1)
+            before = cuda.shfl_sync(EVERYONE, upto, max(int(warp) - 1, 0))
+            if warp == 0:
+                before = float32(0)
 
-    # 3. say the tile's sum, for which others wait, and only then scan what a warp has
-    if tid == 0:
-        tell(words, uint32(uint32(1) + tile), uint32(uint32(2) * launch + OWN), float64(total))
-    scan_warp(items, lane)
+            # 3. say the tile's sum, for which others wait, and only then scan what a warp has
+            if tid == 0:
+                own = uint32(uint32(2) * launch + OWN)
+                tell(words, uint32(uint32(1) + tile), own, float64(total))
+            scan_warp(items, lane)
 
-    # 4. the first warp looks back
-    if warp == 0:
-        earlier = sum_before(words, launch, uint32(tiles), tile, float64(total), lane)
-        if lane == 0:
-            carry[0] = earlier
-    cuda.syncthreads()  # what lies before the tile is there
-    before = float32(carry[0] + before)  # shared: 1 wavefront
+            # 4. the first warp looks back
+            if warp == 0:
+                earlier = sum_before(words, launch, uint32(tiles), tile, float64(total), lane)
+                if lane == 0:
+                    carry[0] = earlier
+            cuda.syncthreads()  # what lies before the tile is there
+            before = float32(carry[0] + before)  # shared: 1 wavefront
 
-    # 5. store
-    store(out, items, before, start, size)
+            # 5. store
+            store(out, items, before, start, size)

@@ -1,8 +1,9 @@
-"""Rows of up to 64 elements: a block brings many of them into shared memory, a thread scans one.
+"""Short rows and columns: a block brings many of them into shared memory, a thread scans one.
 
-    scan_short_of(combining, exclusive)     kernel(out, inp, rows, length, taken)
+    scan_short_of(combining, exclusive)     kernel(out, inp, slabs, length, inner, taken)
 
-A block takes `taken` rows, as many as `rows_taken` says. Element i of the block's
+A slab has length x inner elements, inner columns: it is a row where inner is 1. A block takes
+`taken` slabs, at most as many as `slabs_held` says. Element i of the block's
 rows lies at i + i // 32: lanes that move 4 neighbours each, and lanes that walk along rows whose
 length is a power of two, then visit all banks. `out` and `inp` are flat, below 2^32 elements.
 """
@@ -19,15 +20,13 @@ from ...unrolled import device, jit, named
 from ..combining import Combining
 
 THREADS = 128
-LONGEST = 64
-LEAST = 2048  # elements of a block
+LONGEST = 64  # elements of a row
 TILE_BYTES = 34 * 1024
 
 
-def rows_taken(itemsize: int, length: int) -> int:
-    """Rows that a block takes: one per thread, more of very short ones, as many as it holds."""
-    held = TILE_BYTES // itemsize * 32 // 33 - 16
-    return min(max(THREADS, LEAST // length), held // length)
+def slabs_held(itemsize: int, slab: int) -> int:
+    """Slabs of so many elements that fit into a block's tile."""
+    return (TILE_BYTES // itemsize * 32 // 33 - 16) // slab
 
 
 @device
@@ -38,7 +37,7 @@ def place(i):
 
 @cache
 def scan_short_of(what: Combining, exclusive: bool = False) -> Any:
-    """The kernel of short rows: kernel(out, inp, rows, length, taken)."""
+    """The kernel of short rows and columns: kernel(out, inp, slabs, length, inner, taken)."""
     acc, combine, zero = what.acc, what.combine, what.zero
     itemsize = acc.bitwidth // 8
     size, run = TILE_BYTES // itemsize, 16 // itemsize
@@ -77,16 +76,17 @@ def scan_short_of(what: Combining, exclusive: bool = False) -> Any:
     runs_fit = wide_loads or run == 2
 
     @jit(launch_bounds=THREADS)
-    def kernel(out, inp, rows, length, taken):
+    def kernel(out, inp, slabs, length, inner, taken):
         tile = cuda.shared.array(size, acc)
         tid = uint32(cuda.threadIdx.x)
-        across = uint32(length)
-        first_row = uint32(cuda.blockIdx.x) * uint32(taken)
-        here = uint32(min(uint32(taken), uint32(uint32(rows) - first_row)))
+        columns = uint32(inner)
+        slab = uint32(uint32(length) * columns)
+        first_slab = uint32(uint32(cuda.blockIdx.x) * uint32(taken))
+        here = uint32(min(uint32(taken), uint32(uint32(slabs) - first_slab)))
         shift = misalignment(out)
         aligned = misalignment(inp) == shift or not wide_loads
-        begin = uint32(first_row * across + shift)
-        end = uint32(begin + here * across)
+        begin = uint32(first_slab * slab + shift)
+        end = uint32(begin + here * slab)
         base = uint32(begin - begin % uint32(run))
         skipped = uint32(begin - base)
 
@@ -102,12 +102,13 @@ def scan_short_of(what: Combining, exclusive: bool = False) -> Any:
                     one = uint32(at + uint32(e))
                     if one >= begin and one < end:
                         tile[place(uint32(one - base))] = acc(load1(inp, uint32(one - shift)))
-        cuda.syncthreads()  # all rows are there before a thread scans one
+        cuda.syncthreads()  # all are there before a thread scans one
 
-        # 2. a thread per row, and the next 128 rows
-        for row in range(tid, here, uint32(THREADS)):
+        # 2. a thread per row or column, and the next 128 of them
+        for line in range(tid, uint32(here * columns), uint32(THREADS)):
             so_far = acc(zero)
-            i = uint32(skipped + uint32(row) * across)
+            which = uint32(uint32(line) // columns)
+            i = uint32(skipped + which * slab + (uint32(line) - which * columns))
             for _ in range(length):
                 at = place(i)
                 if exclusive:
@@ -117,8 +118,8 @@ def scan_short_of(what: Combining, exclusive: bool = False) -> Any:
                 else:
                     so_far = combine(so_far, tile[at])
                     tile[at] = so_far
-                i += uint32(1)
-        cuda.syncthreads()  # all rows are scanned before they are stored in another order
+                i += columns
+        cuda.syncthreads()  # all are scanned before they are stored in another order
 
         # 3. store
         for at in range(uint32(base + tid * uint32(run)), end, uint32(THREADS * run)):

@@ -26,11 +26,15 @@ from ..ptx_words import bits_of
 
 
 class Cut(NamedTuple):
-    """How a row is cut: threads of a block, chunks of a warp, least blocks on a multiprocessor."""
+    """How a row is cut: threads of a block, chunks of a warp, least blocks on a multiprocessor.
+
+    With `stays`, a block takes the next tile when it has stored one.
+    """
 
     threads: int
     chunks: int
     resident: int = 0
+    stays: bool = False
 
     def tile(self, what: Combining) -> int:
         """Elements of a tile."""
@@ -107,10 +111,12 @@ def scanned_of(combine: Any) -> Any:
 class _Parts(NamedTuple):
     """Device functions that the kernels are made of, of a lane's `items`."""
 
+    load_whole: Any
     load: Any
     total_of: Any
     scan_warp: Any
     scan_warps: Any
+    store_whole: Any
     store: Any
 
 
@@ -129,6 +135,14 @@ def _parts_of(what: Combining, warps: int, chunks: int, exclusive: bool) -> _Par
             here = uint32(at + uint32(e))
             if here >= begin and here < end:
                 items[c * run + e] = acc(load1(inp, uint32(here - shift)))
+
+    @device
+    def load_whole(items, inp, at):
+        """A lane's elements of a tile that lies whole in its row."""
+        for c in range(chunks):
+            several = load_wide(inp, uint32(at + c * chunk))
+            for e in range(run):
+                items[c * run + e] = acc(several[e])
 
     @device
     def load(items, inp, start, shift, begin, end):
@@ -226,6 +240,12 @@ def _parts_of(what: Combining, warps: int, chunks: int, exclusive: bool) -> _Par
             store_wide(out, to, (combine(left, items[c * 2]), combine(left, items[c * 2 + 1])))
 
     @device
+    def store_whole(out, items, left, to):
+        """A lane's elements of a tile that lies whole in its row."""
+        for c in range(chunks):
+            store_run(out, uint32(to + c * chunk), items, left, c)
+
+    @device
     def store(out, items, left, start, shift, begin, end, aligned):
         """What the row has of a lane's elements, with what lies before its warp."""
         for c in range(chunks):
@@ -238,7 +258,7 @@ def _parts_of(what: Combining, warps: int, chunks: int, exclusive: bool) -> _Par
                     if here >= begin and here < end:
                         store1(out, uint32(here - shift), combine(left, items[c * run + e]))
 
-    return _Parts(load, total_of, scan_warp, scan_warps, store)
+    return _Parts(load_whole, load, total_of, scan_warp, scan_warps, store_whole, store)
 
 
 def _options(cut: Cut) -> dict[str, Any]:
@@ -250,39 +270,34 @@ def scan_of(what: Combining, cut: Cut, exclusive: bool = False) -> Any:
     """The kernel of rows of any length: kernel(out, inp, words, rows, tiles, length)."""
     threads, chunks = cut.threads, cut.chunks
     warps, acc, carry, combine = threads // 32, what.acc, what.carry, what.combine
-    run = run_of(what.dtype, acc)
+    run = run_of(what.dtype, what.acc)
     per_store = 128 // acc.bitwidth
     held, span, tile_size = chunks * run, 32 * chunks * run, threads * chunks * run
-    load, total_of, scan_warp, scan_warps, store = _parts_of(what, warps, chunks, exclusive)
+    parts = _parts_of(what, warps, chunks, exclusive)
+    load_whole, load, store_whole, store = parts.load_whole, parts.load, *parts[-2:]
+    total_of, scan_warp, scan_warps = parts.total_of, parts.scan_warp, parts.scan_warps
     sum_before = sum_before_of(carry, combine, what.zero)
 
-    @jit(**_options(cut))
-    def kernel(out, inp, words, rows, tiles, length):
-        sums = cuda.shared.array(32, acc)
-        place = cuda.shared.array(1, uint64)
-        carried = cuda.shared.array(1, carry)
-        items = cuda.local.array(held, acc)
+    @device
+    def scan_tile(out, inp, words, lines, deep, across, launch, number, items, sums, carried):
+        """One tile: k of a row, all rows' first tiles come first."""
         tid = uint32(cuda.threadIdx.x)
         lane, warp = uint32(tid % uint32(32)), uint32(tid // uint32(32))
-        lines, deep = uint32(rows), uint32(tiles)
-
-        # 0. take the next tile: k of a row, all rows' first tiles first
-        if tid == 0:
-            place[0] = take(words, uint32(lines * deep))
-        cuda.syncthreads()  # the number of the tile is there
-        taken = place[0]
-        launch, number = uint32(taken >> uint64(32)), uint32(taken & uint64(LOW))
         tile = uint32(number // lines)
         row = uint32(number - tile * lines)
 
         # 1. load; places count from the last multiple of 16 bytes before inp
         shift = uint32(misalignment(inp) % uint32(run))
         aligned = misalignment(out) == shift % uint32(per_store)
-        begin = uint32(row * uint32(length) + shift)
-        end = uint32(begin + uint32(length))
+        begin = uint32(row * across + shift)
+        end = uint32(begin + across)
         first = uint32(begin - begin % uint32(run) + tile * uint32(tile_size))
         start = uint32(first + warp * uint32(span) + lane * uint32(run))
-        load(items, inp, start, shift, begin, end)
+        whole = aligned and first >= begin and first + uint32(tile_size) <= end
+        if whole:
+            load_whole(items, inp, uint32(start - shift))
+        else:
+            load(items, inp, start, shift, begin, end)
 
         # 2. say the sum of the tile first, for others wait for it; then scan each warp's part
         left, total = scan_warps(sums, total_of(items), lane, warp)
@@ -296,10 +311,52 @@ def scan_of(what: Combining, cut: Cut, exclusive: bool = False) -> Any:
             if lane == 0:
                 carried[0] = earlier
         cuda.syncthreads()  # what lies before the tile is there
+        left = acc(combine(carried[0], carry(left)))
 
         # 4. store
-        left = acc(combine(carried[0], carry(left)))
-        store(out, items, left, start, shift, begin, end, aligned)
+        if whole:
+            store_whole(out, items, left, uint32(start - shift))
+        else:
+            store(out, items, left, start, shift, begin, end, aligned)
+
+    if cut.stays:
+
+        @jit(**_options(cut))
+        def kernel(out, inp, words, rows, tiles, length):
+            sums = cuda.shared.array(32, acc)
+            place = cuda.shared.array(1, uint64)
+            carried = cuda.shared.array(1, carry)
+            items = cuda.local.array(held, acc)
+            lines, deep = uint32(rows), uint32(tiles)
+            count = uint32(lines * deep)
+            number = uint32(0)
+            while number < count:
+                if cuda.threadIdx.x == 0:
+                    place[0] = take(words, uint32(count + uint32(cuda.gridDim.x)))
+                cuda.syncthreads()  # the number of the next tile is there
+                launch = uint32(place[0] >> uint64(32))
+                number = uint32(place[0] & uint64(LOW))
+                if number < count:
+                    across = uint32(length)
+                    scan_tile(
+                        out, inp, words, lines, deep, across, launch, number, items, sums, carried
+                    )
+
+    else:
+
+        @jit(**_options(cut))
+        def kernel(out, inp, words, rows, tiles, length):
+            sums = cuda.shared.array(32, acc)
+            place = cuda.shared.array(1, uint64)
+            carried = cuda.shared.array(1, carry)
+            items = cuda.local.array(held, acc)
+            lines, deep = uint32(rows), uint32(tiles)
+            if cuda.threadIdx.x == 0:
+                place[0] = take(words, uint32(lines * deep))
+            cuda.syncthreads()  # the number of the tile is there
+            launch, number = uint32(place[0] >> uint64(32)), uint32(place[0] & uint64(LOW))
+            across = uint32(length)
+            scan_tile(out, inp, words, lines, deep, across, launch, number, items, sums, carried)
 
     return named(kernel, f"scan_{what.name}")
 
@@ -316,7 +373,8 @@ def scan_alone_of(what: Combining, cut: Cut, exclusive: bool = False) -> Any:
     run = run_of(what.dtype, acc)
     per_store = 128 // acc.bitwidth
     held, span = chunks * run, 32 * chunks * run
-    load, _, scan_warp, scan_warps, store = _parts_of(what, warps, chunks, exclusive)
+    parts = _parts_of(what, warps, chunks, exclusive)
+    load, scan_warp, scan_warps, store = parts.load, parts.scan_warp, parts.scan_warps, parts.store
 
     @jit(launch_bounds=threads)
     def kernel(out, inp, rows, length):

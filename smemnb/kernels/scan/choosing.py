@@ -30,14 +30,15 @@ SHORT_COLUMNS = 64
 """Elements of a column, up to which a thread goes down it."""
 THREADS_EACH = 1024
 """Columns for each multiprocessor, from which a thread goes down each."""
-SMALL, LARGE = 1 << 19, 1 << 22
+SMALL, LARGE = 1 << 20, 1 << 22
 """Elements from which tiles are twice, and four times as large."""
 SLAB = 2048
 """Elements of short columns that lie together, up to which a block brings them to its tile."""
 SHARES = 24
 """Blocks of short rows for each multiprocessor, where there are so many."""
-STAYS = True
-"""Whether blocks of the largest tiles stay for further ones."""
+BROAD = (256, 2, True)
+"""Threads of the largest tiles, how many times 32 registers of elements each has, and whether blocks
+stay for further tiles."""
 FEW_ROWS = 4
 """Rows for each multiprocessor, below which all threads of one help with a row."""
 
@@ -108,7 +109,8 @@ def cut_of(of: Combining, elements: int) -> Cut:
         return Cut(256, deep // 2)
     if elements < LARGE:
         return Cut(256, deep, 3)
-    return Cut(256, 2 * deep, 2, STAYS)
+    threads, times, stays = BROAD
+    return Cut(threads, times * deep, 2, stays)
 
 
 def _deep(of: Combining) -> int:

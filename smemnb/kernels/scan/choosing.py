@@ -37,8 +37,8 @@ SLAB = 2048
 SHARES = 24
 """Blocks of short rows for each multiprocessor, where there are so many."""
 BROAD = (256, 2, True)
-"""Threads of the largest tiles, how many times 32 registers of elements each has, and whether blocks
-stay for further tiles."""
+"""Of the largest tiles: threads, how many times 32 registers of elements each has, and whether
+blocks stay for further ones."""
 FEW_ROWS = 4
 """Rows for each multiprocessor, below which all threads of one help with a row."""
 

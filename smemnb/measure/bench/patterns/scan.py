@@ -114,7 +114,8 @@ def _prepare(
             found, into = side.cupy.asarray(x), side.cupy.asarray(theirs)
             runs["cupy"] = lambda: side.cupy.cumsum(found, axis=at, out=into)
     else:
-        runs["torch"] = lambda: torch.cumsum(x, at, out=theirs)
+        shifted = side.empty((shape[0] + 1,), kind).zero_()  # 0, then what torch has
+        runs["torch"] = lambda: (torch.cumsum(x, 0, out=shifted[1:]), shifted[:-1])[1]
     if rungs:
         from ....kernels.scan.ladder import LADDER
 

@@ -33,6 +33,17 @@ APART = 256
 """Bytes at whose multiples arrays of the workspace begin."""
 
 
+class Needed(NamedTuple):
+    """How much of each block launches need: bytes of scratch, words of 4 bytes of the others."""
+
+    bytes: int
+    words: int
+    signal_words: int
+
+
+NOTHING = Needed(0, 0, 0)
+
+
 class Workspace:
     """Arrays that launches need beside their arguments, planned without memory.
 
@@ -86,21 +97,23 @@ def _whole(source: str, shape: tuple[int, ...] | int, dtype: Any, at: int) -> La
 
 # --- its memory ----------------------------------------------------------------------------------
 
-_kept: dict[tuple[int, int], tuple[Any, Any, Any, Any]] = {}
-"""Device and stream -> scratch, flags, signals, and the context that they live and die with."""
+
+class _Kept(NamedTuple):
+    """Blocks of a stream, their addresses and sizes, and the context they live and die with."""
+
+    blocks: tuple[Any, ...]
+    addresses: tuple[int, int, int]
+    sizes: Needed
+    context: Any
+
+
+_kept: dict[tuple[int, int], _Kept] = {}
+"""Of each device and stream."""
 
 
 def forget() -> None:
     """Drop all memory that is kept."""
     _kept.clear()
-
-
-class Needed(NamedTuple):
-    """How much of each block launches need: bytes of scratch, words of 4 bytes of the others."""
-
-    size: int
-    words: int
-    signal_words: int
 
 
 @contextmanager
@@ -110,35 +123,49 @@ def memory(needed: Needed, place: int, handle: int) -> Iterator[tuple[int, int, 
     Raises:
         LaunchRefused: the stream is captured, and the device has no memory that a graph could own.
     """
-    if not any(needed):
+    if needed == NOTHING:
         yield 0, 0, 0
     elif prepared.capturing(handle):
         yield from _captured(needed, place, handle)
     else:
-        yield _of_stream(needed, place, handle)
+        yield kept(needed, place, handle)
 
 
-def _of_stream(needed: Needed, place: int, handle: int) -> tuple[int, int, int]:
-    """Blocks only grow, so that two plans in turn settle on memory that holds either."""
+def kept(needed: Needed, place: int, handle: int) -> tuple[int, int, int]:
+    """The same, of a stream that is not captured.
+
+    Blocks only grow, so that two plans in turn settle on memory that holds either.
+    """
     from numba import cuda
 
-    context, kept = cuda.gpus[place].get_primary_context(), _kept.get((place, handle))
-    if kept is not None and kept[3] is not context:  # `cuda.close()` ends a context
-        kept = None
-    blocks: list[Any] = list(kept[:3]) if kept is not None else [None] * 3
-    if any(one is None or one.size < least for one, least in zip(blocks, needed, strict=True)):
+    context, had = cuda.gpus[place].get_primary_context(), _kept.get((place, handle))
+    if had is None or had.context is not context:  # `cuda.close()` ends a context
+        had = _Kept((None, None, None), (0, 0, 0), NOTHING, context)
+    sizes = had.sizes
+    if needed[0] > sizes[0] or needed[1] > sizes[1] or needed[2] > sizes[2]:
         with on_device(place):
-            stream = stream_of(handle, place)
-            for at, least in enumerate(needed):
-                if blocks[at] is not None and blocks[at].size >= least:
-                    continue
-                if at == 0:
-                    blocks[at] = cuda.device_array(max(least, APART), np.uint8, stream=stream)
-                else:
-                    blocks[at] = cuda.to_device(np.zeros(max(least, APART), np.uint32), stream)
-        _kept[place, handle] = blocks[0], blocks[1], blocks[2], context
-    scratch, flags, signals = (one.device_ctypes_pointer.value for one in blocks)
-    return scratch, flags, signals
+            had = _grown(had, needed, stream_of(handle, place))
+        _kept[place, handle] = had
+    return had.addresses
+
+
+def _grown(had: _Kept, needed: Needed, stream: Any) -> _Kept:
+    from numba import cuda
+
+    scratch, flags, signals = had.blocks
+    if had.sizes.bytes < needed.bytes:
+        scratch = cuda.device_array(needed.bytes, np.uint8, stream=stream)
+    if had.sizes.words < needed.words:
+        flags = cuda.to_device(np.zeros(needed.words, np.uint32), stream)
+    if had.sizes.signal_words < needed.signal_words:
+        signals = cuda.to_device(np.zeros(needed.signal_words, np.uint32), stream)
+    addresses = _address(scratch), _address(flags), _address(signals)
+    sizes = Needed(*(max(pair) for pair in zip(had.sizes, needed, strict=True)))
+    return _Kept((scratch, flags, signals), addresses, sizes, had.context)
+
+
+def _address(block: Any) -> int:
+    return 0 if block is None else int(block.device_ctypes_pointer.value)
 
 
 def _captured(needed: Needed, place: int, handle: int) -> Iterator[tuple[int, int, int]]:
@@ -148,9 +175,8 @@ def _captured(needed: Needed, place: int, handle: int) -> Iterator[tuple[int, in
             f" into a CUDA graph: device {place} has no memory pools. Call it outside of the"
             " capture"
         )
-    size, *zeros = needed
-    scratch = prepared.graph_memory(handle, size) if size else 0
-    flags, signals = (prepared.graph_zeros(handle, words) if words else 0 for words in zeros)
+    scratch = prepared.graph_memory(handle, needed.bytes) if needed.bytes else 0
+    flags, signals = (prepared.graph_zeros(handle, words) if words else 0 for words in needed[1:])
     try:
         yield scratch, flags, signals
     finally:

@@ -46,7 +46,15 @@ def assert_like_numpy(x, axis, result, exclusive=False):
 CASES = [((1,), None), ((5000,), 0), ((300, 7), 1), ((300, 7), -2), ((4, 130), -1), ((3, 40, 5), 1)]
 
 
-@pytest.mark.first(1)
+def test_both_ways_along_a_matrix():
+    """Rows and columns, inclusive and exclusive; and the largest so far."""
+    x = some_array(np.random.default_rng(4), "float32", (5, 7))
+    assert_like_numpy(x, 1, cumsum(x, 1))
+    assert_like_numpy(x, 0, cumsum(x, 0, exclusive=True), exclusive=True)
+    assert (cummax(x, -1) == np.maximum.accumulate(x, -1)).all()
+
+
+@exhaustive
 @pytest.mark.parametrize("exclusive", [False, True])
 @pytest.mark.parametrize("dtype", SUMMED)
 def test_cumsum(dtype, exclusive):
@@ -77,6 +85,7 @@ def test_empty_arrays_and_numbers():
     assert cumsum(np.full((), 3, np.float32)).tolist() == [3]
 
 
+@exhaustive
 def test_not_a_number_stays():
     """From where it stands on; smaller numbers after it do not hide it."""
     x = np.array([1, 5, np.nan, 7, 2], np.float32)
@@ -87,6 +96,7 @@ def test_not_a_number_stays():
         assert np.array_equal(found, expected, equal_nan=True)
 
 
+@exhaustive
 def test_arrays_with_gaps_and_axes_in_any_order():
     """They are copied first; the result is contiguous."""
     x = np.arange(2 * 6 * 5, dtype=np.int64).reshape(2, 6, 5)

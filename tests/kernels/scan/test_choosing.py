@@ -58,7 +58,7 @@ CHOICES = [
 ]
 
 
-@pytest.mark.first(2)
+@pytest.mark.first(1)
 @pytest.mark.parametrize(("lie", "name"), CHOICES)
 def test_choices(lie, name):
     """Short rows, rows of one tile, longer ones; columns by a thread each, or in tiles."""

@@ -106,6 +106,7 @@ def test_arrays_with_gaps_and_axes_in_any_order():
             assert (result == np.cumsum(one, axis)).all() and result.flags.c_contiguous
 
 
+@exhaustive
 def test_device_arrays_out_and_repeated_calls():
     """By the driver: launched again from addresses alone, on signals that are kept."""
     host = np.random.default_rng(3).integers(-9, 20, 40000).astype(np.float32)

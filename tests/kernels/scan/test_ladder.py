@@ -17,6 +17,7 @@ from tests.tiers import exhaustive
 NAMES = [step.name for step in LADDER]
 OF_ROWS, OF_WHOLE = NAMES[:5], NAMES[5:]
 LOOKING = OF_WHOLE[1:]
+FIRST = ("scan_three_launches", "scan_lookback", "scan_fastest")  # whose code has that of others
 TILE = dict.fromkeys(OF_WHOLE[:2], 1024) | dict.fromkeys(OF_WHOLE[2:], scan_deep.TILE)
 
 
@@ -60,7 +61,13 @@ def test_values_of_rows(name):
         assert (launched(step_named(name), x) == x.cumsum(1)).all(), length
 
 
-@pytest.mark.parametrize("name", OF_WHOLE)
+@pytest.mark.parametrize(
+    "name",
+    [
+        name if name in FIRST else pytest.param(name, marks=pytest.mark.exhaustive)
+        for name in OF_WHOLE
+    ],
+)
 def test_values_of_whole_arrays(name):
     """From one element to several tiles, one more and one less than a tile."""
     tile = TILE[name]

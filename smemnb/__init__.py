@@ -57,6 +57,8 @@ _HOMES = {
     "rms_norm": "operations.normalising",
     "bincount": "operations.histograms",
     "histogram": "operations.histograms",
+    "cumsum": "operations.scanning",
+    "cummax": "operations.scanning",
 }
 _ROOMS = (
     "compiled errors exercises figures hardware kernels lockstep measure operations rules"
@@ -77,6 +79,7 @@ if TYPE_CHECKING:
     from .operations.multiplying import matmul
     from .operations.normalising import layer_norm, log_softmax, rms_norm, softmax
     from .operations.reducing import argmax, argmin, max, mean, min, sum
+    from .operations.scanning import cummax, cumsum
     from .operations.transposing import transpose
     from .tracing.trace import Trace
     from .tracing.tracer import trace
@@ -90,6 +93,8 @@ __all__ = [
     "bank_map",
     "bincount",
     "check",
+    "cummax",
+    "cumsum",
     "explore",
     "forecast",
     "grid_map",

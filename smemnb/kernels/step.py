@@ -39,6 +39,19 @@ New = Callable[[tuple[int, ...], Any], Any]
 """`new(shape, dtype)`: an array of zeros beside the arguments, on the device or in the engine."""
 
 
+def scratch(new: New, shape: tuple[int, ...], dtype: Any) -> Any:
+    """An array beside the arguments that may hold anything: nobody has to set it to 0."""
+    return getattr(new, "scratch", new)(shape, dtype)
+
+
+def flags(new: New, shape: tuple[int, ...], dtype: Any) -> Any:
+    """An array of zeros beside the arguments that the launches leave as zeros.
+
+    It is set to 0 once, and handed on from call to call.
+    """
+    return getattr(new, "flags", new)(shape, dtype)
+
+
 @dataclass(frozen=True)
 class Step:
     """A rung of a ladder of patterns.

@@ -11,8 +11,9 @@ Start reading at `transposing` or `multiplying`; `backends/` reads arrays, `cont
 is not taken. `axes` and `operands` make matrices of arrays of more axes, `transpose_choice` and
 `matmul_choice` pick the kernel, `launching` runs it, `engine` says what it costs without a GPU.
 A GPU's driver is called at once (`prepared`; SMEMNB_PREPARED=0 leaves that to Numba), and a call
-like one before is not decided anew (`repeated`). `smemnb bench overhead` measures what a call costs
-the host.
+like one before is not decided anew (`repeated`). Sums, scans, histograms and rows do all of that
+through `patterns.perform`, with a workspace of their stream (`workspace`); `laid` sees arrays of
+any axes as three. `smemnb bench overhead` measures what a call costs the host.
 """
 
 from .multiplying import matmul

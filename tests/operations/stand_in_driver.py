@@ -14,7 +14,7 @@ import numpy as np
 from numba.cuda import types
 from numba.cuda.np.numpy_support import as_dtype
 
-from smemnb.operations import launching, prepared, repeated
+from smemnb.operations import launching, patterns, prepared, repeated, workspace
 from smemnb.operations.backends import numba_arrays
 from smemnb.simulator import run
 
@@ -144,6 +144,8 @@ def stand_in():
         prepared._loaded.clear()
         launching._own.clear()
         repeated.forget()
+        patterns.forget()
+        workspace.forget()
 
     forget()
     prepared._driver, prepared.launches, prepared._load = lambda: driver, lambda: "gpu", load

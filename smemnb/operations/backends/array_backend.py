@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from .matrix_view import MatrixView
 
 BEYOND = 127
@@ -57,6 +59,22 @@ class ArrayBackend:
         """A matrix that `empty` made as an array of the caller's library; `stream` is Numba's."""
         return result.value
 
+    def number_type(self, dtype: Any) -> np.dtype[Any] | None:
+        """NumPy's dtype for one of the library's; None where NumPy has none."""
+        try:
+            found: np.dtype[Any] = np.dtype(dtype)
+            return found
+        except TypeError:
+            return None
+
+    def own_type(self, dtype: np.dtype[Any]) -> Any:
+        """The library's dtype for one of NumPy's.
+
+        Raises:
+            TypeRefused: it has none.
+        """
+        return dtype
+
     # --- of the exact class that `find.exact` names, for a call like one before ---
 
     has_current = False
@@ -74,8 +92,13 @@ class ArrayBackend:
         """Handle of the stream on which a call puts its work; `named` are those of its arrays."""
         raise NotImplementedError
 
-    def fresh(self, like: Any, shape: tuple[int, ...], place: int, handle: int) -> Any:
-        """A new contiguous array of the dtype and device of `like`, for a stream."""
+    def fresh(
+        self, like: Any, shape: tuple[int, ...], place: int, handle: int, dtype: Any = None
+    ) -> Any:
+        """A new contiguous array on the device of `like`, for a stream.
+
+        `dtype` is one of the library; None means that of `like`.
+        """
         raise NotImplementedError
 
     def address(self, value: Any) -> int:

@@ -468,7 +468,8 @@ def _ready(launch: Launch, place: int, handle: int) -> Ready | None:
     made = prepared.prepared(launch.kernel, grid, block, lies, numbers, (), place, handle)
     if made is None:
         return None
-    return Ready(launch, made, tuple((one.source, one.at) for one in arrays), numbers)
+    sources = tuple((one.source, one.at) for one in arrays)
+    return Ready(launch, made, sources, prepared.one_by_one(numbers))
 
 
 def _extents(given: int | tuple[int, ...]) -> tuple[int, ...]:

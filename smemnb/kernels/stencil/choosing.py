@@ -1,0 +1,241 @@
+"""How a convolution is cut into launches: pieces of its weights, strips of its rows.
+
+pieces      weights of more than `MOST_TAPS` go piece by piece, each added to what is there
+factors     weights that are a column times a row are one: `separable`
+strips      how many rows a thread walks down, how many threads share out a strip's columns
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import float32, float64, int8, int16, int32, int64, uint8, uint16, uint32, uint64
+
+from ..step import Launch, New, scratch
+from .variants.edges import MODES
+from .variants.sliding import THREADS, WIDE_BYTES, stencil_of
+
+TYPES = {
+    one.name: one
+    for one in (
+        *(float32, float64, int8, int16, int32, int64),
+        *(uint8, uint16, uint32, uint64),
+    )
+}
+"""Types of elements by NumPy's names."""
+
+MOST_TAPS, MOST_HIGH, MOST_ACROSS = 128, 15, 15
+"""Of one kernel: multiply-adds per element, rows under way, elements of a row."""
+SEPARABLE_TAPS = 60
+"""Of more than so many weights it pays to make the sums of rows first: those of 8x8 are no limit
+yet, as memory is."""
+SEPARABLE_ERROR = 2.0**-21
+"""What products of a column and a row may differ from the weights that they stand for, of each."""
+
+WARPS = 32
+"""Per multiprocessor, that there shall be at least, before strips get longer."""
+WALKS = (1, 32)
+"""Rows of a strip, at least and at most."""
+
+
+class Geometry(NamedTuple):
+    """A stack of pictures: `images` of them with `rows` x `cols` elements, one after the other."""
+
+    images: int
+    rows: int
+    cols: int
+
+
+class Strips(NamedTuple):
+    """Who makes what: strips of `walk` rows, `down` below each other and `across` side by side."""
+
+    lanes: int
+    walk: int
+    down: int
+    across: int
+
+    def blocks(self, images: int) -> int:
+        """Blocks of `THREADS` threads."""
+        return -(-images * self.down * self.across * self.lanes // THREADS)
+
+
+def strips(shape: Geometry, wide: int, processors: int) -> Strips:
+    """Strips for so many multiprocessors.
+
+    >>> strips(Geometry(1, 8192, 8192), 4, 132)
+    Strips(lanes=32, walk=32, down=256, across=64)
+    >>> strips(Geometry(1, 100, 12), 4, 132)
+    Strips(lanes=4, walk=1, down=100, across=1)
+    """
+    threads = -(-shape.cols // wide)
+    lanes = min((32, 16, 8, 4, 2, 1), key=lambda one: (-(-threads // one) * one, -one))
+    across = -(-threads // lanes)
+    one_row = shape.images * shape.rows * across * lanes
+    least, most = WALKS
+    walk = max(least, min(most, one_row // (32 * WARPS * max(1, processors))))
+    down = max(1, -(-shape.rows // walk))
+    return Strips(lanes, -(-shape.rows // down), down, across)
+
+
+def factors(weights: np.ndarray[Any, Any]) -> tuple[Any, Any] | None:
+    """The column and the row whose products the weights are, if they are.
+
+    >>> down, across = factors(np.outer([1.0, 2.0, 1.0], [3.0, 5.0]))
+    >>> np.outer(down, across)
+    array([[ 3.,  5.],
+           [ 6., 10.],
+           [ 3.,  5.]])
+    >>> factors(np.eye(2))
+    """
+    if not np.isfinite(weights).all():
+        return None
+    row, col = np.unravel_index(np.argmax(abs(weights)), weights.shape)
+    largest = weights[row, col]
+    if largest == 0:
+        return None
+    down, across = weights[:, col] / largest, weights[row]
+    near = abs(np.outer(down, across) - weights) <= SEPARABLE_ERROR * abs(weights)
+    return (down, across) if near.all() else None
+
+
+def cut(extent: int, most: int) -> list[tuple[int, int]]:
+    """Parts of nearly equal length, (first, length) each.
+
+    >>> cut(31, 15)
+    [(0, 11), (11, 10), (21, 10)]
+    """
+    parts = -(-extent // most)
+    ends = [extent * part // parts for part in range(parts + 1)]
+    lengths = sorted((b - a for a, b in zip(ends, ends[1:], strict=False)), reverse=True)
+    return [(sum(lengths[:at]), length) for at, length in enumerate(lengths)]
+
+
+def pieces(size: tuple[int, int]) -> Iterator[tuple[slice, slice]]:
+    """Rows and columns of the weights of each kernel."""
+    high, wide = size
+    columns = cut(wide, MOST_ACROSS)
+    rows = cut(high, min(MOST_HIGH, MOST_TAPS // columns[0][1]))
+    for row, length in rows:
+        for col, width in columns:
+            yield slice(row, row + length), slice(col, col + width)
+
+
+class Window(NamedTuple):
+    """What is weighed: `weights` as they lie on the picture, of which `up` rows and `left` columns
+    come before the element itself; `mode` and `cval` say what stands beyond the edges."""
+
+    weights: np.ndarray[Any, Any]
+    up: int
+    left: int
+    mode: str
+    cval: float
+
+
+def convolution(
+    new: New, out: Any, inp: Any, shape: Geometry, window: Window, processors: int
+) -> Sequence[Launch]:
+    """The launches of a convolution; `out` and `inp` lie without gaps, flat.
+
+    Args:
+        new: makes arrays that the launches need beside their arguments.
+        out: of the type of inp.
+        inp: of one of `TYPES`.
+        shape: of both.
+        window: what is weighed.
+        processors: multiprocessors that work.
+    """
+    number = np.dtype(np.float32 if inp.dtype == np.float32 else np.float64)
+    parts = None
+    if number == np.float32 and window.weights.size > SEPARABLE_TAPS:
+        parts = factors(window.weights)
+    if parts is None:
+        return _by_pieces(new, out, inp, shape, window, number, processors)
+    high, wide = window.weights.shape
+    if high <= MOST_HIGH and wide <= MOST_ACROSS:
+        both = np.concatenate(parts)
+        return [_launch(out, inp, None, shape, window, both, number, processors, separable=True)]
+    sums = scratch(new, (out.size,), number)
+    down, across = (parts[0][:, None], parts[1][None, :])
+    first = window._replace(weights=across, up=0)
+    second = window._replace(weights=down, left=0, cval=window.cval * float(across.sum()))
+    return [
+        *_by_pieces(new, sums, inp, shape, first, number, processors),
+        *_by_pieces(new, out, sums, shape, second, number, processors),
+    ]
+
+
+def _by_pieces(
+    new: New,
+    out: Any,
+    inp: Any,
+    shape: Geometry,
+    window: Window,
+    number: np.dtype[Any],
+    processors: int,
+) -> list[Launch]:
+    """A launch for each piece of the weights; sums between them are of type `number`."""
+    every = list(pieces(window.weights.shape))
+    sums = out
+    if len(every) > 1 and out.dtype != number:
+        sums = scratch(new, (out.size,), number)
+    launches = []
+    for at, (rows, cols) in enumerate(every):
+        piece = window._replace(
+            weights=window.weights[rows, cols],
+            up=window.up - rows.start,
+            left=window.left - cols.start,
+        )
+        target = out if at == len(every) - 1 else sums
+        before = sums if at else None
+        weights = piece.weights.ravel()
+        launches.append(_launch(target, inp, before, shape, piece, weights, number, processors))
+    return launches
+
+
+def _launch(
+    out: Any,
+    inp: Any,
+    before: Any,
+    shape: Geometry,
+    window: Window,
+    weights: np.ndarray[Any, Any],
+    number: np.dtype[Any],
+    processors: int,
+    *,
+    separable: bool = False,
+) -> Launch:
+    wide = _wide(shape, out, inp)
+    kernel = stencil_of(
+        TYPES[inp.dtype.name],
+        TYPES[out.dtype.name],
+        TYPES[number.name],
+        window.weights.shape,
+        wide,
+        -window.left % wide,
+        separable=separable,
+        adds=before is not None,
+    )
+    by = strips(shape, wide, processors)
+    numbers = (
+        np.uint32(shape.images),
+        np.int32(shape.rows),
+        np.int32(shape.cols),
+        *(np.uint32(one) for one in (by.down, by.across, by.lanes)),
+        *(np.int32(one) for one in (by.walk, window.up, window.left)),
+        np.int32(MODES.index(window.mode)),
+        number.type(window.cval),
+        tuple(weights.astype(number)),
+    )
+    arrays = out, inp, inp if before is None else before
+    return Launch(kernel, by.blocks(shape.images), THREADS, (*arrays, *numbers))
+
+
+def _wide(shape: Geometry, out: Any, inp: Any) -> int:
+    """Columns per thread: those in 16 bytes, where rows of both begin at such."""
+    size = inp.dtype.itemsize
+    whole = inp.dtype.kind == "f" and out.dtype == inp.dtype
+    whole = whole and shape.cols * size % WIDE_BYTES == 0
+    aligned = all(getattr(one, "aligned", lambda _: True)(WIDE_BYTES) for one in (out, inp))
+    return WIDE_BYTES // size if whole and aligned else 1

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..errors import LaunchRefused, SmemnbError, shortened
-from ..kernels.step import Launch
 from ..kernels.stencil.choosing import TYPES, Geometry, Window, convolution
 from ..kernels.stencil.variants.edges import MODES
+from ..kernels.step import Launch
 from .backends.matrix_view import TypeRefused
 from .laid import Laid
 from .patterns import Call, Work, engine_seconds, perform
@@ -50,8 +50,8 @@ def convolve(
             "wrap" (a b c d | a b c d | a b c d); scipy's "grid-mirror", "grid-constant" and
             "grid-wrap" are the first, second and last.
         cval: the value beyond the edges of mode "constant".
-        origin: how far the window is moved, along all axes of the weights or along each; positive
-            values move the result towards higher indices.
+        origin: how far the window is moved towards higher indices, along all axes of the weights
+            or along each.
         out: where the result goes (of the same library, device, shape and dtype, contiguous,
             sharing no memory with x); None for a new array.
         stream: on which the work is put: a stream of Numba, CuPy or PyTorch, or a handle. None

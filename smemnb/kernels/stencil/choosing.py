@@ -8,6 +8,7 @@ strips      how many rows a thread walks down, how many threads share out a stri
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -108,7 +109,7 @@ def cut(extent: int, most: int) -> list[tuple[int, int]]:
     """
     parts = -(-extent // most)
     ends = [extent * part // parts for part in range(parts + 1)]
-    lengths = sorted((b - a for a, b in zip(ends, ends[1:], strict=False)), reverse=True)
+    lengths = sorted((b - a for a, b in pairwise(ends)), reverse=True)
     return [(sum(lengths[:at]), length) for at, length in enumerate(lengths)]
 
 
@@ -123,8 +124,15 @@ def pieces(size: tuple[int, int]) -> Iterator[tuple[slice, slice]]:
 
 
 class Window(NamedTuple):
-    """What is weighed: `weights` as they lie on the picture, of which `up` rows and `left` columns
-    come before the element itself; `mode` and `cval` say what stands beyond the edges."""
+    """What is weighed, and where it lies.
+
+    Attributes:
+        weights: two axes, in the order in which they lie on the picture.
+        up: rows of them before the element that they belong to.
+        left: columns of them before it.
+        mode: one of `MODES`.
+        cval: what stands beyond an edge in mode "constant".
+    """
 
     weights: np.ndarray[Any, Any]
     up: int

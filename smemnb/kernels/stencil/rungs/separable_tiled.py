@@ -1,4 +1,4 @@
-"""separable_tiled: rows, then columns in one launch; what the first leaves the second has in a tile.
+"""separable_tiled: rows, then columns in one launch; what is between them stays in a tile.
 
 A block makes 32x32 elements of out. It loads 46x46 of inp, weighs their rows into a tile of 46x32,
 and weighs the columns of that.

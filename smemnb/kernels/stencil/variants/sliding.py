@@ -130,7 +130,6 @@ def stencil_of(
     used = across_size + wide - 1
     chunks = -(-(shift + used) // wide)
     near = chunks * wide
-    taps = high + across_size if separable else high * across_size
     sums, places_shape = (high + 1, wide), (used, THREADS)
     load_window, store_sums = _loads(wide, chunks), _stores(wide, stored, adds)
     words = number.bitwidth // 32

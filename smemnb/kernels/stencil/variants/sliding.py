@@ -156,13 +156,13 @@ def stencil_of(
                     )
 
     @device
-    def add_row(s, acc, weights, window):
-        """Sums s move up by one row, and take what their windows have of this row."""
-        for c in range(wide):
-            total = acc[s + 1, c]
-            for j in range(across_size):
-                total += weights[(high - 1 - s) * across_size + j] * window[shift + c + j]
-            acc[s, c] = total
+    def add_row(k, acc, weights, window):
+        """Sum s of column c moves up by one row, and takes what its window has of this row."""
+        s, c = k // wide, k % wide
+        total = acc[s + 1, c]
+        for j in range(across_size):
+            total += weights[(high - 1 - s) * across_size + j] * window[shift + c + j]
+        acc[s, c] = total
 
     @device
     def weigh_row(j, along, weights, window):
@@ -176,7 +176,7 @@ def stencil_of(
         for c in range(wide):
             acc[s, c] = acc[s + 1, c] + weights[high - 1 - s] * along[c]
 
-    add_rows, add_alongs = laid_out(high, add_row), laid_out(high, add_along)
+    add_rows, add_alongs = laid_out(high * wide, add_row), laid_out(high, add_along)
     weigh_rows = laid_out(across_size, weigh_row)
 
     @jit(launch_bounds=(THREADS, resident))

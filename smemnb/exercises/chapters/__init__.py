@@ -26,4 +26,5 @@ CHAPTERS = {
     "41_latency": ("ex41_sums", "ex41_arrival"),
     "42_profiling": ("ex09_peaks", "ex42_tones"),
     "43_checkpoint": ("ex08b_gram", "ex08b_distances", "ex08b_products"),
+    "52_stencil": ("ex52_grown", "ex52_smooth"),
 }

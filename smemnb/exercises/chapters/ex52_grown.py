@@ -9,20 +9,19 @@ from numba import cuda, float32
 
 from ..exercise import Budget, Case, Exercise, Wrong, cover, scattered, sizes
 
-COLS, ROWS = 32, 8
-WIDE, HIGH = COLS + 2, ROWS + 2
+WIDE, HIGH = 34, 10
 
 
 @cuda.jit
 def grown(out, inp):
-    """The largest of each element and its 8 neighbours, where there are any."""
-    tile = cuda.shared.array((HIGH, WIDE), float32)  # of a block: an element more on each side
+    """The largest of each element and its 8 neighbours, in blocks of 32 x 8 threads at most."""
+    tile = cuda.shared.array((HIGH, WIDE), float32)  # an element more than a block on each side
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     col, row = cuda.grid(2)
     rows, cols = inp.shape
     # FILL (about 6 lines)
-    for y in range(ty, HIGH, ROWS):
-        for x in range(tx, WIDE, COLS):
+    for y in range(ty, cuda.blockDim.y + 2, cuda.blockDim.y):
+        for x in range(tx, cuda.blockDim.x + 2, cuda.blockDim.x):
             from_row = min(max(row - ty + y - 1, 0), rows - 1)
             from_col = min(max(col - tx + x - 1, 0), cols - 1)
             tile[y, x] = inp[from_row, from_col]
@@ -58,8 +57,9 @@ def _cases():
     shapes = [(1, 70), (13, 1), (40, 35), (9, 97), sizes(2, seed=52, low=2, high=90)]
     for number, (rows, cols) in enumerate(shapes):
         data = partial(_picture, rows, cols, unit=2.0**40 if number == 0 else 1)
-        across, down = cover((rows, cols), (32, 8))
-        yield Case(data, (across + number % 2, down), (32, 8))
+        block = ((32, 8), (32, 4), (32, 6), (32, 2), (32, 1))[number]
+        across, down = cover((cols, rows), block)
+        yield Case(data, (across + number % 2, down), block)
 
 
 def _fresh(draw):
@@ -67,9 +67,9 @@ def _fresh(draw):
     high, wide = draw.size(1, 6), draw.size(1, 3)
     data = partial(_picture, 8 * high, 32 * wide, draw.numbers())
     yield Case(data, (wide, high), (32, 8), like=0)
-    rows, cols = draw.size(2, 60), draw.size(2, 90)
+    rows, cols, block = draw.size(2, 60), draw.size(2, 90), draw.one_of((32, 4), (32, 2), (32, 6))
     data = partial(_picture, rows, cols, draw.numbers(), 2.0**40)
-    yield Case(data, cover((rows, cols), (32, 8)), (32, 8))
+    yield Case(data, cover((cols, rows), block), block)
 
 
 EXERCISE = Exercise(
@@ -135,7 +135,7 @@ EXERCISE = Exercise(
         Wrong(
             "Right, but a warp loads a row of the tile element by element.",
             {
-                "for x": "for x in range(WIDE):",
+                "for x": "for x in range(cuda.blockDim.x + 2):",
             },
             ("findings", "race"),
         ),
@@ -143,10 +143,10 @@ EXERCISE = Exercise(
     cases=tuple(_cases()),
     fresh=_fresh,
     hints=(
-        "The tile has an element more than the block on each side: 34 columns and 10 rows, for 32 "
-        "columns and 8 rows of threads. So some threads load more than one element.",
-        "Two loops, over rows y of the tile in steps of 8 from ty on, and over columns x in steps "
-        "of 32 from tx on. Element (y, x) of the tile is one row above and one column left of "
+        "What the block reads has a row and a column more on each side: 34 columns and 10 rows for "
+        "32 columns and 8 rows of threads. So some threads load more than one element.",
+        "Two loops, over rows y of the tile from ty on, in steps of as many rows as the block has, "
+        "and over columns x from tx on, in steps of its columns. Element (y, x) of the tile is one row above and one column left of "
         "element (y, x) of the block. Beyond an edge, take the nearest element there is.",
         "The block begins at row - ty and col - tx. From the row that is read, subtract 1; hold it "
         "between 0 and rows - 1 with min and max. The same for the column. Load, store into the "

@@ -28,10 +28,11 @@ under which a call is remembered: shapes, strides, dtypes, the last bits of addr
 
 **Launches** are `smemnb.kernels.step.Launch`: arrays first, then numbers, whose types are those
 that Numba gives them (np.uint32(n) for an offset). Arrays are `Laid`s of the arguments
-(`call["x"]`), of `out`, or of the workspace: `step.scratch(new, shape, dtype)` for memory that may hold anything,
-`step.flags(new, shape, dtype)` for zeros that the launches leave as zeros, `new(shape, dtype)` for
-zeros that a launch of its own sets. `step.launches(new, out.flat(), x.flat())` of a ladder's step
-is all that most plans need. A `Laid` is looked at in another way by `seen` and `flat`.
+(`call["x"]`), of `out`, or of the workspace: `step.scratch(new, shape, dtype)` for memory that may
+hold anything, `step.flags(new, shape, dtype)` for zeros that the launches leave as zeros,
+`new(shape, dtype)` for zeros that a launch of its own sets. `step.launches(new, out.flat(),
+x.flat())` of a ladder's step is all that most plans need. A `Laid` is looked at in another way by
+`seen` and `flat`.
 
 **Axes.** `axes_of(axis, ndim)` reads `axis`; `call.folded("x", axes)` sees the array as outer x
 length x inner elements along these axes, wherever they lie, and puts its axes into that order by

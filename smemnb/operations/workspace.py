@@ -54,13 +54,13 @@ class Workspace:
     def scratch(self, shape: tuple[int, ...] | int, dtype: Any) -> Laid:
         """An array that may hold anything."""
         found = _whole(SCRATCH, shape, dtype, self.bytes)
-        self.bytes += -(-max(found.span, 4) // APART) * APART
+        self.bytes += -(-found.span // APART) * APART
         return found
 
     def flags(self, shape: tuple[int, ...] | int, dtype: Any = np.uint32) -> Laid:
         """An array of zeros that the launches leave so."""
         found = _whole(FLAGS, shape, dtype, 4 * self.words)
-        self.words += -(-max(found.span, 4) // APART) * APART // 4
+        self.words += -(-found.span // APART) * APART // 4
         return found
 
 

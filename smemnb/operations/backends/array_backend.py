@@ -25,6 +25,7 @@ class ArrayBackend:
         contiguous: what to write for a copy with contiguous rows of `{name}`.
         single: what to write for a copy in float32.
         float32: the library's dtype of that name.
+        unsigned_sums: whether sums of unsigned integers are unsigned.
         borrowed: whether memory may be used anew as soon as the array is dropped, before work on
             it is done.
     """
@@ -33,6 +34,7 @@ class ArrayBackend:
     contiguous = "a copy of {name} with contiguous rows"
     single = "a copy of {name} in float32"
     float32: Any = None
+    unsigned_sums = True
     borrowed = False
 
     def view(self, name: str, value: Any, stream: int | None) -> MatrixView:

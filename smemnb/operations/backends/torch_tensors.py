@@ -19,6 +19,7 @@ class TorchTensors(ArrayBackend):
     label = "a PyTorch tensor"
     contiguous = "{name}.contiguous()"
     single = "{name}.float()"
+    unsigned_sums = False
 
     def __init__(self, torch: Any) -> None:
         self.torch = torch

@@ -22,10 +22,8 @@ NEAR = 3 * CHUNK  # elements for a thread
 @device
 def reflected(at, size):
     """Where element `at` lies in a row of `size` elements that is mirrored at both ends."""
-    if at < 0 or at >= size:
-        at = at % (2 * size)
-        if at >= size:
-            at = 2 * size - 1 - at
+    while at < 0 or at >= size:
+        at = -1 - at if at < 0 else 2 * size - 1 - at
     return at
 
 

@@ -21,10 +21,8 @@ HALO = 7  # elements of the window on each side of its middle
 @device
 def reflected(at, size):
     """Where element `at` lies in a row of `size` elements that is mirrored at both ends."""
-    if at < 0 or at >= size:
-        at = at % (2 * size)
-        if at >= size:
-            at = 2 * size - 1 - at
+    while at < 0 or at >= size:
+        at = -1 - at if at < 0 else 2 * size - 1 - at
     return at
 
 

@@ -6,7 +6,7 @@
     mirror       d c b | a b c d | c b a        mirrored at the last element
     wrap       a b c d | a b c d | a b c d
 
-Any distance is taken: an element further away than the row is long is mirrored again.
+Any distance is taken: a place further away than the row is long is moved again.
 """
 
 from __future__ import annotations
@@ -22,28 +22,16 @@ OUTSIDE = -1
 
 
 @device
-def beyond(at, size, mode):
-    """The element for place `at`, which is not one of 0 ... size - 1; `OUTSIDE` of `constant`."""
-    if mode == 1:
-        return int32(OUTSIDE)
-    if mode == 2:
-        return int32(0) if at < 0 else int32(size - 1)
-    # mirrored at the last element: a period less two, and nothing to mirror in a row of one
-    less = int32(0)
-    if mode == 3:
-        less = int32(1)
-    period = int32(size)
-    if mode != 4:
-        period = max(int32(2 * (size - less)), int32(1))
-    at = int32(at % period)
-    if at >= size:
-        at = int32(period - int32(1) + less - at)
-    return at
-
-
-@device
 def edged(at, size, mode):
-    """The element for any place."""
-    if at < 0 or at >= size:
-        return beyond(at, size, mode)
+    """The element for any place; `OUTSIDE` where it is the value of `constant`."""
+    while at < 0 or at >= size:
+        if mode == 1:
+            return int32(OUTSIDE)
+        if mode == 2 or size == 1:
+            at = int32(0) if at < 0 else int32(size - 1)
+        elif mode == 4:
+            at = int32(at + size) if at < 0 else int32(at - size)
+        else:  # mirrored: between two elements, or at the last one
+            off = int32(1) if mode == 0 else int32(0)
+            at = int32(-at - off) if at < 0 else int32(2 * size - 2 + off - at)
     return int32(at)

@@ -1,7 +1,7 @@
 """Copies from global into shared memory that go on while the thread does something else.
 
     copy16(shared, to, array, index)     ask for 16 bytes, both ends at multiples of 16 bytes
-    copy4(shared, to, array, index)      ask for 4 bytes
+    copy1(shared, to, array, index)      ask for an element of 4 or 8 bytes
     commit()                             what was asked for since the last commit is a group
     wait_for(n)                          makes `wait()`: until all but the last n groups are there
 
@@ -23,7 +23,7 @@ from numba.core import types
 from numba.cuda.extending import intrinsic
 
 from ..lockstep.protocol import implementation_of, lockstep_implementation
-from .ptx import _address, load1, load4, load16, store1, store4, store16
+from .ptx import _address, load1, load16, store1, store16
 
 
 def _copied(array: Any, count: int) -> Any:
@@ -36,7 +36,7 @@ def _copied(array: Any, count: int) -> Any:
             _address(context, builder, types.void(*sig.args[2:]), args[2:]),
         )
         kind = ir.FunctionType(ir.VoidType(), [word, word])
-        # of 4 bytes there is no copy past the L1 cache
+        # of fewer bytes there is no copy past the L1 cache
         how = "cg" if count == 16 else "ca"
         text = (
             "{ .reg .u64 place; cvta.to.shared.u64 place, $0;"
@@ -56,9 +56,10 @@ def copy16(typingctx, shared, to, array, index):
 
 
 @intrinsic
-def copy4(typingctx, shared, to, array, index):
-    """Ask for 4 bytes of a global array, at `to` of a shared one."""
-    return types.void(shared, to, array, index), _copied(array, 4)
+def copy1(typingctx, shared, to, array, index):
+    """Ask for an element of 4 or 8 bytes of a global array, at `to` of a shared one."""
+    count = array.dtype.bitwidth // 8
+    return count in (4, 8) and (types.void(shared, to, array, index), _copied(array, count))
 
 
 def _says(text: str) -> Any:
@@ -92,8 +93,8 @@ def wait_for(groups: int) -> Any:
     return wait
 
 
-_load1, _load4, _load16 = (implementation_of(one) for one in (load1, load4, load16))
-_store1, _store4, _store16 = (implementation_of(one) for one in (store1, store4, store16))
+_load1, _load16 = implementation_of(load1), implementation_of(load16)
+_store1, _store16 = implementation_of(store1), implementation_of(store16)
 
 
 @lockstep_implementation(copy16)
@@ -101,12 +102,9 @@ def _(batch: Any, mask: Any, site: Any, shared: Any, to: Any, array: Any, index:
     _store16(batch, mask, site, shared, to, _load16(batch, mask, site, array, index))
 
 
-@lockstep_implementation(copy4)
+@lockstep_implementation(copy1)
 def _(batch: Any, mask: Any, site: Any, shared: Any, to: Any, array: Any, index: Any) -> None:
-    if array.itemsize == 4:
-        _store1(batch, mask, site, shared, to, _load1(batch, mask, site, array, index))
-    else:
-        _store4(batch, mask, site, shared, to, _load4(batch, mask, site, array, index))
+    _store1(batch, mask, site, shared, to, _load1(batch, mask, site, array, index))
 
 
 @lockstep_implementation(commit)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from numba import cuda, float32, int32, uint32
 
 from ...ptx import load16, store16
-from ...ptx_async import commit, copy4, copy16, wait_for
+from ...ptx_async import commit, copy1, copy16, wait_for
 from ...unrolled import device, jit
 
 SIZE = 5  # rows and columns of the weights
@@ -42,25 +42,25 @@ def reflected(at, size):
 
 
 @device
-def ask_chunk(ring, to, inp, start, col, cols):
+def ask_chunk(rings, to, inp, start, col, cols):
     """Ask for elements col ... col + 3 of the row at `start`, mirrored where it ends."""
     if col >= 0 and col + CHUNK <= cols:
-        copy16(ring, uint32(to), inp, uint32(start + col))  # 16 sectors, 4 wavefronts
+        copy16(rings, uint32(to), inp, uint32(start + col))  # 16 sectors, 4 wavefronts
     else:
         for x in range(CHUNK):
-            copy4(ring, uint32(to + x), inp, uint32(start + reflected(int32(col + x), cols)))
+            copy1(rings, uint32(to + x), inp, uint32(start + reflected(int32(col + x), cols)))
 
 
 @device
-def ask_row(ring, slot, inp, y, last, rows, cols, col, lane):
+def ask_row(rings, slot, inp, y, last, rows, cols, col, lane):
     """Ask for a row: a chunk per lane, and one more on each side by lanes 0 and 31."""
     if y < last:
         start = int32(reflected(y, rows) * cols)
-        ask_chunk(ring, int32(slot + LEFT + CHUNK * lane), inp, start, col, cols)
+        ask_chunk(rings, int32(slot + LEFT + CHUNK * lane), inp, start, col, cols)
         if lane == 0:
-            ask_chunk(ring, slot, inp, start, int32(col - LEFT), cols)
+            ask_chunk(rings, slot, inp, start, int32(col - LEFT), cols)
         if lane == 31:
-            ask_chunk(ring, int32(slot + SLOT - LEFT), inp, start, int32(col + CHUNK), cols)
+            ask_chunk(rings, int32(slot + SLOT - LEFT), inp, start, int32(col + CHUNK), cols)
     commit()
 
 

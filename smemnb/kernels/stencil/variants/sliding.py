@@ -59,7 +59,7 @@ def _loads(wide: int, chunks: int) -> Any:
     return laid_out(chunks, load_chunk)
 
 
-def _stores(wide: int, stored: Any, adds: bool) -> Any:
+def stores(wide: int, stored: Any, adds: bool) -> Any:
     """A device function that stores the first sums, with what was there before added if asked."""
 
     @device
@@ -131,7 +131,7 @@ def stencil_of(
     chunks = -(-(shift + used) // wide)
     near = chunks * wide
     sums, places_shape = (high + 1, wide), (used, THREADS)
-    load_window, store_sums = _loads(wide, chunks), _stores(wide, stored, adds)
+    load_window, store_sums = _loads(wide, chunks), stores(wide, stored, adds)
     words = number.bitwidth // 32
     registers = words * ((high + 1) * wide + 2 * used) + 24
     resident = max(2, min(16, 512 // (-(-registers // 8) * 8)))

@@ -17,6 +17,7 @@ from numba import float32, float64, int8, int16, int32, int64, uint8, uint16, ui
 from ..step import Launch, New, scratch
 from .variants.edges import MODES
 from .variants.sliding import THREADS, WIDE_BYTES, stencil_of
+from .variants.streaming import passes_of, stencil_streamed_of
 
 TYPES = {
     one.name: one
@@ -35,6 +36,8 @@ yet, as memory is."""
 SEPARABLE_ERROR = 2.0**-21
 """What products of a column and a row may differ from the weights that they stand for, of each."""
 
+STREAMED_COLS = 64
+"""Columns of the narrowest picture whose rows are streamed by whole warps."""
 WARPS = 32
 """Per multiprocessor, that there shall be at least, before strips get longer."""
 WALKS = (1, 32)
@@ -62,8 +65,8 @@ class Strips(NamedTuple):
         return -(-images * self.down * self.across * self.lanes // THREADS)
 
 
-def strips(shape: Geometry, wide: int, processors: int) -> Strips:
-    """Strips for so many multiprocessors.
+def strips(shape: Geometry, wide: int, processors: int, *, whole_warps: bool = False) -> Strips:
+    """Strips for so many multiprocessors, each of a whole warp if asked.
 
     >>> strips(Geometry(1, 8192, 8192), 4, 132)
     Strips(lanes=32, walk=32, down=256, across=64)
@@ -71,7 +74,8 @@ def strips(shape: Geometry, wide: int, processors: int) -> Strips:
     Strips(lanes=4, walk=1, down=100, across=1)
     """
     threads = -(-shape.cols // wide)
-    lanes = min((32, 16, 8, 4, 2, 1), key=lambda one: (-(-threads // one) * one, -one))
+    widths = (32,) if whole_warps else (32, 16, 8, 4, 2, 1)
+    lanes = min(widths, key=lambda one: (-(-threads // one) * one, -one))
     across = -(-threads // lanes)
     one_row = shape.images * shape.rows * across * lanes
     least, most = WALKS
@@ -214,26 +218,30 @@ def _launch(
     *,
     separable: bool = False,
 ) -> Launch:
-    wide = _wide(shape, out, inp)
-    kernel = stencil_of(
-        TYPES[inp.dtype.name],
-        TYPES[out.dtype.name],
-        TYPES[number.name],
-        window.weights.shape,
-        wide,
-        -window.left % wide,
-        separable=separable,
-        adds=before is not None,
-    )
-    by = strips(shape, wide, processors)
+    wide, size = _wide(shape, out, inp), window.weights.shape
+    kind, form = TYPES[number.name], {"separable": separable, "adds": before is not None}
+    streams = inp.dtype == out.dtype == number and shape.cols >= STREAMED_COLS
+    more: tuple[Any, ...] = ()
+    if streams:
+        whole, wide = wide > 1, WIDE_BYTES // number.itemsize
+        shift = -window.left % wide
+        kernel = stencil_streamed_of(kind, size, shift, whole=whole, **form)
+        by = strips(shape, wide, processors, whole_warps=True)
+        more = (np.int32(passes_of(kind, size, shift)),)
+    else:
+        types = TYPES[inp.dtype.name], TYPES[out.dtype.name], kind
+        kernel = stencil_of(*types, size, wide, -window.left % wide, **form)
+        by = strips(shape, wide, processors)
     numbers = (
         np.uint32(shape.images),
         np.int32(shape.rows),
         np.int32(shape.cols),
-        *(np.uint32(one) for one in (by.down, by.across, by.lanes)),
+        *(np.uint32(one) for one in (by.down, by.across)),
+        *((np.uint32(by.lanes),) if not streams else ()),
         *(np.int32(one) for one in (by.walk, window.up, window.left)),
         np.int32(MODES.index(window.mode)),
         number.type(window.cval),
+        *more,
         tuple(weights.astype(number)),
     )
     arrays = out, inp, inp if before is None else before

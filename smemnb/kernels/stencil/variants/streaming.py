@@ -20,7 +20,18 @@ from .edges import OUTSIDE, edged
 from .sliding import THREADS, WIDE_BYTES, laid_out, stores
 
 SLOTS = 4
-"""Rows of a ring: one at hand, the others under way."""
+"""Rows of a ring, a power of two: one at hand, the others under way."""
+
+
+def passes_of(number: Any, size: tuple[int, int], shift: int) -> int:
+    """How often 32 lanes ask one by one for what a warp needs of a row."""
+    return -(-_slot_size(number, size, shift) // 32)
+
+
+def _slot_size(number: Any, size: tuple[int, int], shift: int) -> int:
+    """Elements of a row for a warp."""
+    wide = WIDE_BYTES * 8 // number.bitwidth
+    return 32 * wide + (shift + size[1] - 2 + wide) // wide * wide
 
 
 @cache
@@ -35,7 +46,8 @@ def stencil_streamed_of(
 ) -> Any:
     """out = the window of inp, weighted, plus `before` where `adds` is set.
 
-    Launch with blocks of `THREADS` threads in one axis, 32 of them for a strip.
+    Launch with blocks of `THREADS` threads in one axis, 32 of them for a strip of `walk` rows;
+    `passes` is `passes_of` these, an argument so that the compiler lays no loop out.
 
     Args:
         number: type of all, float32 or float64.
@@ -51,48 +63,48 @@ def stencil_streamed_of(
     used = along_size + wide - 1
     chunks = -(-(shift + used) // wide)
     near = chunks * wide
-    slot_size = 31 * wide + near  # elements of a row for a warp
+    slot_size = _slot_size(number, size, shift)
+    more = chunks - 1  # chunks beyond one per lane
     ring_size = SLOTS * slot_size
     rings_size = THREADS // 32 * ring_size
     results_size = THREADS * wide
     places_size = THREADS // 32 * slot_size
     sums = (high + 1, wide)
     words = bytes_each // 4
-    registers = words * (high * wide + used) + 20
+    registers = words * (high * wide + used) + (26 if whole else 34)
     resident = max(2, min(16, 512 // (-(-registers // 8) * 8)))
     wait, store_sums = wait_for(SLOTS - 2), stores(wide, number, adds)
 
     @device
-    def ask_one(rings, to, inp, start, place, cval):
-        """Ask for an element, or put what stands beyond the edge."""
-        if place == OUTSIDE:
-            store1(rings, uint32(to), cval)
-        else:
-            copy1(rings, uint32(to), inp, uint32(start + uint32(place)))
-
-    @device
     def ask_row(
-        rings, slot, inp, base, y, rows, cols, first, places, near_places, lane, mode, cval
+        rings, slot, inp, base, y, rows, cols, first, inner, passes, places, lane, mode, cval
     ):
         """Ask for a row, from column `first` on: what the warp's windows have of it."""
         line = edged(y, rows, mode)
         if line == OUTSIDE:
-            for x in range(lane, slot_size, 32):
-                store1(rings, uint32(slot + x), cval)
-        elif whole:
-            start = uint32(base + uint32(line * cols))
-            for x in range(wide * lane, slot_size, 32 * wide):
-                col = int32(first + x)
-                if col >= 0 and col + wide <= cols:
-                    copy16(rings, uint32(slot + x), inp, uint32(start + uint32(col)))
-                else:
-                    for k in range(wide):
-                        place = places[near_places + x + k]
-                        ask_one(rings, slot + x + k, inp, start, place, cval)
+            for k in range(passes):
+                x = uint32(lane + 32 * k)
+                if x < slot_size:
+                    store1(rings, uint32(slot + x), cval)
+                cuda.syncwarp()
+        elif inner:
+            x = uint32(wide * lane)
+            start = uint32(base + uint32(line * cols + first) + x)
+            copy16(rings, uint32(slot + x), inp, start)
+            if lane < more:
+                x = uint32(32 * wide)
+                copy16(rings, uint32(slot + wide * lane + x), inp, uint32(start + x))
         else:
             start = uint32(base + uint32(line * cols))
-            for x in range(lane, slot_size, 32):
-                ask_one(rings, slot + x, inp, start, places[near_places + x], cval)
+            for k in range(passes):
+                x = uint32(lane + 32 * k)
+                if x < slot_size:
+                    place = places[slot_size * (cuda.threadIdx.x // 32) + x]
+                    if place == OUTSIDE:
+                        store1(rings, uint32(slot + x), cval)
+                    else:
+                        copy1(rings, uint32(slot + x), inp, uint32(start + uint32(place)))
+                cuda.syncwarp()  # which also keeps the compiler from laying the loop out
 
     @device
     def read_chunk(chunk, window, rings, at):
@@ -135,12 +147,12 @@ def stencil_streamed_of(
         cols,
         down,
         across,
-        lanes,
         walk,
         up,
         left,
         mode,
         cval,
+        passes,
         weights,
     ):
         rings = cuda.shared.array(rings_size, number, alignment=16)
@@ -169,28 +181,29 @@ def stencil_streamed_of(
         top = int32(row0 - up)
         last = int32(min(row0 + walk, rows) - up + high - 1)
 
-        # 2. which columns these are, mirrored where a row ends
-        near_places = int32(tx // 32 * slot_size)
-        for x in range(lane, slot_size, 32):
-            places[near_places + x] = edged(int32(first + x), cols, mode)
-        cuda.syncwarp()  # all lanes' columns are there
+        # 2. where a row ends: which columns stand at each place, of which a lane asks for its own
+        inner = whole and first >= 0 and first + slot_size <= cols
+        if not inner:
+            for k in range(passes):
+                x = int32(lane + 32 * k)
+                if x < slot_size:
+                    places[slot_size * (tx // 32) + x] = edged(int32(first + x), cols, mode)
+                cuda.syncwarp()
 
         ring = int32(tx // 32 * ring_size)
-        at = int32(0)  # where the row at hand is, in the ring
-        behind = int32(0)  # where the next one goes
         y = int32(top - SLOTS + 1)
         while y < last:
             # 3. wait for the row at hand, and read it
             if y >= top:
                 wait()
                 cuda.syncwarp()  # it is there for all lanes, and all have read the one before it
-                read_window((window, rings, int32(ring + at + wide * lane)))
-                at = int32(at + slot_size if at < ring_size - slot_size else 0)
+                at = int32(ring + ((y - top) & (SLOTS - 1)) * slot_size + wide * lane)
+                read_window((window, rings, at))
 
             # 4. ask for the one that takes the place of the row before it
             ahead = int32(y + SLOTS - 1)
             if ahead < last:
-                slot = int32(ring + behind)
+                slot = int32(ring + ((ahead - top) & (SLOTS - 1)) * slot_size)
                 ask_row(
                     rings,
                     slot,
@@ -200,14 +213,14 @@ def stencil_streamed_of(
                     rows,
                     cols,
                     first,
+                    inner,
+                    passes,
                     places,
-                    near_places,
                     lane,
                     mode,
                     cval,
                 )
             commit()
-            behind = int32(behind + slot_size if behind < ring_size - slot_size else 0)
 
             if y >= top:
                 # 5. add the row at hand to the sums

@@ -86,6 +86,9 @@ LADDER: tuple[Step, ...] = (
 """5x5 weights on a picture of float32, mirrored at its edges: `launches(new, out, inp, weights)`,
 `weights` an array in host memory but for the first two, which read it on the device."""
 
+WEIGHTS_ON_DEVICE = ("stencil_naive", "stencil_tiled")
+"""Steps that read weights from an array of the device; the others take them as arguments."""
+
 LINES: tuple[Step, ...] = (
     _step(line_naive, "9 loads per element", (256,), 256),
     _step(line_tiled, "through a tile with a halo", (256,), 256),

@@ -45,6 +45,7 @@ _HOMES = {
     "replay": "figures.replay",
     "transpose": "operations.transposing",
     "matmul": "operations.multiplying",
+    "convolve": "operations.convolving",
 }
 _ROOMS = (
     "compiled errors exercises figures hardware kernels lockstep measure operations rules"
@@ -61,6 +62,7 @@ if TYPE_CHECKING:
     from .exercises.source import show_change, show_source
     from .figures.explorer import explore
     from .figures.replay import replay
+    from .operations.convolving import convolve
     from .operations.multiplying import matmul
     from .operations.transposing import transpose
     from .tracing.trace import Trace
@@ -72,6 +74,7 @@ __all__ = [
     "__version__",
     "bank_map",
     "check",
+    "convolve",
     "explore",
     "forecast",
     "grid_map",

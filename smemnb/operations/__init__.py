@@ -2,6 +2,7 @@
 
     transpose(x)        x.T with contiguous rows, elements of 1 to 16 bytes; batches, other axes
     matmul(a, b)        alpha * a @ b + beta * out in float32
+    convolve(x, w)      scipy.ndimage.convolve with one or two axes of weights; stacks of pictures
 
 Arrays may be of NumPy, Numba, CuPy, PyTorch or JAX, or of any library with
 `__cuda_array_interface__` or DLPack; the result is of the same library, on the same device, and its
@@ -16,7 +17,8 @@ through `patterns.perform`, with a workspace of their stream (`workspace`); `lai
 any axes as three. `smemnb bench overhead` measures what a call costs the host.
 """
 
+from .convolving import convolve
 from .multiplying import matmul
 from .transposing import transpose
 
-__all__ = ["matmul", "transpose"]
+__all__ = ["convolve", "matmul", "transpose"]

@@ -1,9 +1,9 @@
 """The stencil's cases: pictures and lines beside cupyx.scipy.ndimage and torch's conv2d.
 
-torch's conv2d knows the edge "constant" with 0 alone, so that is the edge of all cases; TF32 is off,
-as what it leaves out is no rounding of float32. CuPy has two ways for weights that are a column
-times a row: all products at once, and rows after columns, which allocates a picture. The limit is
-a copy of the same bytes.
+torch's conv2d knows the edge "constant" with 0 alone, so that is the edge of all cases but those of
+the rungs; TF32 is off, as what it leaves out is more than float32 rounds. Where weights are a
+column times a row, CuPy makes the rows' sums first, in a picture that stands ready. The limit is a
+copy of the same bytes.
 """
 
 from __future__ import annotations

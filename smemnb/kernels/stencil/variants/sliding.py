@@ -18,6 +18,8 @@ from .edges import OUTSIDE, edged
 
 THREADS = 128
 WIDE_BYTES = 16
+MOST_LAID_OUT = 200
+"""Multiply-adds for a row up to which two rows stand one after the other: no window is moved."""
 
 
 def laid_out(count: int, body: Any, first: int = 0) -> Any:
@@ -45,16 +47,16 @@ def laid_out(count: int, body: Any, first: int = 0) -> Any:
 
 
 def _loads(wide: int, chunks: int) -> Any:
-    """A device function that puts `chunks` times `wide` neighbours into `window`."""
+    """A device function that puts `chunks` times `wide` neighbours into a window."""
 
     @device
-    def load_chunk(chunk, window, inp, at, number):
+    def load_chunk(chunk, which, windows, inp, at, number):
         if wide == 1:
-            window[chunk] = number(load1(inp, uint32(at + uint32(chunk))))
+            windows[which, chunk] = number(load1(inp, uint32(at + uint32(chunk))))
         else:
             several = load16(inp, uint32(at + uint32(chunk * wide)))
             for x in range(wide):
-                window[chunk * wide + x] = number(several[x])
+                windows[which, chunk * wide + x] = number(several[x])
 
     return laid_out(chunks, load_chunk)
 
@@ -131,44 +133,44 @@ def stencil_of(
     chunks = -(-(shift + used) // wide)
     near = chunks * wide
     sums, places_shape = (high + 1, wide), (used, THREADS)
+    phases = 2 if high * across_size * wide <= MOST_LAID_OUT and not separable else 1
+    windows_shape = (2, near)
     load_window, store_sums = _loads(wide, chunks), stores(wide, stored, adds)
     words = number.bitwidth // 32
-    registers = words * ((high + 1) * wide + 2 * used) + 24
+    registers = words * (high * wide + 2 * used) + 28
     resident = max(2, min(16, 512 // (-(-registers // 8) * 8)))
 
     @device
-    def load_row(y, window, inp, base, rows, cols, col, left, mode, cval, places, tx):
+    def load_row(y, windows, inp, base, rows, cols, col, left, mode, cval, places, tx):
         """This thread's elements of row y, and what stands for them beyond an edge."""
         line = edged(y, rows, mode)
-        start = int32(col - left)
-        if line == OUTSIDE:
-            for x in range(near):
-                window[x] = cval
-        elif start - shift >= 0 and start - shift + near <= cols:
-            load_window((window, inp, uint32(base + uint32(line * cols + start - shift)), number))
-        else:
-            for x in range(used):
-                place = places[x, tx]
-                window[shift + x] = cval
-                if place != OUTSIDE:
-                    window[shift + x] = number(
-                        load1(inp, uint32(base + uint32(line * cols + place)))
-                    )
+        for x in range(used):
+            place = places[x, tx]
+            windows[1, shift + x] = cval
+            if line != OUTSIDE and place != OUTSIDE:
+                at = uint32(base + uint32(line * cols + place))
+                windows[1, shift + x] = number(load1(inp, at))
 
     @device
-    def add_row(k, acc, weights, window):
+    def hand_on(windows):
+        """What was under way is at hand."""
+        for x in range(used):
+            windows[0, shift + x] = windows[1, shift + x]
+
+    @device
+    def add_row(k, which, acc, weights, windows):
         """Sum s of column c moves up by one row, and takes what its window has of this row."""
         s, c = k // wide, k % wide
         total = acc[s + 1, c]
         for j in range(across_size):
-            total += weights[(high - 1 - s) * across_size + j] * window[shift + c + j]
+            total += weights[(high - 1 - s) * across_size + j] * windows[which, shift + c + j]
         acc[s, c] = total
 
     @device
-    def weigh_row(j, along, weights, window):
+    def weigh_row(j, which, along, weights, windows):
         """Element j of the sums along the row."""
         for c in range(wide):
-            along[c] += weights[high + j] * window[shift + c + j]
+            along[c] += weights[high + j] * windows[which, shift + c + j]
 
     @device
     def add_along(s, acc, weights, along):
@@ -178,6 +180,33 @@ def stencil_of(
 
     add_rows, add_alongs = laid_out(high * wide, add_row), laid_out(high, add_along)
     weigh_rows = laid_out(across_size, weigh_row)
+
+    @device
+    def add(which, acc, along, weights, windows):
+        """Add the row at hand to all sums."""
+        if separable:
+            for c in range(wide):
+                along[c] = number(0)
+            weigh_rows((which, along, weights, windows))
+            add_alongs((acc, weights, along))
+        else:
+            add_rows((which, acc, weights, windows))
+
+    @device
+    def step(phase, k, count, out, inp, before, at, to, cols, acc, along, weights, windows):
+        """Row k + phase of a strip inside: the next one under way while this one is added."""
+        row = uint32(k + uint32(phase))
+        if row < count:
+            if phases == 1:
+                hand_on(windows)
+            if row + uint32(1) < count:
+                following = uint32(at + uint32(row + uint32(1)) * cols)
+                load_window((1 - phase, windows, inp, following, number))
+            add(phase, acc, along, weights, windows)
+            if row >= uint32(high - 1):
+                store_sums(out, before, uint32(to + uint32(row - uint32(high - 1)) * cols), acc)
+
+    steps = laid_out(phases, step)
 
     @jit(launch_bounds=(THREADS, resident))
     def stencil(
@@ -198,8 +227,7 @@ def stencil_of(
         weights,
     ):
         places = cuda.shared.array(places_shape, int32)
-        window = cuda.local.array(near, number)
-        coming = cuda.local.array(near, number)
+        windows = cuda.local.array(windows_shape, number)
         along = cuda.local.array(wide, number)
         acc = cuda.local.array(sums, number)
         tx = int32(cuda.threadIdx.x)
@@ -214,37 +242,37 @@ def stencil_of(
         if image >= images or col >= cols:
             return
         base = uint32(image * uint32(rows * cols))
-        start = int32(col - left)
-        if start - shift < 0 or start - shift + near > cols:
-            for x in range(used):
-                places[x, tx] = edged(int32(start + x), cols, mode)
         for s in range(high + 1):
             for c in range(wide):
                 acc[s, c] = number(0)
+        start = int32(col - left - shift)
         first = int32(row0 - up)
         last = int32(min(row0 + int32(walk), rows) - up + high - 1)
 
-        # 2. row by row, the next one under way while one is added
-        load_row(first, coming, inp, base, rows, cols, col, left, mode, cval, places, tx)
-        y = first
-        while y < last:
+        # 2. inside of the picture: 16 bytes at a time, and nothing to ask
+        if start >= 0 and start + near <= cols and first >= 0 and last <= rows:
+            at = uint32(base + uint32(first * cols + start))
+            to = uint32(base + uint32(row0 * cols + col))
+            pitch, count = uint32(cols), uint32(last - first)
+            load_window((2 - phases if phases == 1 else 0, windows, inp, at, number))
+            k = uint32(0)
+            while k < count:
+                steps((k, count, out, inp, before, at, to, pitch, acc, along, weights, windows))
+                k = uint32(k + uint32(phases))
+        else:
+            # 3. at an edge: which column stands at each place is the same in all rows
             for x in range(used):
-                window[shift + x] = coming[shift + x]
-            y = int32(y + 1)
-            if y < last:
-                load_row(y, coming, inp, base, rows, cols, col, left, mode, cval, places, tx)
-            if separable:
-                for c in range(wide):
-                    along[c] = number(0)
-                weigh_rows((along, weights, window))
-                add_alongs((acc, weights, along))
-            else:
-                add_rows((acc, weights, window))
-
-            # 3. the row of out that is complete
-            row = int32(y - high + up)
-            if row >= row0:
-                to = uint32(base + uint32(row * cols + col))
-                store_sums(out, before, to, acc)
+                places[x, tx] = edged(int32(start + shift + x), cols, mode)
+            load_row(first, windows, inp, base, rows, cols, col, left, mode, cval, places, tx)
+            y = first
+            while y < last:
+                hand_on(windows)
+                y = int32(y + 1)
+                if y < last:
+                    load_row(y, windows, inp, base, rows, cols, col, left, mode, cval, places, tx)
+                add(0, acc, along, weights, windows)
+                row = int32(y - high + up)
+                if row >= row0:
+                    store_sums(out, before, uint32(base + uint32(row * cols + col)), acc)
 
     return named(stencil, f"stencil_{high}x{across_size}")

@@ -14,10 +14,10 @@ from .rungs.separable_sliding import separable_sliding
 from .rungs.separable_tiled import separable_tiled
 from .rungs.separable_twice import columns_weighed, separable_twice
 from .rungs.stencil_ahead import stencil_ahead
-from .rungs.stencil_async import stencil_async
 from .rungs.stencil_column import stencil_column
 from .rungs.stencil_constant import stencil_constant
 from .rungs.stencil_direct import stencil_direct
+from .rungs.stencil_inside import stencil_inside
 from .rungs.stencil_naive import stencil_naive
 from .rungs.stencil_sliding import stencil_sliding
 from .rungs.stencil_tiled import stencil_tiled
@@ -81,7 +81,7 @@ LADDER: tuple[Step, ...] = (
     _step(stencil_wide, "4 columns per thread, 16 bytes", (32, 512), 128, wide=True),
     _step(stencil_direct, "no shared memory", (32, 512), 128, wide=True),
     _step(stencil_ahead, "the next row is loaded first", (32, 512), 128, wide=True),
-    _step(stencil_async, "three rows ahead, by copies", (32, 512), 128, wide=True),
+    _step(stencil_inside, "a loop of its own inside", (32, 512), 128, wide=True),
 )
 """5x5 weights on a picture of float32, mirrored at its edges: `launches(new, out, inp, weights)`,
 `weights` an array in host memory but for the first two, which read it on the device."""

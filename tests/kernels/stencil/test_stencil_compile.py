@@ -7,7 +7,7 @@ from smemnb.compiled import cubin
 from smemnb.compiled.machine import count, instructions, nvdisasm
 from smemnb.compiled.usage import read_resources
 from smemnb.kernels.stencil import ladder
-from smemnb.kernels.stencil.variants.sliding import THREADS, stencil_of
+from smemnb.kernels.stencil.variants.sliding import MOST_LAID_OUT, THREADS, stencil_of
 from smemnb.simulator.seam import OUT_OF_TREE
 from tests.kernels.machines import matrices, resident
 
@@ -47,6 +47,7 @@ ACCESSES = {  # loads and stores of the machine code, where each stands in the s
     "stencil_wide": {"LDS": 3, "STG.128": 1, "FFMA": 100, "BAR": 2},
     "stencil_direct": {"LDS": 0, "STG.128": 1, "FFMA": 100, "BAR": 0},
     "stencil_ahead": {"LDS": 0, "STG.128": 1, "FFMA": 100, "BAR": 0},
+    "stencil_inside": {"LDS": 0, "STG.128": 3, "FFMA": 300, "BAR": 0},
     "line_wide": {"LDS.128": 3, "STG.128": 1, "FFMA": 36},
     "line_direct": {"LDS": 0, "STG.128": 1, "FFMA": 36},
     "separable_tiled": {"BAR": 2},
@@ -79,7 +80,7 @@ VARIANTS = [  # type, type of sums, weights, columns per thread, columns before 
 
 @pytest.mark.parametrize(("dtype", "number", "size", "wide", "shift", "separable"), VARIANTS)
 def test_variants(dtype, number, size, wide, shift, separable):
-    """Nothing spilt, blocks as promised, one multiply-add for each weight and column."""
+    """Nothing spilt, blocks as promised, a multiply-add for each weight, column and way to go."""
     kernel = stencil_of(dtype, dtype, number, size, wide, shift, separable=separable)
     taps = sum(size) if separable else size[0] * size[1]
     arrays = f"{dtype}[::1], {dtype}[::1], {dtype}[::1]"
@@ -89,5 +90,6 @@ def test_variants(dtype, number, size, wide, shift, separable):
     registers = -(-used.registers // GRANULE) * GRANULE
     assert registers * THREADS * resident(kernel) <= REGISTERS
     if code:
-        wanted = {"LDL": 0, "STL": 0, "FFMA" if number == float32 else "DFMA": taps * wide}
+        each = taps * wide * (3 if taps * wide <= MOST_LAID_OUT and not separable else 2)
+        wanted = {"LDL": 0, "STL": 0, "FFMA" if number == float32 else "DFMA": each}
         assert {name: count(code, name) for name in wanted} == wanted

@@ -38,10 +38,8 @@ SEPARABLE_ERROR = 2.0**-21
 
 STREAMED_COLS = 64
 """Columns of the narrowest picture whose rows are streamed by whole warps."""
-WARPS = 32
-"""Per multiprocessor, that there shall be at least, before strips get longer."""
-WALKS = (1, 32)
-"""Rows of a strip, at least and at most."""
+MOST_ROWS = 64
+"""Of a strip. Longer ones read fewer rows twice, and leave less to share out at the end."""
 
 
 class Geometry(NamedTuple):
@@ -55,33 +53,26 @@ class Geometry(NamedTuple):
 class Strips(NamedTuple):
     """Who makes what: strips of `walk` rows, `down` below each other and `across` side by side."""
 
-    lanes: int
     walk: int
     down: int
     across: int
 
-    def blocks(self, images: int) -> int:
-        """Blocks of `THREADS` threads."""
-        return -(-images * self.down * self.across * self.lanes // THREADS)
 
+def strips(shape: Geometry, cols: int, most: int) -> Strips:
+    """Strips of so many columns, of which so many are made at once.
 
-def strips(shape: Geometry, wide: int, processors: int, *, whole_warps: bool = False) -> Strips:
-    """Strips for so many multiprocessors, each of a whole warp if asked.
+    Their length is chosen so that all of them, or all of each wave, begin and end together.
 
-    >>> strips(Geometry(1, 8192, 8192), 4, 132)
-    Strips(lanes=32, walk=32, down=256, across=64)
-    >>> strips(Geometry(1, 100, 12), 4, 132)
-    Strips(lanes=4, walk=1, down=100, across=1)
+    >>> strips(Geometry(1, 8192, 8192), 4, 132 * 1024)
+    Strips(walk=63, down=131, across=2048)
+    >>> strips(Geometry(1, 100, 12), 4, 132 * 1024)
+    Strips(walk=1, down=100, across=3)
     """
-    threads = -(-shape.cols // wide)
-    widths = (32,) if whole_warps else (32, 16, 8, 4, 2, 1)
-    lanes = min(widths, key=lambda one: (-(-threads // one) * one, -one))
-    across = -(-threads // lanes)
-    one_row = shape.images * shape.rows * across * lanes
-    least, most = WALKS
-    walk = max(least, min(most, one_row // (32 * WARPS * max(1, processors))))
-    down = max(1, -(-shape.rows // walk))
-    return Strips(lanes, -(-shape.rows // down), down, across)
+    across = -(-shape.cols // cols)
+    single = shape.images * shape.rows * across
+    waves = max(1, -(-single // (most * MOST_ROWS)))
+    walk = max(1, -(-single // (most * waves)))
+    return Strips(walk, max(1, -(-shape.rows // walk)), across)
 
 
 def factors(weights: np.ndarray[Any, Any]) -> tuple[Any, Any] | None:
@@ -156,8 +147,9 @@ def convolution(
         inp: of one of `TYPES`.
         shape: of both.
         window: what is weighed.
-        processors: multiprocessors that work.
+        processors: multiprocessors that work; 0 in the engine.
     """
+    processors = max(1, processors)
     number = np.dtype(np.float32 if inp.dtype == np.float32 else np.float64)
     parts = None
     if number == np.float32 and window.weights.size > SEPARABLE_TAPS:
@@ -226,18 +218,17 @@ def _launch(
         whole, wide = wide > 1, WIDE_BYTES // number.itemsize
         shift = -window.left % wide
         kernel = stencil_streamed_of(kind, size, shift, whole=whole, **form)
-        by = strips(shape, wide, processors, whole_warps=True)
+        by, each = strips(shape, 32 * wide, processors * threads_of(kernel) // 32), 32
         more = (np.int32(passes_of(kind, size, shift)),)
     else:
         types = TYPES[inp.dtype.name], TYPES[out.dtype.name], kind
         kernel = stencil_of(*types, size, wide, -window.left % wide, **form)
-        by = strips(shape, wide, processors)
+        by, each = strips(shape, wide, processors * threads_of(kernel)), 1
     numbers = (
         np.uint32(shape.images),
         np.int32(shape.rows),
         np.int32(shape.cols),
         *(np.uint32(one) for one in (by.down, by.across)),
-        *((np.uint32(by.lanes),) if not streams else ()),
         *(np.int32(one) for one in (by.walk, window.up, window.left)),
         np.int32(MODES.index(window.mode)),
         number.type(window.cval),
@@ -245,7 +236,14 @@ def _launch(
         tuple(weights.astype(number)),
     )
     arrays = out, inp, inp if before is None else before
-    return Launch(kernel, by.blocks(shape.images), THREADS, (*arrays, *numbers))
+    blocks = -(-shape.images * by.down * by.across * each // THREADS)
+    return Launch(kernel, blocks, THREADS, (*arrays, *numbers))
+
+
+def threads_of(kernel: Any) -> int:
+    """Threads of a kernel that a multiprocessor has room for, as its launch bounds promise."""
+    threads, blocks = kernel.targetoptions["launch_bounds"]
+    return int(threads) * int(blocks)
 
 
 def _wide(shape: Geometry, out: Any, inp: Any) -> int:

@@ -2,7 +2,7 @@
 
 `..rungs.stencil_ahead` is the same kernel for 5x5 weights of float32 with its numbers in it: read
 that one. Here a thread's columns are `wide` neighbours: 16 bytes where rows allow it, else one.
-Where a picture is narrow, the threads of a warp share out strips of `walk` rows.
+Threads are counted along the rows of a picture, so in a narrow one a warp has several strips.
 """
 
 from __future__ import annotations
@@ -116,7 +116,8 @@ def stencil_of(
 ) -> Any:
     """out = the window of inp, weighted, plus `before` where `adds` is set.
 
-    Launch with blocks of `THREADS` threads in one axis, `lanes` of them for a strip.
+    Launch with blocks of `THREADS` threads in one axis, `across` of them for a strip of `walk` rows
+    of a picture, `down` of which are a picture.
 
     Args:
         dtype: of inp, of Numba.
@@ -218,7 +219,6 @@ def stencil_of(
         cols,
         down,
         across,
-        lanes,
         walk,
         up,
         left,
@@ -234,9 +234,8 @@ def stencil_of(
 
         # 1. this thread's columns, and the strip of rows that it walks down
         thread = uint32(cuda.blockIdx.x * THREADS + tx)
-        strip, lane = uint32(thread // lanes), uint32(thread % lanes)
-        col = int32((strip % across * lanes + lane) * wide)
-        strip = uint32(strip // across)
+        strip = uint32(thread // across)
+        col = int32(thread % across * uint32(wide))
         row0 = int32(strip % down * walk)
         image = uint32(strip // down)
         if image >= images or col >= cols:

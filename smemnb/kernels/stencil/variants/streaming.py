@@ -30,7 +30,7 @@ def passes_of(number: Any, size: tuple[int, int], shift: int) -> int:
 
 def _slot_size(number: Any, size: tuple[int, int], shift: int) -> int:
     """Elements of a row for a warp."""
-    wide = WIDE_BYTES * 8 // number.bitwidth
+    wide = WIDE_BYTES * 8 // int(number.bitwidth)
     return 32 * wide + (shift + size[1] - 2 + wide) // wide * wide
 
 

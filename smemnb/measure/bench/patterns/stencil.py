@@ -9,6 +9,7 @@ copy of the same bytes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -165,7 +166,8 @@ def _torchs(side: Side, x: Any, weights: Any) -> Callable[[], Any]:
 
 
 def _cupys(side: Side, x: Any, weights: Any, *, separable: bool) -> Callable[[], Any]:
-    from cupyx.scipy import ndimage
+    # of a library that is not installed where types are checked
+    ndimage = import_module("cupyx.scipy.ndimage")
 
     theirs = side.cupy.asarray(x)
     out, kind = side.cupy.empty_like(theirs), "float64" if x.dtype.itemsize == 8 else "float32"

@@ -9,13 +9,11 @@ from numba import cuda, float32
 
 from ..exercise import Budget, Case, Exercise, Wrong, cover, scattered, sizes
 
-WIDE, HIGH = 34, 10
-
 
 @cuda.jit
 def grown(out, inp):
     """The largest of each element and its 8 neighbours, in blocks of 32 x 8 threads at most."""
-    tile = cuda.shared.array((HIGH, WIDE), float32)  # an element more than a block on each side
+    tile = cuda.shared.array((10, 34), float32)  # an element more than a block on each side
     tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
     col, row = cuda.grid(2)
     rows, cols = inp.shape
@@ -146,8 +144,9 @@ EXERCISE = Exercise(
         "What the block reads has a row and a column more on each side: 34 columns and 10 rows for "
         "32 columns and 8 rows of threads. So some threads load more than one element.",
         "Two loops, over rows y of the tile from ty on, in steps of as many rows as the block has, "
-        "and over columns x from tx on, in steps of its columns. Element (y, x) of the tile is one row above and one column left of "
-        "element (y, x) of the block. Beyond an edge, take the nearest element there is.",
+        "and over columns x from tx on, in steps of its columns. Element (y, x) of the tile is one "
+        "row above and one column left of element (y, x) of the block. Beyond an edge, take the "
+        "nearest element there is.",
         "The block begins at row - ty and col - tx. From the row that is read, subtract 1; hold it "
         "between 0 and rows - 1 with min and max. The same for the column. Load, store into the "
         "tile; behind both loops a barrier.",

@@ -10,7 +10,6 @@ from numba import cuda, float32
 from ..exercise import Budget, Case, Exercise, Wrong, scattered, sizes
 
 ROWS = 16
-WIDE = 130
 
 
 @cuda.jit
@@ -20,12 +19,12 @@ def smooth(out, inp):
     Blocks have up to 128 threads along x, one for each column, and make 16 rows.
     """
     # FILL (about 18 lines)
-    line = cuda.shared.array(WIDE, float32)  # a row, with an element more on each side
+    line = cuda.shared.array(130, float32)  # a row, with an element more on each side
     tx, col = cuda.threadIdx.x, cuda.grid(1)
     rows, cols = inp.shape
-    row0 = cuda.blockIdx.y * ROWS
+    row0 = cuda.blockIdx.y * 16
     above, here = float32(0), float32(0)
-    for y in range(row0 - 1, min(row0 + ROWS, rows) + 1):
+    for y in range(row0 - 1, min(row0 + 16, rows) + 1):
         for x in range(tx, cuda.blockDim.x + 2, cuda.blockDim.x):
             from_col = col - tx + x - 1
             value = float32(0)
@@ -118,12 +117,12 @@ EXERCISE = Exercise(
         ),
         Wrong(
             "The row below the block is never added to the last row.",
-            {"for y": "for y in range(row0 - 1, min(row0 + ROWS, rows)):"},
+            {"for y": "for y in range(row0 - 1, min(row0 + 16, rows)):"},
             ("output", "wrong"),
         ),
         Wrong(
             "Walks down to the end of the block, below the picture too.",
-            {"for y": "for y in range(row0 - 1, row0 + ROWS + 1):"},
+            {"for y": "for y in range(row0 - 1, row0 + 16 + 1):"},
             ("findings", "out"),
         ),
         Wrong(

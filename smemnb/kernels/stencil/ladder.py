@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..step import Launch, New, Step
@@ -21,6 +21,7 @@ from .rungs.stencil_inside import stencil_inside
 from .rungs.stencil_naive import stencil_naive
 from .rungs.stencil_sliding import stencil_sliding
 from .rungs.stencil_tiled import stencil_tiled
+from .rungs.stencil_unsigned import stencil_unsigned
 from .rungs.stencil_wide import stencil_wide
 
 WIDE_BYTES = 16
@@ -31,14 +32,19 @@ def as_arguments(weights: Any) -> tuple[Any, ...]:
     return tuple(weights.ravel())
 
 
-def in_chunks(out: Any, inp: Any, *weights: Any) -> bool:
-    """Whether rows of both pictures are whole chunks of 16 bytes, one after the other."""
+def without_gaps(out: Any, inp: Any, *weights: Any) -> bool:
+    """Whether the elements of both pictures follow each other."""
     return all(
-        array.shape[-1] * array.dtype.itemsize % WIDE_BYTES == 0
-        and array.strides[-1] == array.dtype.itemsize
+        array.strides[-1] == array.dtype.itemsize
         and array.strides[0] == array.dtype.itemsize * (array.shape[1] if array.ndim == 2 else 1)
         for array in (out, inp)
     )
+
+
+def in_chunks(out: Any, inp: Any, *weights: Any) -> bool:
+    """Whether rows of both pictures are whole chunks of 16 bytes, one after the other."""
+    row = inp.shape[-1] * inp.dtype.itemsize
+    return without_gaps(out, inp) and row % WIDE_BYTES == 0
 
 
 def _grid(out: Any, tile: tuple[int, ...]) -> tuple[int, ...]:
@@ -53,14 +59,13 @@ def _step(
     block: int | tuple[int, int],
     *,
     as_array: bool = False,
-    wide: bool = False,
+    fits: Callable[..., bool] = lambda *arrays: True,
 ) -> Step:
     def launches(new: New, out: Any, inp: Any, *weights: Any) -> Sequence[Launch]:
         passed = weights if as_array else tuple(map(as_arguments, weights))
         grid = _grid(out, tile)
         return [Launch(kernel, grid, block, (out, inp, *passed))] if out.size else []
 
-    fits = in_chunks if wide else (lambda *arrays: True)
     return Step(kernel.__name__, changed, (kernel,), launches, fits)
 
 
@@ -78,10 +83,11 @@ LADDER: tuple[Step, ...] = (
     _step(stencil_constant, "weights as arguments, in constant memory", (8, 32), (32, 8)),
     _step(stencil_column, "8 elements of a column per thread", (64, 32), (32, 8)),
     _step(stencil_sliding, "down the columns, a row at a time", (32, 128), 128),
-    _step(stencil_wide, "4 columns per thread, 16 bytes", (32, 512), 128, wide=True),
-    _step(stencil_direct, "no shared memory", (32, 512), 128, wide=True),
-    _step(stencil_ahead, "the next row is loaded first", (32, 512), 128, wide=True),
-    _step(stencil_inside, "a loop of its own inside", (32, 512), 128, wide=True),
+    _step(stencil_unsigned, "flat offsets of 32 bits", (32, 128), 128, fits=without_gaps),
+    _step(stencil_wide, "4 columns per thread, 16 bytes", (32, 512), 128, fits=in_chunks),
+    _step(stencil_direct, "no shared memory", (32, 512), 128, fits=in_chunks),
+    _step(stencil_ahead, "the next row is loaded first", (32, 512), 128, fits=in_chunks),
+    _step(stencil_inside, "a loop of its own inside", (32, 512), 128, fits=in_chunks),
 )
 """5x5 weights on a picture of float32, mirrored at its edges: `launches(new, out, inp, weights)`,
 `weights` an array in host memory but for the first two, which read it on the device."""
@@ -92,8 +98,8 @@ WEIGHTS_ON_DEVICE = ("stencil_naive", "stencil_tiled")
 LINES: tuple[Step, ...] = (
     _step(line_naive, "9 loads per element", (256,), 256),
     _step(line_tiled, "through a tile with a halo", (256,), 256),
-    _step(line_wide, "4 elements per thread, 16 bytes", (1024,), 256, wide=True),
-    _step(line_direct, "no shared memory", (1024,), 256, wide=True),
+    _step(line_wide, "4 elements per thread, 16 bytes", (1024,), 256, fits=in_chunks),
+    _step(line_direct, "no shared memory", (1024,), 256, fits=in_chunks),
 )
 """9 weights along a line of float32: `launches(new, out, inp, weights)`."""
 
@@ -105,7 +111,9 @@ SEPARABLE: tuple[Step, ...] = (
         _twice,
     ),
     _step(separable_tiled, "both in one launch, through a tile", (32, 32), (32, 8)),
-    _step(separable_sliding, "as stencil_ahead, sums of a row first", (64, 512), 128, wide=True),
+    _step(
+        separable_sliding, "as stencil_ahead, sums of a row first", (64, 512), 128, fits=in_chunks
+    ),
 )
 """15 weights down the columns and 15 along the rows of a picture of float32: `launches(new, out,
 inp, down, across)`."""

@@ -44,6 +44,7 @@ ACCESSES = {  # loads and stores of the machine code, where each stands in the s
     "stencil_constant": {"LDS": 25, "FFMA": 25},
     "stencil_column": {"LDS": 60, "FFMA": 200},
     "stencil_sliding": {"LDS": 5, "FFMA": 25, "BAR": 2},
+    "stencil_unsigned": {"LDS": 5, "FFMA": 25, "BAR": 2},
     "stencil_wide": {"LDS": 3, "STG.128": 1, "FFMA": 100, "BAR": 2},
     "stencil_direct": {"LDS": 0, "STG.128": 1, "FFMA": 100, "BAR": 0},
     "stencil_ahead": {"LDS": 0, "STG.128": 1, "FFMA": 100, "BAR": 0},

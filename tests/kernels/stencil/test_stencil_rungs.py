@@ -58,7 +58,7 @@ def check(step, shape, size):
 @exhaustive
 @by_step
 def test_values(step, shapes, size):
-    """Pictures smaller than the window, one element, blocks that are not full; no error is found."""
+    """Pictures smaller than the window, one element, ragged blocks; no error is found."""
     for shape in shapes:
         check(step, shape, size)
 
@@ -174,7 +174,7 @@ COUNTS = {  # requests, wavefronts, sectors of each access
 @pytest.mark.parametrize("name", [step.name for step, _, _ in STEPS])
 def test_counts(name):
     """What the comments say of a request, over a whole picture with its edges."""
-    step, shapes, size = next(one for one in STEPS if one[0].name == name)
+    step, _, size = next(one for one in STEPS if one[0].name == name)
     found = {}
     shape = (128, 1536) if name == "stencil_inside" else SHAPES[len(size)]
     for report in run(step, shape, size):

@@ -16,8 +16,8 @@ from numba import float32, float64, int8, int16, int32, int64, uint8, uint16, ui
 
 from ..step import Launch, New, scratch
 from .variants.edges import MODES
+from .variants.framed import inside, stencil_framed_of
 from .variants.sliding import THREADS, WIDE_BYTES, stencil_of
-from .variants.streaming import passes_of, stencil_streamed_of
 
 TYPES = {
     one.name: one
@@ -36,10 +36,8 @@ yet, as memory is."""
 SEPARABLE_ERROR = 2.0**-21
 """What products of a column and a row may differ from the weights that they stand for, of each."""
 
-STREAMED_COLS = 64
-"""Columns of the narrowest picture whose rows are streamed by whole warps."""
-MOST_ROWS = 64
-"""Of a strip. Longer ones read fewer rows twice, and leave less to share out at the end."""
+FRAMED = 0.75
+"""Share of a picture that lies inside, above which its frame gets blocks of its own."""
 
 
 class Geometry(NamedTuple):
@@ -58,21 +56,21 @@ class Strips(NamedTuple):
     across: int
 
 
-def strips(shape: Geometry, cols: int, most: int) -> Strips:
-    """Strips of so many columns, of which so many are made at once.
+def strips(shape: Geometry, wide: int, high: int, most: int) -> Strips:
+    """Strips of `wide` columns for weights of `high` rows, of which so many are made at once.
 
-    Their length is chosen so that all of them, or all of each wave, begin and end together.
+    Longer ones read fewer rows twice, and leave less to share out among threads.
 
-    >>> strips(Geometry(1, 8192, 8192), 4, 132 * 1024)
-    Strips(walk=63, down=131, across=2048)
-    >>> strips(Geometry(1, 100, 12), 4, 132 * 1024)
+    >>> strips(Geometry(1, 8192, 8192), 4, 15, 132 * 512)
+    Strips(walk=56, down=147, across=2048)
+    >>> strips(Geometry(1, 100, 12), 4, 3, 132 * 1024)
     Strips(walk=1, down=100, across=3)
     """
-    across = -(-shape.cols // cols)
-    single = shape.images * shape.rows * across
-    waves = max(1, -(-single // (most * MOST_ROWS)))
-    walk = max(1, -(-single // (most * waves)))
-    return Strips(walk, max(1, -(-shape.rows // walk)), across)
+    across = -(-shape.cols // wide)
+    walk = -(-shape.images * shape.rows * across // most)
+    walk = max(1, min(walk, max(8, 4 * (high - 1))))
+    down = max(1, -(-shape.rows // walk))
+    return Strips(-(-shape.rows // down), down, across)
 
 
 def factors(weights: np.ndarray[Any, Any]) -> tuple[Any, Any] | None:
@@ -211,32 +209,28 @@ def _launch(
     separable: bool = False,
 ) -> Launch:
     wide, size = _wide(shape, out, inp), window.weights.shape
-    kind, form = TYPES[number.name], {"separable": separable, "adds": before is not None}
-    streams = inp.dtype == out.dtype == number and shape.cols >= STREAMED_COLS
-    more: tuple[Any, ...] = ()
-    if streams:
-        whole, wide = wide > 1, WIDE_BYTES // number.itemsize
-        shift = -window.left % wide
-        kernel = stencil_streamed_of(kind, size, shift, whole=whole, **form)
-        by, each = strips(shape, 32 * wide, processors * threads_of(kernel) // 32), 32
-        more = (np.int32(passes_of(kind, size, shift)),)
-    else:
-        types = TYPES[inp.dtype.name], TYPES[out.dtype.name], kind
-        kernel = stencil_of(*types, size, wide, -window.left % wide, **form)
-        by, each = strips(shape, wide, processors * threads_of(kernel)), 1
-    numbers = (
-        np.uint32(shape.images),
-        np.int32(shape.rows),
-        np.int32(shape.cols),
-        *(np.uint32(one) for one in (by.down, by.across)),
-        *(np.int32(one) for one in (by.walk, window.up, window.left)),
-        np.int32(MODES.index(window.mode)),
-        number.type(window.cval),
-        *more,
-        tuple(weights.astype(number)),
-    )
+    kind, shift = TYPES[number.name], -window.left % wide
+    edge = np.int32(MODES.index(window.mode)), number.type(window.cval)
+    before_it = np.int32(window.up), np.int32(window.left)
+    extents = np.uint32(shape.images), np.int32(shape.rows), np.int32(shape.cols)
     arrays = out, inp, inp if before is None else before
-    blocks = -(-shape.images * by.down * by.across * each // THREADS)
+    end = (*before_it, *edge, tuple(weights.astype(number)))
+    part = inside(shape.rows, shape.cols, size, window.up, window.left, wide)
+    share = part.rows * part.cols / (shape.rows * shape.cols)
+    if inp.dtype == out.dtype == number and not separable and share >= FRAMED:
+        kernel = stencil_framed_of(kind, size, wide, shift, adds=before is not None)
+        blocks = shape.images * part.blocks[0] * part.blocks[1]
+        frame = -(-shape.images * (shape.rows * shape.cols - part.rows * part.cols) // THREADS)
+        every = max(1, (blocks + frame) // max(1, frame))
+        places = np.int32(part.row), np.int32(part.col), *map(np.uint32, part[2:4])
+        numbers = (*extents, *places, np.uint32(frame), np.uint32(every), *end)
+        return Launch(kernel, blocks + frame, THREADS, (*arrays, *numbers))
+    types = TYPES[inp.dtype.name], TYPES[out.dtype.name], kind
+    form = {"separable": separable, "adds": before is not None}
+    kernel = stencil_of(*types, size, wide, shift, **form)
+    by = strips(shape, wide, size[0], processors * threads_of(kernel))
+    numbers = (*extents, np.uint32(by.down), np.uint32(by.across), np.int32(by.walk), *end)
+    blocks = -(-shape.images * by.down * by.across // THREADS)
     return Launch(kernel, blocks, THREADS, (*arrays, *numbers))
 
 

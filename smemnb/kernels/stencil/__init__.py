@@ -13,6 +13,7 @@ picture of float32, mirrored at its edges:
     stencil_direct     no shared memory: the L1 cache is what neighbours share
     stencil_ahead      the next row is loaded before the one at hand is added
     stencil_inside     threads inside of the picture have a loop without edges
+    stencil_framed     no walk: a thread makes 4x4 elements; edges have blocks of their own
 
 9 weights along a line, and 15 down the columns times 15 along the rows:
 
@@ -22,7 +23,7 @@ picture of float32, mirrored at its edges:
     line_direct        no shared memory
     separable_twice    rows, then columns, through a second picture
     separable_tiled    both in one launch, what is between them in a tile
-    separable_sliding  as stencil_ahead: the sums of a row go straight into 15 sums under way
+    separable_sliding  as stencil_direct: the sums of a row go straight into 15 sums under way
 
 ladder      the rungs in order with their launches
 choosing    how a convolution of any size is cut into launches of `variants`

@@ -28,7 +28,7 @@ TYPES = {
 }
 """Types of elements by NumPy's names."""
 
-MOST_TAPS, MOST_HIGH, MOST_ACROSS = 128, 15, 15
+MOST_TAPS, MOST_HIGH, MOST_ACROSS = 81, 15, 15
 """Of one kernel: multiply-adds per element, rows under way, elements of a row."""
 SEPARABLE_TAPS = 60
 """Of more than so many weights it pays to make the sums of rows first: those of 8x8 are no limit

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..step import Launch, New, Step
+from .rungs import stencil_framed as framed
 from .rungs.line_direct import line_direct
 from .rungs.line_naive import line_naive
 from .rungs.line_tiled import line_tiled
@@ -69,6 +70,14 @@ def _step(
     return Step(kernel.__name__, changed, (kernel,), launches, fits)
 
 
+def _framed(new: New, out: Any, inp: Any, weights: Any) -> Sequence[Launch]:
+    if not out.size:
+        return []
+    frame, down, across = framed.blocks(*inp.shape)
+    args = out, inp, as_arguments(weights)
+    return [Launch(framed.stencil_framed, frame + down * across, framed.THREADS, args)]
+
+
 def _twice(new: New, out: Any, inp: Any, down: Any, across: Any) -> Sequence[Launch]:
     if not out.size:
         return []
@@ -88,6 +97,13 @@ LADDER: tuple[Step, ...] = (
     _step(stencil_direct, "no shared memory", (32, 512), 128, fits=in_chunks),
     _step(stencil_ahead, "the next row is loaded first", (32, 512), 128, fits=in_chunks),
     _step(stencil_inside, "a loop of its own inside", (32, 512), 128, fits=in_chunks),
+    Step(
+        framed.stencil_framed.__name__,
+        "4x4 elements per thread, blocks for the frame",
+        (framed.stencil_framed,),
+        _framed,
+        in_chunks,
+    ),
 )
 """5x5 weights on a picture of float32, mirrored at its edges: `launches(new, out, inp, weights)`,
 `weights` an array in host memory but for the first two, which read it on the device."""
@@ -112,7 +128,7 @@ SEPARABLE: tuple[Step, ...] = (
     ),
     _step(separable_tiled, "both in one launch, through a tile", (32, 32), (32, 8)),
     _step(
-        separable_sliding, "as stencil_ahead, sums of a row first", (64, 512), 128, fits=in_chunks
+        separable_sliding, "as stencil_direct, sums of a row first", (64, 512), 128, fits=in_chunks
     ),
 )
 """15 weights down the columns and 15 along the rows of a picture of float32: `launches(new, out,

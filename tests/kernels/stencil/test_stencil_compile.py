@@ -7,6 +7,7 @@ from smemnb.compiled import cubin
 from smemnb.compiled.machine import count, instructions, nvdisasm
 from smemnb.compiled.usage import read_resources
 from smemnb.kernels.stencil import ladder
+from smemnb.kernels.stencil.variants.framed import HIGH, stencil_framed_of
 from smemnb.kernels.stencil.variants.sliding import MOST_LAID_OUT, THREADS, stencil_of
 from smemnb.simulator.seam import OUT_OF_TREE
 from tests.kernels.machines import matrices, resident
@@ -49,6 +50,7 @@ ACCESSES = {  # loads and stores of the machine code, where each stands in the s
     "stencil_direct": {"LDS": 0, "STG.128": 1, "FFMA": 100, "BAR": 0},
     "stencil_ahead": {"LDS": 0, "STG.128": 1, "FFMA": 100, "BAR": 0},
     "stencil_inside": {"LDS": 0, "STG.128": 3, "FFMA": 300, "BAR": 0},
+    "stencil_framed": {"LDS": 0, "STG.128": 4, "FFMA": 16 * 25 + 25, "BAR": 0},
     "line_wide": {"LDS.128": 3, "STG.128": 1, "FFMA": 36},
     "line_direct": {"LDS": 0, "STG.128": 1, "FFMA": 36},
     "separable_tiled": {"BAR": 2},
@@ -69,28 +71,48 @@ def test_rungs(step):
         assert {name: count(code, name) for name in wanted} == wanted
 
 
-VARIANTS = [  # type, type of sums, weights, columns per thread, columns before the first, separable
-    (float32, float32, (5, 5), 4, 2, False),
-    (float32, float32, (9, 9), 4, 0, False),
+SLIDING = [  # type, type of sums, weights, columns per thread, columns before the first, separable
     (float32, float32, (15, 15), 4, 1, True),
-    (float32, float32, (5, 5), 1, 0, False),
-    (float64, float64, (15, 8), 2, 1, False),
+    (float32, float32, (5, 5), 4, 2, False),
     (uint8, float64, (5, 5), 1, 0, False),
 ]
 
 
-@pytest.mark.parametrize(("dtype", "number", "size", "wide", "shift", "separable"), VARIANTS)
-def test_variants(dtype, number, size, wide, shift, separable):
-    """Nothing spilt, blocks as promised, a multiply-add for each weight, column and way to go."""
-    kernel = stencil_of(dtype, dtype, number, size, wide, shift, separable=separable)
-    taps = sum(size) if separable else size[0] * size[1]
-    arrays = f"{dtype}[::1], {dtype}[::1], {dtype}[::1]"
-    numbers = ", ".join(["uint32", *["int32"] * 2, *["uint32"] * 3, *["int32"] * 4, str(number)])
-    used, code = compiled(kernel, f"void({arrays}, {numbers}, UniTuple({number}, {taps}))")
+def is_as_promised(kernel, types, wanted):
+    used, code = compiled(kernel, types)
     assert used.local_bytes == 0
     registers = -(-used.registers // GRANULE) * GRANULE
     assert registers * THREADS * resident(kernel) <= REGISTERS
     if code:
-        each = taps * wide * (3 if taps * wide <= MOST_LAID_OUT and not separable else 2)
-        wanted = {"LDL": 0, "STL": 0, "FFMA" if number == float32 else "DFMA": each}
+        wanted = {"LDL": 0, "STL": 0} | wanted
         assert {name: count(code, name) for name in wanted} == wanted
+
+
+@pytest.mark.parametrize(("dtype", "number", "size", "wide", "shift", "separable"), SLIDING)
+def test_sliding(dtype, number, size, wide, shift, separable):
+    """Nothing spilt, blocks as promised, a multiply-add for each weight, column and way to go."""
+    kernel = stencil_of(dtype, dtype, number, size, wide, shift, separable=separable)
+    taps = sum(size) if separable else size[0] * size[1]
+    arrays = f"{dtype}[::1], {dtype}[::1], {dtype}[::1]"
+    numbers = ", ".join(["uint32", *["int32"] * 2, *["uint32"] * 2, *["int32"] * 4, str(number)])
+    each = taps * wide * (3 if taps * wide <= MOST_LAID_OUT and not separable else 2)
+    wanted = {"FFMA" if number == float32 else "DFMA": each}
+    is_as_promised(kernel, f"void({arrays}, {numbers}, UniTuple({number}, {taps}))", wanted)
+
+
+FRAMED = [  # type, weights, columns per thread, columns before the first
+    (float32, (3, 3), 4, 3),
+    (float32, (5, 5), 4, 2),
+    (float32, (5, 5), 1, 0),
+    (float64, (5, 5), 2, 0),
+]
+
+
+@pytest.mark.parametrize(("number", "size", "wide", "shift"), FRAMED)
+def test_framed(number, size, wide, shift):
+    """Nothing spilt, blocks as promised; multiply-adds for 4 rows of columns, and for the frame."""
+    kernel, taps = stencil_framed_of(number, size, wide, shift), size[0] * size[1]
+    numbers = [*["uint32"], *["int32"] * 4, *["uint32"] * 4, *["int32"] * 3, str(number)]
+    types = ", ".join([*[f"{number}[::1]"] * 3, *numbers, f"UniTuple({number}, {taps})"])
+    wanted = {"FFMA" if number == float32 else "DFMA": taps * (HIGH * wide + 1)}
+    is_as_promised(kernel, f"void({types})", wanted)

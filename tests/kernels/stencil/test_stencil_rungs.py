@@ -73,6 +73,7 @@ def test_no_elements():
 def test_what_fits():
     """Steps of 16 bytes take rows of whole chunks without gaps; the others take any."""
     wide = {"stencil_wide", "stencil_direct", "stencil_ahead", "stencil_inside"}
+    wide |= {"stencil_framed"}
     wide |= {"line_wide", "line_direct", "separable_sliding"}
     for step, shapes, size in STEPS:
         shape = (3,) * (len(shapes[0]) - 1) + (30,)
@@ -139,6 +140,8 @@ COUNTS = {  # requests, wavefronts, sectors of each access
     "stencil_ahead": {"load inp": (2016, 0, 15_264), "store out": OUT_WIDE},
     # of 12 warps' strips in 4 rows of them two are inside; a warp at an edge goes both ways
     "stencil_inside": {"load inp": (10_656, 0, 157_824), "store out": (1664, 0, 24_704)},
+    # 15 tiles down, 126 chunks across: 8 rows of 3 loads; a frame of 2528 elements, 25 loads each
+    "stencil_framed": {"load inp": (3415, 0, 33_760), "store out": (319, 0, 4396)},
     "line_naive": {"load inp": (9 * 128, 0, 5624), "store out": LINE_OUT},
     "line_tiled": {
         "load inp": (128 + 16, 0, 670),  # 16 blocks

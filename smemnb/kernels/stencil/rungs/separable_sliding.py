@@ -1,8 +1,8 @@
 """separable_sliding: the sums of a row go straight into the 15 sums under way in their columns.
 
-A thread walks down four columns, as in stencil_ahead. Of each row it makes four sums along the row,
-and adds these, weighted, to 15 rows of out that are under way: 60 multiply-adds and 60 more for 4
-results. Nothing between rows and columns is stored anywhere.
+A thread walks down four columns, as in stencil_direct. Of each row it makes four sums along the
+row, and adds these, weighted, to 15 rows of out that are under way: 60 multiply-adds and 60 more
+for 4 results. Nothing between rows and columns is stored anywhere.
 
 Launch with blocks of 128 threads, one per 64x512 elements of out; rows of both pictures begin at
 multiples of 16 bytes, and there are less than 2^31 elements; `down` and `across` are tuples of 15
@@ -77,7 +77,6 @@ def add_row(s, acc, down, along):
 def separable_sliding(out, inp, down, across):
     """out = the 15x15 window of inp, weighted by down[i] * across[j].  All sums in registers."""
     window = cuda.local.array(NEAR, float32)
-    coming = cuda.local.array(NEAR, float32)
     along = cuda.local.array(CHUNK, float32)
     acc = cuda.local.array(SUMS, float32)
     rows, cols = int32(inp.shape[0]), int32(inp.shape[1])
@@ -89,22 +88,16 @@ def separable_sliding(out, inp, down, across):
         for c in range(CHUNK):
             acc[s, c] = float32(0)
     if col < cols:
-        last = int32(min(row0 + ROWS, rows) + HALO)
-        # 1. the first row
-        load_row(inp, int32(reflected(int32(row0 - HALO), rows) * pitch), col, cols, coming)
-        for y in range(row0 - HALO, last):
-            for x in range(LEFT - HALO, LEFT + CHUNK + HALO):
-                window[x] = coming[x]
-            # 2. load what this thread needs of the next row: 5 x 16 bytes
-            if y + 1 < last:
-                load_row(inp, int32(reflected(int32(y + 1), rows) * pitch), col, cols, coming)
+        for y in range(row0 - HALO, min(row0 + ROWS, rows) + HALO):
+            # 1. load what this thread needs of the next row: 5 x 16 bytes
+            load_row(inp, int32(reflected(int32(y), rows) * pitch), col, cols, window)
 
-            # 3. weigh the row at hand, and add it to the 15 sums of each column
+            # 2. weigh it, and add it to the 15 sums of each column
             weigh_row(across, window, along)
             for s in range(SIZE):
                 add_row(s, acc, down, along)
 
-            # 4. store the one that is complete
+            # 3. store the one that is complete
             row = int32(y - HALO)
             if row >= row0:
                 four = acc[0, 0], acc[0, 1], acc[0, 2], acc[0, 3]

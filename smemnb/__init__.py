@@ -46,6 +46,18 @@ _HOMES = {
     "transpose": "operations.transposing",
     "matmul": "operations.multiplying",
     "convolve": "operations.convolving",
+    "sum": "operations.reducing",
+    "mean": "operations.reducing",
+    "min": "operations.reducing",
+    "max": "operations.reducing",
+    "argmin": "operations.reducing",
+    "argmax": "operations.reducing",
+    "softmax": "operations.normalising",
+    "log_softmax": "operations.normalising",
+    "layer_norm": "operations.normalising",
+    "rms_norm": "operations.normalising",
+    "bincount": "operations.histograms",
+    "histogram": "operations.histograms",
 }
 _ROOMS = (
     "compiled errors exercises figures hardware kernels lockstep measure operations rules"
@@ -63,7 +75,10 @@ if TYPE_CHECKING:
     from .figures.explorer import explore
     from .figures.replay import replay
     from .operations.convolving import convolve
+    from .operations.histograms import bincount, histogram
     from .operations.multiplying import matmul
+    from .operations.normalising import layer_norm, log_softmax, rms_norm, softmax
+    from .operations.reducing import argmax, argmin, max, mean, min, sum
     from .operations.transposing import transpose
     from .tracing.trace import Trace
     from .tracing.tracer import trace
@@ -72,14 +87,23 @@ __all__ = [
     "Trace",
     "Verdict",
     "__version__",
+    "argmax",
+    "argmin",
     "bank_map",
+    "bincount",
     "check",
     "convolve",
     "explore",
     "forecast",
     "grid_map",
     "hint",
+    "histogram",
+    "layer_norm",
+    "log_softmax",
     "matmul",
+    "max",
+    "mean",
+    "min",
     "occupancy_map",
     "phase_map",
     "predict",
@@ -87,11 +111,14 @@ __all__ = [
     "progress",
     "register_map",
     "replay",
+    "rms_norm",
     "sector_map",
     "show_change",
     "show_source",
+    "softmax",
     "solution",
     "staging_map",
+    "sum",
     "tile_map",
     "trace",
     "transpose",

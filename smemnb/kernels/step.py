@@ -23,16 +23,19 @@ class Launch(NamedTuple):
         grid: blocks, along one axis or more.
         block: threads, along one axis or more.
         args: arrays and numbers, `out` first.
+        shared_bytes: of arrays of 0 elements, whose size the launch says. For more than 48 KB a
+            GPU's driver has to be asked before (`smemnb.operations` does).
     """
 
     kernel: Any
     grid: int | tuple[int, ...]
     block: int | tuple[int, ...]
     args: tuple[Any, ...]
+    shared_bytes: int = 0
 
     def start(self, stream: Any = 0) -> None:
         """Launch it."""
-        self.kernel[self.grid, self.block, stream](*self.args)
+        self.kernel[self.grid, self.block, stream, self.shared_bytes](*self.args)
 
 
 New = Callable[[tuple[int, ...], Any], Any]

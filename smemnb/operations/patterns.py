@@ -53,7 +53,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ..errors import LaunchRefused, SmemnbError, shortened
-from ..kernels.fill import filling
+from ..kernels.fill import fill, filling
 from ..kernels.step import Launch
 from ..simulator import device
 from ..simulator.devices import launches as launched_by
@@ -260,11 +260,14 @@ def _performed(
     return result
 
 
+_Start = prepared.Launch | prepared.Zeros
+
+
 class Ready(NamedTuple):
     """A launch with all but the addresses of its arrays: their sources and bytes from there."""
 
     launch: Launch
-    prepared: prepared.Launch
+    prepared: _Start
     sources: tuple[tuple[str, int], ...]
     numbers: tuple[Any, ...]
 
@@ -449,7 +452,7 @@ def _put(
                 ready.prepared.start(places, ready.numbers, handle)
             else:
                 args = [_argument(one, at, place) for one in launch.args]
-                launch.kernel[launch.grid, launch.block, stream](*args)
+                launch._replace(args=tuple(args)).start(stream)
     found = tuple(ready for ready in all_ready if ready is not None)
     return found if len(found) == len(some) else None
 
@@ -465,12 +468,18 @@ def _ready(launch: Launch, place: int, handle: int) -> Ready | None:
         prepared.Lies(one.shape, one.strides, one.dtype, "C" if one.is_contiguous else "A")
         for one in arrays
     )
+    places = tuple((one.source, one.at) for one in arrays)
+    if launch.kernel is fill and not any(numbers[0].tobytes()):
+        zeros = prepared.zeros(arrays[0].span, place)
+        if zeros is not None:
+            return Ready(launch, zeros, places, numbers)
     grid, block = _extents(launch.grid), _extents(launch.block)
-    made = prepared.prepared(launch.kernel, grid, block, lies, numbers, (), place, handle)
+    made = prepared.prepared(
+        launch.kernel, grid, block, lies, numbers, (), place, handle, launch.shared_bytes
+    )
     if made is None:
         return None
-    sources = tuple((one.source, one.at) for one in arrays)
-    return Ready(launch, made, sources, prepared.one_by_one(numbers))
+    return Ready(launch, made, places, prepared.one_by_one(numbers))
 
 
 def _extents(given: int | tuple[int, ...]) -> tuple[int, ...]:
@@ -571,7 +580,7 @@ def _run_in_simulator(
             else one
             for one in launch.args
         ]
-        run(launch.kernel, launch.grid, launch.block, 0, 0, args)
+        run(launch.kernel, launch.grid, launch.block, 0, launch.shared_bytes, args)
 
 
 # --- a call like one before ----------------------------------------------------------------------
@@ -592,7 +601,7 @@ class _Known(NamedTuple):
         place: number of the device.
     """
 
-    launches: tuple[tuple[prepared.Launch, tuple[tuple[int, int], ...], tuple[Any, ...]], ...]
+    launches: tuple[tuple[_Start, tuple[tuple[int, int], ...], tuple[Any, ...]], ...]
     spans: tuple[int, ...]
     out_span: int
     shape: tuple[int, ...]
@@ -638,14 +647,26 @@ def _again(
         result = out
         library.wrote(out)
     if not known.bytes and not known.words:
+        addresses += 0, 0  # of arrays without elements
         for launch, sources, numbers in known.launches:
             launch.start([addresses[at] + offset for at, offset in sources], numbers, handle)
         return (result,)
-    with _putting, workspace.memory(known.bytes, known.words, known.place, handle) as own:
-        addresses += own
+    with _putting:
+        if prepared.capturing(handle):
+            _captured(known, addresses, handle)
+            return (result,)
+        addresses += workspace.kept(known.bytes, known.words, known.place, handle)
         for launch, sources, numbers in known.launches:
             launch.start([addresses[at] + offset for at, offset in sources], numbers, handle)
     return (result,)
+
+
+def _captured(known: _Known, addresses: list[int], handle: int) -> None:
+    """The same while the stream is captured, with memory of the graph."""
+    with workspace.memory(known.bytes, known.words, known.place, handle) as own:
+        addresses += own
+        for launch, sources, numbers in known.launches:
+            launch.start([addresses[at] + offset for at, offset in sources], numbers, handle)
 
 
 def _learned(

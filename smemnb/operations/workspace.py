@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -72,8 +72,21 @@ def _whole(source: str, shape: tuple[int, ...] | int, dtype: Any, at: int) -> La
 
 # --- its memory ----------------------------------------------------------------------------------
 
-_kept: dict[tuple[int, int], tuple[Any, Any, Any]] = {}
-"""Device and stream -> scratch, flags, and the context that they live and die with."""
+
+class _Kept(NamedTuple):
+    """Blocks of a stream, where they are, and the context that they live and die with."""
+
+    scratch: Any
+    flags: Any
+    scratch_at: int
+    flags_at: int
+    bytes: int
+    words: int
+    context: Any
+
+
+_kept: dict[tuple[int, int], _Kept] = {}
+"""Of each device and stream."""
 
 
 def forget() -> None:
@@ -93,27 +106,47 @@ def memory(size: int, words: int, place: int, handle: int) -> Iterator[tuple[int
     elif prepared.capturing(handle):
         yield from _captured(size, words, place, handle)
     else:
-        yield _of_stream(size, words, place, handle)
+        yield kept(size, words, place, handle)
 
 
-def _of_stream(size: int, words: int, place: int, handle: int) -> tuple[int, int]:
-    """Blocks only grow, so that two plans in turn settle on memory that holds either."""
+def kept(size: int, words: int, place: int, handle: int) -> tuple[int, int]:
+    """The same, of a stream that is not captured.
+
+    Blocks only grow, so that two plans in turn settle on memory that holds either.
+    """
     from numba import cuda
 
-    context, kept = cuda.gpus[place].get_primary_context(), _kept.get((place, handle))
-    if kept is not None and kept[2] is not context:  # `cuda.close()` ends a context
-        kept = None
-    had = (kept[0].size, kept[1].size) if kept is not None else (0, 0)
-    if kept is None or had[0] < size or had[1] < words:
+    context, had = cuda.gpus[place].get_primary_context(), _kept.get((place, handle))
+    if had is None or had.context is not context:  # `cuda.close()` ends a context
+        had = _Kept(None, None, 0, 0, 0, 0, context)
+    if had.bytes < size or had.words < words:
         with on_device(place):
-            stream = stream_of(handle, place)
-            scratch, flags = (kept[0], kept[1]) if kept is not None else (None, None)
-            if scratch is None or had[0] < size:
-                scratch = cuda.device_array(max(size, APART), np.uint8, stream=stream)
-            if flags is None or had[1] < words:
-                flags = cuda.to_device(np.zeros(max(words, APART), np.uint32), stream)
-        kept = _kept[place, handle] = scratch, flags, context
-    return kept[0].device_ctypes_pointer.value, kept[1].device_ctypes_pointer.value
+            had = _grown(had, size, words, stream_of(handle, place))
+        _kept[place, handle] = had
+    return had.scratch_at, had.flags_at
+
+
+def _grown(had: _Kept, size: int, words: int, stream: Any) -> _Kept:
+    from numba import cuda
+
+    scratch, flags = had.scratch, had.flags
+    if had.bytes < size:
+        scratch = cuda.device_array(size, np.uint8, stream=stream)
+    if had.words < words:
+        flags = cuda.to_device(np.zeros(words, np.uint32), stream)
+    return _Kept(
+        scratch,
+        flags,
+        _address(scratch),
+        _address(flags),
+        max(size, had.bytes),
+        max(words, had.words),
+        had.context,
+    )
+
+
+def _address(block: Any) -> int:
+    return 0 if block is None else int(block.device_ctypes_pointer.value)
 
 
 def _captured(size: int, words: int, place: int, handle: int) -> Iterator[tuple[int, int]]:

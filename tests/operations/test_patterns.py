@@ -103,7 +103,7 @@ def test_driver_launches_and_repeats():
             assert added(x, axis, out) is out
             assert (out.copy_to_host() == host.sum(axis, dtype=np.float64)).all()
         names = [kernel.py_func.__name__ for kernel, *_ in driver.launches]
-        assert names == ["fill", "add_along"] * 12
+        assert names == ["add_along"] * 12, "zeros are set without a kernel"
         assert len(workspace._kept) == 1
 
 
@@ -116,9 +116,9 @@ def test_captured_stream():
         driver.captured.add(64)
         added(x, 1, out, stream=64)
         assert (out.copy_to_host() == host.sum(1)).all()
-        assert [entry[0] for entry in driver.log] == ["allocate", "allocate", "free", "free"]
-        kinds = {entry[1:] for entry in driver.log}
-        assert kinds == {(256, 64)}
+        own = [entry for entry in driver.log if entry[0] in ("allocate", "free")]
+        assert [entry[0] for entry in own] == ["allocate", "allocate", "free", "free"]
+        assert {entry[1:] for entry in own} == {(256, 64)}
 
 
 def test_empty_arrays():

@@ -6,6 +6,7 @@ device:
 
     lift(element, place)      the accumulator of one element
     merged(a, i, b, j)        that of two together: the same for (b, j, a, i), so any tree will do
+    ordered(a, i, b, j)       the same where all of a stands before b, for less
     moved(a, lanes)           the value of the lane whose number differs in these bits
     result(a, i, length)      what is stored
 
@@ -40,6 +41,7 @@ class Combining(NamedTuple):
         identity: the accumulator of no element, as a number.
         lift: see above.
         merged: see above.
+        ordered: see above.
         moved: see above.
         result: see above.
     """
@@ -53,6 +55,7 @@ class Combining(NamedTuple):
     identity: Any
     lift: Any
     merged: Any
+    ordered: Any
     moved: Any
     result: Any
 
@@ -70,13 +73,15 @@ def combining(name: str, dtype: str) -> Combining:
     if name in ("sum", "mean"):
         held = _sum_type(name, element)
         kind, identity = _NUMBA[held.name], 0
-        merged = _added()
+        merged = ordered = _added()
     else:
         held = _compared_type(element)
         kind, most = _NUMBA[held.name], name.endswith("max")
         identity = _end(held, lowest=most)
         floats = element.kind == "f"
-        merged = _first_of(most, floats) if where else _better(most, floats)
+        merged = ordered = _better(most, floats)
+        if where:
+            merged, ordered = _first_of(most, floats), _next_of(most, floats)
     out = np.dtype(np.int64) if where else held if name in ("sum", "mean") else element
     return Combining(
         name,
@@ -88,6 +93,7 @@ def combining(name: str, dtype: str) -> Combining:
         identity,
         _lifted(kind),
         merged,
+        ordered,
         _moved(kind),
         _result(name, kind, _stored_type(out)),
     )
@@ -170,34 +176,56 @@ def _better(most: bool, floats: bool) -> Any:
 
 
 @cache
+def _wins(most: bool, floats: bool) -> Any:
+    """`wins(a, b)`: whether b is better than a, or NaN beside a number."""
+    if floats and most:
+
+        @device
+        def wins(a, b):
+            return not (b <= a) and a == a
+
+    elif floats:
+
+        @device
+        def wins(a, b):
+            return not (b >= a) and a == a
+
+    elif most:
+
+        @device
+        def wins(a, b):
+            return b > a
+
+    else:
+
+        @device
+        def wins(a, b):
+            return b < a
+
+    return wins
+
+
+@cache
+def _next_of(most: bool, floats: bool) -> Any:
+    wins = _wins(most, floats)
+
+    @device
+    def following(a, i, b, j):
+        won = wins(a, b)
+        return (b if won else a), (j if won else i)
+
+    return following
+
+
+@cache
 def _first_of(most: bool, floats: bool) -> Any:
-    if most:
+    wins = _wins(most, floats)
 
-        @device
-        def before(a, b):
-            return a > b
-
-    else:
-
-        @device
-        def before(a, b):
-            return a < b
-
-    if floats:
-
-        @device
-        def first(a, i, b, j):
-            # b wins: it is better, or a NaN beside a number; or as good, and stands before a
-            wins = before(b, a) or (b != b and a == a)
-            ties = (a == b or (a != a and b != b)) and j < i
-            return (b, j) if wins or ties else (a, i)
-
-    else:
-
-        @device
-        def first(a, i, b, j):
-            wins = before(b, a) or (a == b and j < i)
-            return (b, j) if wins else (a, i)
+    @device
+    def first(a, i, b, j):
+        # of accumulators that are as good, or both NaN, neither wins: the first one stays
+        won = wins(a, b) or (j < i and not wins(b, a))
+        return (b if won else a), (j if won else i)
 
     return first
 
@@ -253,7 +281,7 @@ def several(of: Combining, count: int) -> Any:
 
 @cache
 def _several(of: Combining, first: int, count: int) -> Any:
-    lift, merged = of.lift, of.merged
+    lift, ordered = of.lift, of.ordered
     if count == 1:
 
         @device
@@ -267,7 +295,7 @@ def _several(of: Combining, first: int, count: int) -> Any:
         def pair(values, place):
             a, i = lift(values[first], uint32(place + uint32(first)))
             b, j = lift(values[first + 1], uint32(place + uint32(first + 1)))
-            return merged(a, i, b, j)
+            return ordered(a, i, b, j)
 
         return pair
     if count == 4:
@@ -278,9 +306,9 @@ def _several(of: Combining, first: int, count: int) -> Any:
             b, j = lift(values[first + 1], uint32(place + uint32(first + 1)))
             c, k = lift(values[first + 2], uint32(place + uint32(first + 2)))
             d, m = lift(values[first + 3], uint32(place + uint32(first + 3)))
-            a, i = merged(a, i, b, j)
-            c, k = merged(c, k, d, m)
-            return merged(a, i, c, k)
+            a, i = ordered(a, i, b, j)
+            c, k = ordered(c, k, d, m)
+            return ordered(a, i, c, k)
 
         return quad
     low, high = _several(of, first, count // 2), _several(of, first + count // 2, count // 2)
@@ -289,7 +317,7 @@ def _several(of: Combining, first: int, count: int) -> Any:
     def both(values, place):
         a, i = low(values, place)
         b, j = high(values, place)
-        return merged(a, i, b, j)
+        return ordered(a, i, b, j)
 
     return both
 

@@ -23,7 +23,8 @@ BLOCKS = 132 * 8
 
 def _by_blocks(kernel: Any, each: int, new: New, out: Any, inp: Any) -> Sequence[Launch]:
     """Launches until one sum is left: a block makes one of `each` elements."""
-    found, source = [], inp
+    found: list[Launch] = []
+    source = inp
     while not found or source.size > 1:
         blocks = max(1, -(-source.size // each))
         target = out if blocks == 1 else scratch(new, (blocks,), np.float32)
@@ -51,7 +52,8 @@ def _at_once(new: New, out: Any, inp: Any) -> Sequence[Launch]:
 
 
 def _blocks(inp: Any) -> int:
-    return max(1, min(BLOCKS, -(-inp.size // (CHUNK * QUAD))))
+    chunks = -(-int(inp.size) // (CHUNK * QUAD))
+    return max(1, min(BLOCKS, chunks))
 
 
 def _step(kernel: Any, changed: str, launches: Any, *more: Any) -> Step:

@@ -3,15 +3,17 @@
 from numba import cuda, float32, uint32
 
 from ...ptx import load1, load16
+from ...unrolled import jit
 
 ALL = 0xFFFFFFFF
 THREADS, WARP = 256, 32
 WARPS = THREADS // WARP
 QUAD, AHEAD = 4, 4  # elements of a load; loads that a thread has under way
 CHUNK = THREADS * AHEAD  # loads of a block at a time
+RESIDENT = 8  # blocks that a multiprocessor has room for: as many as the grid has for each
 
 
-@cuda.jit
+@jit(launch_bounds=(THREADS, RESIDENT))
 def sum_wide(out, inp):
     """out[b] = the sum of every chunk that is block b's.  A thread adds 16 elements at a time."""
     sums = cuda.shared.array(WARPS, float32)

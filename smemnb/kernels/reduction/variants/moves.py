@@ -52,7 +52,8 @@ def turns_of(of: Combining, stride: int, *, wide: bool) -> tuple[Any, Any]:
     those before `count`. Move v begins at element `ahead + v * step`, of the place
     `head + v * per`.
     """
-    per, merged, kind, identity = per_move(of, wide=wide), of.merged, of.kind, of.identity
+    per, kind, identity = per_move(of, wide=wide), of.kind, of.identity
+    merged, ordered = of.merged, of.ordered
     move, elements = move_of(wide=wide), several(of, per)
 
     @device
@@ -66,9 +67,9 @@ def turns_of(of: Combining, stride: int, *, wide: bool) -> tuple[Any, Any]:
         b, j = elements(vb, uint32(head + w * uint32(per)))
         c, k = elements(vc, uint32(head + x * uint32(per)))
         d, m = elements(vd, uint32(head + y * uint32(per)))
-        a, i = merged(a, i, b, j)
-        c, k = merged(c, k, d, m)
-        a, i = merged(a, i, c, k)
+        a, i = ordered(a, i, b, j)
+        c, k = ordered(c, k, d, m)
+        a, i = ordered(a, i, c, k)
         return merged(acc, at, a, i)
 
     @device
@@ -90,9 +91,9 @@ def turns_of(of: Combining, stride: int, *, wide: bool) -> tuple[Any, Any]:
         b, j = present(w < count, b, j)
         c, k = present(x < count, c, k)
         d, m = present(y < count, d, m)
-        a, i = merged(a, i, b, j)
-        c, k = merged(c, k, d, m)
-        a, i = merged(a, i, c, k)
+        a, i = ordered(a, i, b, j)
+        c, k = ordered(c, k, d, m)
+        a, i = ordered(a, i, c, k)
         return merged(acc, at, a, i)
 
     return whole, rest
@@ -106,7 +107,8 @@ def columns_of(of: Combining, stride: int, *, wide: bool) -> Any:
     `at[q]`; of move k it has the place `rows[q] + k * apart`. Move k begins at element
     `ahead + k * step`.
     """
-    per, merged, kind, identity = per_move(of, wide=wide), of.merged, of.kind, of.identity
+    per, kind, identity = per_move(of, wide=wide), of.kind, of.identity
+    merged, ordered = of.merged, of.ordered
     move, lift = move_of(wide=wide), of.lift
 
     @device
@@ -119,9 +121,9 @@ def columns_of(of: Combining, stride: int, *, wide: bool) -> Any:
         b, j = (b if w < count else kind(identity)), (j if w < count else uint32(NOWHERE))
         c, m = (c if x < count else kind(identity)), (m if x < count else uint32(NOWHERE))
         d, n = (d if y < count else kind(identity)), (n if y < count else uint32(NOWHERE))
-        a, i = merged(a, i, b, j)
-        c, m = merged(c, m, d, n)
-        a, i = merged(a, i, c, m)
+        a, i = ordered(a, i, b, j)
+        c, m = ordered(c, m, d, n)
+        a, i = ordered(a, i, c, m)
         acc[q], at[q] = merged(acc[q], at[q], a, i)
 
     columns = unroll(per, column)

@@ -27,7 +27,7 @@ from .moves import columns_of as turn_of
 class Form(NamedTuple):
     """Threads of a block, and whether a move is of 16 bytes."""
 
-    threads: int = 256
+    threads: int = 512
     wide: bool = True
 
 

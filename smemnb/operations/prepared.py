@@ -311,6 +311,16 @@ def _check(error: Any) -> None:
     raise CudaAPIError(int(error), getattr(error, "name", str(error)))
 
 
+def one_by_one(scalars: Sequence[Any]) -> tuple[Any, ...]:
+    """The numbers in the order of their parameters: a tuple has one for each of its elements.
+
+    >>> one_by_one((1, (2.0, 3.0), 4))
+    (1, 2.0, 3.0, 4)
+    """
+    each = (one if isinstance(one, tuple) else (one,) for one in scalars)
+    return tuple(number for several in each for number in several)
+
+
 # --- kernels, compiled and loaded ----------------------------------------------------------------
 
 
@@ -336,7 +346,7 @@ def prepared(
         grid: blocks.
         block: threads.
         arrays: before the scalars.
-        scalars: as they will be passed; types count, values do not.
+        scalars: as they will be passed, tuples of numbers too; types count, values do not.
         own: arrays after the scalars.
         place: number of the device, which is the current one.
         handle: of the stream; while it captures, nothing is compiled or loaded.
@@ -348,7 +358,8 @@ def prepared(
     if not usable() or not _launches_only(kernel):
         return None
     kinds = tuple(map(_scalar_type, scalars))
-    if not all(str(kind) in _LETTERS for kind in kinds):
+    numbers = tuple(str(_scalar_type(one)) for one in one_by_one(scalars))
+    if not all(kind in _LETTERS for kind in numbers):
         return None
     loaded = _load(kernel, _signature(arrays, kinds, own), place, handle)
     if loaded is None:
@@ -356,7 +367,7 @@ def prepared(
     if shared_bytes > loaded.shared_bytes:
         allow_shared(loaded, shared_bytes, place)
         loaded.shared_bytes = shared_bytes
-    return _launch(loaded, grid, block, arrays, tuple(map(str, kinds)), own, shared_bytes)
+    return _launch(loaded, grid, block, arrays, numbers, own, shared_bytes)
 
 
 def allow_shared(loaded: Loaded, shared_bytes: int, place: int) -> None:

@@ -139,16 +139,17 @@ def stand_in():
         return loaded[signature, place]
 
     def forget():
-        for cached in (prepared._launch, prepared.stream_object, prepared.has_pools):
+        cached_all = prepared._launch, prepared.stream_object, prepared.has_pools
+        for cached in (*cached_all, prepared.is_wanted):
             cached.cache_clear()
         prepared._loaded.clear()
         launching._own.clear()
         repeated.forget()
 
+    os.environ.pop(prepared.VARIABLE, None)
     forget()
     prepared._driver, prepared.launches, prepared._load = lambda: driver, lambda: "gpu", load
     launching.on_gpu, launching.processors = lambda: True, lambda place: 132
-    os.environ.pop(prepared.VARIABLE, None)
     try:
         yield driver
     finally:

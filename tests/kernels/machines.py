@@ -27,7 +27,7 @@ from smemnb.kernels.transpose.variants.pairs import transpose_pairs, transpose_p
 from smemnb.kernels.transpose.variants.runs import THREADS as RUN_THREADS
 from smemnb.kernels.transpose.variants.runs import copy_runs_of
 from smemnb.kernels.transpose.variants.shifted import SHAPES, transpose_shifted_of
-from smemnb.kernels.transpose.variants.strips import THREADS as STRIP_THREADS
+from smemnb.kernels.transpose.variants.strips import LARGE as STRIP
 from smemnb.kernels.transpose.variants.strips import transpose_flat_of, transpose_narrow_of
 from smemnb.kernels.transpose.variants.turned import transpose_turned_of
 from smemnb.kernels.transpose.variants.units import transpose_units_of
@@ -106,15 +106,15 @@ def _of_any_place() -> dict[str, Built]:
             side = "even" if even else "odd"
             for what, make in (("narrow", transpose_narrow_of), ("flat", transpose_flat_of)):
                 kernel = make(dtype, even)
-                found[f"transpose_{what}-{dtype}-{side}"] = _placed(kernel, dtype, STRIP_THREADS)
+                found[f"transpose_{what}-{dtype}-{side}"] = _placed(kernel, dtype, STRIP.threads)
         found[f"copy_runs-{dtype}"] = _placed(copy_runs_of(dtype), dtype, RUN_THREADS, 3)
         units = transpose_units_of(dtype, 12 // (dtype.bitwidth // 8) or 2)
         found[f"transpose_units-{dtype}"] = _placed(units, dtype, 256)
     for what, make in (("narrow", transpose_narrow_of), ("flat", transpose_flat_of)):
         kernel = make(uint64, False, pairs=True)
-        found[f"transpose_{what}-pairs"] = _placed(kernel, uint64, STRIP_THREADS)
+        found[f"transpose_{what}-pairs"] = _placed(kernel, uint64, STRIP.threads)
         kernel = make(float32, False, batched=True)
-        found[f"transpose_{what}-batched"] = _placed(kernel, float32, STRIP_THREADS, 3)
+        found[f"transpose_{what}-batched"] = _placed(kernel, float32, STRIP.threads, 3)
     for dtype in (uint8, uint16):
         for what, shapes in (("large", WORDS), ("few", FEW)):
             words = shapes[dtype.bitwidth // 8]

@@ -20,7 +20,7 @@ from .rungs.transpose_tiled_64 import transpose_tiled_64
 from .rungs.transpose_turned import transpose_turned
 from .rungs.transpose_unsigned import transpose_unsigned
 from .rungs.transpose_wide import transpose_wide
-from .variants import packed, pairs, shifted, strips, turned, wide
+from .variants import line, packed, pairs, shifted, strips, turned, wide
 
 TYPES = {1: uint8, 2: uint16, 4: float32, 8: uint64}
 """Bytes of an element -> the type under which the fastest kernels move it."""
@@ -92,12 +92,25 @@ def fastest(out: Any, inp: Any, batched: bool = False) -> Rung:
     size = inp.dtype.itemsize
     tiles = _tiled(out, inp, batched)
     least = min(rows, cols)
-    if 0 < least <= strips.MOST:
+    if 0 < least <= strips.LARGE.most:
         side = inp if cols == least else out
         joined = side.strides[0] == side.shape[1] * size or side.shape[0] == 1
+        if least == 1 and joined and not batched:
+            found = _line(rows, cols, size)
+            if found.fits(out, inp):
+                return found
         if _filled(tiles, rows, cols) < (FILLED if joined else FILLED_APART):
             return _strip(rows, cols, size, batched)
     return tiles
+
+
+def _line(rows: int, cols: int, size: int) -> Rung:
+    """The rung of one row or one column."""
+    kernel = line.transpose_line_of(TYPES[min(size, 8)], pairs=size == 16)
+    each = line.CHUNK_BYTES // size
+    taken = line.THREADS * each
+    tile = (taken, 1) if cols == 1 else (1, taken)
+    return Rung(kernel, "", (line.THREADS, 1), tile, span=UNSIGNED, begins=each)
 
 
 def _filled(rung: Rung, rows: int, cols: int) -> float:
@@ -112,9 +125,9 @@ def _strip(rows: int, cols: int, size: int, batched: bool) -> Rung:
     make = strips.transpose_narrow_of if narrow else strips.transpose_flat_of
     dtype, pairs_of = TYPES[min(size, 8)], size == 16
     kernel = make(dtype, least % 2 == 0, pairs=pairs_of, batched=batched)
-    taken = strips.strip(least, size)
+    taken = strips.LARGE.strip(least, size)
     tile = (taken, least) if narrow else (least, taken)
-    return Rung(kernel, "", (strips.THREADS, 1), tile, span=UNSIGNED)
+    return Rung(kernel, "", (strips.LARGE.threads, 1), tile, span=UNSIGNED)
 
 
 def _tiled(out: Any, inp: Any, batched: bool) -> Rung:

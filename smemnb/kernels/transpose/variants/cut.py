@@ -22,6 +22,7 @@ from numba import cuda, uint32
 from ...ptx import load1, load16, misalignment, store1, store16
 from ...unrolled import device, jit, named, smaller
 from .order import bytes_of, chunk_of_column, tile_in_batch, tile_turned
+from .strips import _last_chunk
 from .wide import CHUNK_BYTES
 from .words import _chunks_read, _some_of_chunk
 
@@ -121,8 +122,10 @@ def transpose_cut_of(dtype: Any, shape: Shape | None = None, *, batched: bool = 
         return uint32(first - first % uint32(per_chunk) + q * uint32(per_chunk))
 
     @device
-    def chunk(inp, number, start, pitch_in):
-        return load16(inp, uint32(chunk_at(number, start, pitch_in) - misalignment(inp)))
+    def chunk(inp, number, start, more):
+        pitch_in, last = more
+        at = uint32(chunk_at(number, start, pitch_in) - misalignment(inp))
+        return load16(inp, smaller(at, last))
 
     @device
     def to(number):
@@ -139,6 +142,7 @@ def transpose_cut_of(dtype: Any, shape: Shape | None = None, *, batched: bool = 
 
     read, keep = _chunks_read(passes, threads, chunk), _kept(passes, threads, to)
     some, column = _some_of_chunk(dtype, per_chunk), _column(per_chunk, place)
+    last_chunk = _last_chunk(per_chunk)
 
     @device
     def move(out, inp, tile, row0, col0):
@@ -153,35 +157,44 @@ def transpose_cut_of(dtype: Any, shape: Shape | None = None, *, batched: bool = 
 
         # 1. rows as they lie                      global: 16 sectors    shared: 4 wavefronts
         line = uint32(per_row * per_chunk)
+        total = uint32(uint32(rows - uint32(1)) * pitch_in + cols)
         behind = uint32(begin + uint32(high - uint32(1)) * pitch_in + line)
-        inside = begin >= per_chunk and behind <= uint32(rows * cols)
+        inside = (begin >= per_chunk or beyond == 0) and total >= 2 * per_chunk
         if pitch_in != cols:
             inside = col0 >= per_chunk and uint32(col0 + line) <= cols
+        last = total
         if inside:
-            keep(tile, read(inp, tid, chunks, start, pitch_in), tid, chunks)
-        else:
-            for number in range(tid, chunks, uint32(threads)):
-                at = uint32(chunk_at(uint32(number), start, pitch_in) - beyond)
-                lowest, last = uint32(0), uint32(rows * cols)
-                if pitch_in != cols:
-                    lowest = uint32(uint32(row0 + number // uint32(per_row)) * pitch_in)
-                    last = uint32(lowest + cols)
-                some(inp, tile, to(uint32(number)), at, lowest, last)
+            last = last_chunk(beyond, total)
+            keep(tile, read(inp, tid, chunks, start, (pitch_in, last)), tid, chunks)
+        if not inside or behind > total:
+            number = tid
+            while number < chunks:
+                at = uint32(chunk_at(number, start, pitch_in) - beyond)
+                if not inside or (at > last and at < total):
+                    lowest, most = uint32(0), total
+                    if pitch_in != cols:
+                        lowest = uint32(uint32(row0 + number // uint32(per_row)) * pitch_in)
+                        most = uint32(lowest + cols)
+                    some(inp, tile, to(number), at, lowest, most)
+                number = uint32(number + uint32(threads))
         cuda.syncthreads()  # the rows are there before anyone reads them
 
         # 2. 16 bytes of a row of the output: a column   shared: 1 wavefront   global: 16 sectors
         beyond = misalignment(out)
-        for number in range(tid, uint32(chunks_down * tile_cols), uint32(threads)):
+        number = tid
+        while number < uint32(chunks_down * tile_cols):
             x, q = spot(uint32(number))
             there = uint32(uint32(col0 + x) * pitch + row0)
             ahead = uint32(uint32(uint32(0) - uint32(beyond + there)) % uint32(per_chunk))
             y = uint32(ahead + q * uint32(per_chunk))
             if col0 + x < cols and uint32(y + uint32(per_chunk)) <= left:
                 store16(out, uint32(there + y), column(tile, y, x, start, pitch_in))
+            number = uint32(number + uint32(threads))
 
         # 3. both ends of a row of the output, at most a chunk less one element each
         if row0 == 0 or uint32(tile_rows + per_chunk) > left:
-            for number in range(tid, uint32(2 * per_chunk * tile_cols), uint32(threads)):
+            number = tid
+            while number < uint32(2 * per_chunk * tile_cols):
                 x, slot = (
                     uint32(number // uint32(2 * per_chunk)),
                     uint32(number % uint32(2 * per_chunk)),
@@ -201,6 +214,7 @@ def transpose_cut_of(dtype: Any, shape: Shape | None = None, *, batched: bool = 
                 if y < behind and col0 + x < cols:
                     value = load1(tile, place(y, x, start, pitch_in))
                     store1(out, uint32(there + y), value)
+                number = uint32(number + uint32(threads))
 
     @jit(launch_bounds=(threads, shape.resident))
     def transpose_cut(out, inp):

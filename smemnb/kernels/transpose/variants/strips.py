@@ -233,6 +233,21 @@ def _scattered(moves: _Moves, count: int) -> Any:
     return several if last else one
 
 
+def _last_chunk(per_chunk: int) -> Any:
+    """A device function: where the last whole chunk of memory begins that has `total` elements.
+
+    Chunks beyond it are read there instead, and the one that memory holds in part once more, by
+    its elements: so the loads of the last block need not wait for each other.
+    """
+
+    @device
+    def last_chunk(beyond, total):
+        part = uint32(uint32(beyond + total) % uint32(per_chunk))
+        return uint32(uint32(total - part) - uint32(per_chunk))
+
+    return last_chunk
+
+
 @device
 def _place(number, extent, fraction):
     """(run, chunk of it) of a lane's chunk: 8 chunks of a run, then 8 of the next one."""
@@ -250,17 +265,18 @@ def _chunks_read(moves: _Moves, cut: Cut, count: int) -> Any:
     per_chunk, get_chunk, ahead = moves.per_chunk, moves.get_chunk, (count - 1) * cut.threads
 
     @device
-    def chunk_of(inp, first, tid, chunks):
+    def chunk_of(inp, first, tid, chunks, last):
         number = smaller(uint32(tid + uint32(ahead)), uint32(chunks - uint32(1)))
-        return get_chunk(inp, uint32(first + number * uint32(per_chunk)))
+        return get_chunk(inp, smaller(uint32(first + number * uint32(per_chunk)), last))
 
     @device
-    def one(inp, first, tid, chunks):
-        return (chunk_of(inp, first, tid, chunks),)
+    def one(inp, first, tid, chunks, last):
+        return (chunk_of(inp, first, tid, chunks, last),)
 
     @device
-    def several(inp, first, tid, chunks):
-        return before(inp, first, tid, chunks) + (chunk_of(inp, first, tid, chunks),)  # noqa: RUF005
+    def several(inp, first, tid, chunks, last):
+        found = before(inp, first, tid, chunks, last)
+        return found + (chunk_of(inp, first, tid, chunks, last),)  # noqa: RUF005
 
     return several if count > 1 else one
 
@@ -295,7 +311,7 @@ def _span_loaded(moves: _Moves, cut: Cut) -> Any:
     per_chunk, get, put = moves.per_chunk, moves.get, moves.put
     get_chunk, put_chunk, spread = moves.get_chunk, moves.put_chunk, moves.spread
     read, keep = (make(moves, cut, cut.passes + 1) for make in (_chunks_read, _chunks_kept))
-    threads = cut.threads
+    threads, last_chunk = cut.threads, _last_chunk(per_chunk)
 
     @device
     def one(inp, tile, first, number, total, fraction):
@@ -313,11 +329,18 @@ def _span_loaded(moves: _Moves, cut: Cut) -> Any:
     def load(inp, tile, first, chunks, total, fraction):
         tid = uint32(cuda.threadIdx.x)
         behind = uint32(first + chunks * uint32(per_chunk))
-        if first < total and first < behind and behind <= total:
-            keep(tile, read(inp, first, tid, chunks), tid, chunks, fraction)
-        else:
-            for number in range(tid, chunks, uint32(threads)):
-                one(inp, tile, first, uint32(number), total, fraction)
+        inside = first < total and total >= 2 * per_chunk
+        last = total
+        if inside:
+            last = last_chunk(misalignment(inp), total)
+            keep(tile, read(inp, first, tid, chunks, last), tid, chunks, fraction)
+        if not inside or behind > total:
+            number = tid
+            while number < chunks:
+                at = uint32(first + number * uint32(per_chunk))
+                if not inside or (at > last and at < total):
+                    one(inp, tile, first, number, total, fraction)
+                number = uint32(number + uint32(threads))
 
     return load
 
@@ -426,25 +449,25 @@ def _runs_read(moves: _Moves, cut: Cut, count: int) -> Any:
     begins = _begins(moves)
 
     @device
-    def chunk_of(inp, tid, col0, per_row, fraction):
+    def chunk_of(inp, tid, col0, per_row, fraction, most):
         rows = uint32(inp.shape[0])
         number = smaller(uint32(tid + uint32(ahead)), uint32(per_row * rows - uint32(1)))
         row, chunk = _place(number, rows, fraction)
-        return get_chunk(inp, begins(inp, row, chunk, col0)[0])
+        return get_chunk(inp, smaller(begins(inp, row, chunk, col0)[0], most))
 
     @device
-    def last_of(inp, tid, col0, per_row):
+    def last_of(inp, tid, col0, per_row, most):
         row = smaller(tid, uint32(inp.shape[0] - 1))
-        return get_chunk(inp, begins(inp, row, per_row, col0)[0])
+        return get_chunk(inp, smaller(begins(inp, row, per_row, col0)[0], most))
 
     @device
-    def last(inp, tid, col0, per_row, fraction):
-        return (last_of(inp, tid, col0, per_row),)
+    def last(inp, tid, col0, per_row, fraction, most):
+        return (last_of(inp, tid, col0, per_row, most),)
 
     @device
-    def several(inp, tid, col0, per_row, fraction):
-        found = before(inp, tid, col0, per_row, fraction)
-        return found + (chunk_of(inp, tid, col0, per_row, fraction),)  # noqa: RUF005
+    def several(inp, tid, col0, per_row, fraction, most):
+        found = before(inp, tid, col0, per_row, fraction, most)
+        return found + (chunk_of(inp, tid, col0, per_row, fraction, most),)  # noqa: RUF005
 
     return several if count > 1 else last
 
@@ -509,6 +532,7 @@ def transpose_flat_of(
     get_chunk, put_chunk = moves.get_chunk, moves.put_chunk
     size = _held(cut, even) * per_chunk * units
     scattered, begins = _scattered(moves, per_chunk), _begins(moves)
+    last_chunk = _last_chunk(per_chunk)
     read_all, keep_all = (make(moves, cut, cut.passes + 1) for make in (_runs_read, _runs_kept))
     groups, threads, passes = cut.groups, cut.threads, cut.passes
     resident = max(1, cut.resident * 2 // 3)  # a thread keeps its chunks and scatters them
@@ -551,15 +575,24 @@ def transpose_flat_of(
         # 1. runs of rows, scattered               global: 16 sectors
         pitch_in = uint32(inp.strides[0] // itemsize)
         behind = uint32(uint32(rows - uint32(1)) * pitch_in + col0 + most + uint32(8 * per_chunk))
-        if pitch_in == cols and col0 >= per_chunk and behind <= uint32(rows * cols):
-            found = read_all(inp, tid, col0, per_row, fraction)
+        total, beyond = uint32(rows * cols), misalignment(inp)
+        inside = pitch_in == cols and (col0 >= per_chunk or beyond == 0)
+        inside = inside and total >= 2 * per_chunk
+        last = total
+        if inside:
+            last = last_chunk(beyond, total)
+            found = read_all(inp, tid, col0, per_row, fraction, last)
             keep_all(tile, found, inp, tid, col0, held, lead, per_row, fraction)
-        else:
-            for number in range(tid, uint32(per_row * rows), uint32(threads)):
-                row, chunk = _place(uint32(number), rows, fraction)
-                take(inp, tile, row, chunk, col0, held, lead, fraction)
-            for row in range(tid, rows, uint32(threads)):  # runs may begin within a chunk
-                take(inp, tile, uint32(row), per_row, col0, held, lead, fraction)
+        if not inside or behind > total:
+            number = tid
+            while number < uint32(per_row * rows):
+                row, chunk = _place(number, rows, fraction)
+                if not inside or begins(inp, row, chunk, col0)[0] > last:
+                    take(inp, tile, row, chunk, col0, held, lead, fraction)
+                number = uint32(number + uint32(threads))
+            if tid < rows:  # runs may begin within a chunk
+                if not inside or begins(inp, tid, per_row, col0)[0] > last:
+                    take(inp, tile, tid, per_row, col0, held, lead, fraction)
         cuda.syncthreads()  # the strip is full before anyone reads it
 
         # 2. the strip as it lies                  shared: 4 wavefronts  global: 16 sectors

@@ -30,7 +30,7 @@ from ...unrolled import device, jit, named, smaller
 from ..ptx_words import store_words
 from .order import bytes_of, chunk_of_column, tile_in_batch, tile_turned
 from .packed import WORD_BYTES, _turned
-from .strips import _fraction, _place, _quotient
+from .strips import _fraction, _last_chunk, _place, _quotient
 from .wide import CHUNK_BYTES
 
 
@@ -126,11 +126,12 @@ def _kept(count: int) -> Any:
     @device
     def keep(lines, words, at, apart):
         before(lines, words, at, apart)
-        store1(lines, uint32(at + uint32(last) * apart), words[last])
+        # of 64 bits, so that all lie at fixed distances from the first one
+        store1(lines, uint64(uint64(at) + uint64(uint64(last) * uint64(apart))), words[last])
 
     @device
     def keep_one(lines, words, at, apart):
-        store1(lines, at, words[0])
+        store1(lines, uint64(at), words[0])
 
     return keep if last else keep_one
 
@@ -291,8 +292,10 @@ def transpose_words_of(dtype: Any, shape: Shape | None = None, *, batched: bool 
         return uint32(first - first % uint32(per_chunk) + q * uint32(per_chunk))
 
     @device
-    def chunk(inp, number, start, pitch_in):
-        return load16(inp, uint32(chunk_at(number, start, pitch_in) - misalignment(inp)))
+    def chunk(inp, number, start, more):
+        pitch_in, last = more
+        at = uint32(chunk_at(number, start, pitch_in) - misalignment(inp))
+        return load16(inp, smaller(at, last))
 
     @device
     def place(y, x, start, pitch_in):
@@ -302,7 +305,7 @@ def transpose_words_of(dtype: Any, shape: Shape | None = None, *, batched: bool 
 
     read, keep = _chunks_read(passes, threads, chunk), _chunks_kept(passes, threads, per_chunk)
     some, turn_round = _some_of_chunk(dtype, per_chunk), _turned(each)
-    put_zeros = sizes.put_zeros
+    put_zeros, last_chunk = sizes.put_zeros, _last_chunk(per_chunk)
     take, keep_words = _words_of(each, _word_of(itemsize), place), _kept(each)
 
     @device
@@ -320,39 +323,49 @@ def transpose_words_of(dtype: Any, shape: Shape | None = None, *, batched: bool 
         start = uint32(beyond + begin)
 
         # 1. rows as they lie                      global: 16 sectors    shared: 4 wavefronts
-        joined = pitch_in == cols
+        total = uint32(uint32(rows - uint32(1)) * pitch_in + cols)
         behind = uint32(begin + uint32(high - uint32(1)) * pitch_in + uint32(line))
-        inside = begin >= per_chunk and behind <= uint32(rows * cols)
-        if not joined:
+        inside = (begin >= per_chunk or beyond == 0) and total >= 2 * per_chunk
+        if pitch_in != cols:
             inside = col0 >= per_chunk and uint32(col0 + uint32(line)) <= cols
+        last = total
         if inside:
-            keep(raw, read(inp, tid, chunks, start, pitch_in), tid, chunks)
-        else:
-            for number in range(tid, chunks, uint32(threads)):
-                at = uint32(chunk_at(uint32(number), start, pitch_in) - beyond)
-                lowest, last = uint32(0), uint32(rows * cols)
-                if not joined:
-                    lowest = uint32(uint32(row0 + number // uint32(per_row)) * pitch_in)
-                    last = uint32(lowest + cols)
-                some(inp, raw, uint32(number * uint32(per_chunk)), at, lowest, last)
+            last = last_chunk(beyond, total)
+            keep(raw, read(inp, tid, chunks, start, (pitch_in, last)), tid, chunks)
+        if not inside or behind > total:
+            number = tid
+            while number < chunks:
+                at = uint32(chunk_at(number, start, pitch_in) - beyond)
+                if not inside or (at > last and at < total):
+                    lowest, most = uint32(0), total
+                    if pitch_in != cols:
+                        lowest = uint32(uint32(row0 + number // uint32(per_row)) * pitch_in)
+                        most = uint32(lowest + cols)
+                    some(inp, raw, uint32(number * uint32(per_chunk)), at, lowest, most)
+                number = uint32(number + uint32(threads))
         if high < held:
-            for number in range(uint32(chunks + tid), uint32(most_chunks), uint32(threads)):
+            number = uint32(chunks + tid)
+            while number < uint32(most_chunks):
                 put_zeros(raw, uint32(number * uint32(per_chunk)))
+                number = uint32(number + uint32(threads))
         cuda.syncthreads()  # the rows are there before anyone reads them
 
         # 2. words of 4 rows, turned: 2 reads each shared: 1 wavefront
-        for number in range(tid, uint32(groups * words), uint32(threads)):
+        number = tid
+        while number < uint32(groups * words):
             group = uint32(number // uint32(words))
             x = uint32(number % uint32(words))
             y = uint32(group * uint32(each))
             taken = take(raw, y, uint32(x * uint32(each)), start, pitch_in)
             to = uint32(x * uint32(pitch) + group)
             keep_words(lines, turn_round(taken), to, uint32(apart))
+            number = uint32(number + uint32(threads))
         cuda.syncthreads()  # the lines are full before anyone reads them
 
         # 3. 16 bytes of a row of the output       shared: 5 wavefronts  global: 16 sectors
         beyond = misalignment(out)
-        for number in range(tid, uint32(chunks_across * tile_cols), uint32(threads)):
+        number = tid
+        while number < uint32(chunks_across * tile_cols):
             x, q = spot(uint32(number))
             to = uint32(uint32(col0 + x) * pitch_out + row0)
             ahead = uint32(uint32(uint32(0) - uint32(beyond + to)) % uint32(per_chunk))
@@ -360,10 +373,12 @@ def transpose_words_of(dtype: Any, shape: Shape | None = None, *, batched: bool 
             if col0 + x < cols and uint32(y + uint32(per_chunk)) <= left:
                 at = uint32(x % uint32(each) * uint32(apart) + x // uint32(each) * uint32(pitch))
                 store_chunk(out, lines, at, y, uint32(to + y))
+            number = uint32(number + uint32(threads))
 
         # 4. both ends of a row of the output, at most a chunk less one element each
         if row0 == 0 or uint32(tile_rows + per_chunk) > left:
-            for number in range(tid, uint32(2 * per_chunk * tile_cols), uint32(threads)):
+            number = tid
+            while number < uint32(2 * per_chunk * tile_cols):
                 x = uint32(number // uint32(2 * per_chunk))
                 to = uint32(uint32(col0 + x) * pitch_out + row0)
                 ahead = uint32(uint32(uint32(0) - uint32(beyond + to)) % uint32(per_chunk))
@@ -374,6 +389,7 @@ def transpose_words_of(dtype: Any, shape: Shape | None = None, *, batched: bool 
                         x % uint32(each) * uint32(apart) + x // uint32(each) * uint32(pitch)
                     )
                     store1(out, uint32(to + y), element(lines, at, y))
+                number = uint32(number + uint32(threads))
 
     @jit(launch_bounds=(threads, shape.resident))
     def transpose_words(out, inp):
@@ -413,10 +429,11 @@ def transpose_words_narrow_of(dtype: Any, run: Run = LONG, *, batched: bool = Fa
     lines_size = most_groups * 32 + (per_chunk // each + 1) * run.most + 33 * each
     element, store_chunk, end_of = sizes.element, sizes.store_chunk, sizes.end_of
     put_zeros, some = sizes.put_zeros, _some_of_chunk(dtype, per_chunk)
+    last_chunk = _last_chunk(per_chunk)
 
     @device
-    def chunk(inp, number, first, unused):
-        return load16(inp, uint32(first + number * uint32(per_chunk)))
+    def chunk(inp, number, first, last):
+        return load16(inp, smaller(uint32(first + number * uint32(per_chunk)), last))
 
     @device
     def place(y, x, lead, cols):
@@ -448,31 +465,43 @@ def transpose_words_narrow_of(dtype: Any, run: Run = LONG, *, batched: bool = Fa
 
         # 1. the rows as they lie                  global: 16 sectors    shared: 4 wavefronts
         behind = uint32(first + chunks * uint32(per_chunk))
-        if first < total and first < behind and behind <= total:
-            keep(raw, read(inp, tid, chunks, first, cols), tid, chunks)
-        else:
-            for number in range(tid, chunks, uint32(threads)):
+        inside = first < total and total >= 2 * per_chunk
+        last = total
+        if inside:
+            last = last_chunk(misalignment(inp), total)
+            keep(raw, read(inp, tid, chunks, first, last), tid, chunks)
+        if not inside or behind > total:
+            number = tid
+            while number < chunks:
                 to = uint32(number * uint32(per_chunk))
-                some(inp, raw, to, uint32(first + to), uint32(0), total)
+                at = uint32(first + to)
+                if not inside or (at > last and at < total):
+                    some(inp, raw, to, at, uint32(0), total)
+                number = uint32(number + uint32(threads))
             wanted = uint32((lead + (most + uint32(per_chunk)) * cols + spare) // uint32(per_chunk))
-            for number in range(uint32(chunks + tid), wanted, uint32(threads)):
+            number = uint32(chunks + tid)
+            while number < wanted:
                 put_zeros(raw, uint32(number * uint32(per_chunk)))
+                number = uint32(number + uint32(threads))
         cuda.syncthreads()  # the rows are there before anyone reads them
 
         # 2. words of 4 rows, turned: 2 reads each
         per_word = _fraction(words)
-        for number in range(tid, uint32(groups * words), uint32(threads)):
+        number = tid
+        while number < uint32(groups * words):
             group = _quotient(uint32(number), per_word)
             x = uint32(number - group * words)
             y, at = uint32(group * uint32(each)), uint32(x * uint32(each))
             taken = take(raw, y, at, lead, cols)
             keep_words(lines, turn_round(taken), uint32(x * pitch + group), apart)
+            number = uint32(number + uint32(threads))
         cuda.syncthreads()  # the lines are full before anyone reads them
 
         # 3. 16 bytes of a row of the output       shared: 5 wavefronts  global: 16 sectors
         beyond, per_col = misalignment(out), _fraction(cols)
         pitch_out = uint32(out.strides[0] // itemsize)
-        for number in range(tid, uint32(many * cols * uint32(8)), uint32(threads)):
+        number = tid
+        while number < uint32(many * cols * uint32(8)):
             x, q = _place(uint32(number), cols, per_col)
             to = uint32(x * pitch_out + row0)
             ahead = uint32(uint32(uint32(0) - uint32(beyond + to)) % uint32(per_chunk))
@@ -480,10 +509,12 @@ def transpose_words_narrow_of(dtype: Any, run: Run = LONG, *, batched: bool = Fa
             if uint32(y + uint32(per_chunk)) <= left:
                 at = uint32(x % uint32(each) * apart + x // uint32(each) * pitch)
                 store_chunk(out, lines, at, y, uint32(to + y))
+            number = uint32(number + uint32(threads))
 
         # 4. both ends of a row of the output, at most a chunk less one element each
         if row0 == 0 or uint32(most + uint32(per_chunk)) > left:
-            for number in range(tid, uint32(uint32(2 * per_chunk) * cols), uint32(threads)):
+            number = tid
+            while number < uint32(uint32(2 * per_chunk) * cols):
                 x = uint32(number // uint32(2 * per_chunk))
                 to = uint32(x * pitch_out + row0)
                 ahead = uint32(uint32(uint32(0) - uint32(beyond + to)) % uint32(per_chunk))
@@ -492,6 +523,7 @@ def transpose_words_narrow_of(dtype: Any, run: Run = LONG, *, batched: bool = Fa
                 if there:
                     at = uint32(x % uint32(each) * apart + x // uint32(each) * pitch)
                     store1(out, uint32(to + y), element(lines, at, y))
+                number = uint32(number + uint32(threads))
 
     @jit(launch_bounds=(threads, run.resident))
     def transpose_words_narrow(out, inp):
@@ -532,6 +564,7 @@ def transpose_words_flat_of(dtype: Any, run: Run = LONG, *, batched: bool = Fals
     # columns of 2 words lie 3 apart
     lines_size = most_groups * 32 * 3 // 2 + 33 * each
     element, put_zeros, some = sizes.element, sizes.put_zeros, _some_of_chunk(dtype, per_chunk)
+    last_chunk = _last_chunk(per_chunk)
 
     @device
     def chunk_at(number, start, pitch_in, per_row, fraction):
@@ -542,13 +575,13 @@ def transpose_words_flat_of(dtype: Any, run: Run = LONG, *, batched: bool = Fals
 
     @device
     def chunk(inp, number, start, more):
-        pitch_in, per_row, fraction = more
+        pitch_in, per_row, fraction, last = more
         at = chunk_at(number, start, pitch_in, per_row, fraction)
-        return load16(inp, uint32(at - misalignment(inp)))
+        return load16(inp, smaller(uint32(at - misalignment(inp)), last))
 
     @device
     def place(y, x, start, more):
-        pitch_in, per_row, fraction = more
+        pitch_in, per_row, _, _ = more
         early = uint32(uint32(start + y * pitch_in) % uint32(per_chunk))
         return uint32(uint32(y * per_row * uint32(per_chunk)) + early + x)
 
@@ -571,38 +604,43 @@ def transpose_words_flat_of(dtype: Any, run: Run = LONG, *, batched: bool = Fals
         col0 = uint32(block * most)
         held = smaller(most, uint32(cols - col0))
         per_row = uint32(many * uint32(8) + uint32(1))  # chunks of a row: it may begin within one
-        more = (pitch_in, per_row, _fraction(per_row))
         beyond = misalignment(inp)
         start = uint32(beyond + col0)
         chunks = uint32(rows * per_row)
 
         # 1. rows as they lie                      global: 16 sectors    shared: 4 wavefronts
         line = uint32(per_row * uint32(per_chunk))
-        inside = col0 >= per_chunk
-        if pitch_in == cols:
-            behind = uint32(uint32(rows - uint32(1)) * pitch_in + col0 + line)
-            inside = inside and behind <= uint32(rows * cols)
-        else:
-            inside = inside and uint32(col0 + line) <= cols
+        total = uint32(uint32(rows - uint32(1)) * pitch_in + cols)
+        behind = uint32(uint32(rows - uint32(1)) * pitch_in + col0 + line)
+        inside = (col0 >= per_chunk or beyond == 0) and total >= 2 * per_chunk
+        if pitch_in != cols:
+            inside = col0 >= per_chunk and uint32(col0 + line) <= cols
+        fraction, last = _fraction(per_row), last_chunk(beyond, total)
+        more = (pitch_in, per_row, fraction, last)
         if inside:
             keep(raw, read(inp, tid, chunks, start, more), tid, chunks)
-        else:
-            for number in range(tid, chunks, uint32(threads)):
-                at = chunk_at(uint32(number), start, pitch_in, per_row, more[2])
-                lowest, last = uint32(0), uint32(rows * cols)
-                if pitch_in != cols:
-                    lowest = uint32(number // per_row * pitch_in)
-                    last = uint32(lowest + cols)
-                to = uint32(number * uint32(per_chunk))
-                some(inp, raw, to, uint32(at - beyond), lowest, last)
+        if not inside or behind > total:
+            number = tid
+            while number < chunks:
+                at = uint32(chunk_at(number, start, pitch_in, per_row, fraction) - beyond)
+                if not inside or (at > last and at < total):
+                    lowest, ends = uint32(0), total
+                    if pitch_in != cols:
+                        lowest = uint32(number // per_row * pitch_in)
+                        ends = uint32(lowest + cols)
+                    some(inp, raw, uint32(number * uint32(per_chunk)), at, lowest, ends)
+                number = uint32(number + uint32(threads))
         wanted = uint32(words * uint32(each) * per_row)
-        for number in range(uint32(chunks + tid), wanted, uint32(threads)):
+        number = uint32(chunks + tid)
+        while number < wanted:
             put_zeros(raw, uint32(number * uint32(per_chunk)))
+            number = uint32(number + uint32(threads))
         cuda.syncthreads()  # the rows are there before anyone reads them
 
         # 2. words of 4 rows, turned: 2 reads each shared: 1 wavefront
         per_many, lane = _fraction(many), uint32(tid % uint32(32))
-        for number in range(tid // uint32(32), uint32(words * many), uint32(threads // 32)):
+        number = uint32(tid // uint32(32))
+        while number < uint32(words * many):
             group = _quotient(uint32(number), per_many)
             x = uint32(uint32(uint32(number - group * many) * uint32(32)) + lane)
             for half in range(per_chunk // each // 4):
@@ -610,14 +648,14 @@ def transpose_words_flat_of(dtype: Any, run: Run = LONG, *, batched: bool = Fals
                 y, at = uint32(group * uint32(each)), uint32(here * uint32(each))
                 taken = take(raw, y, at, start, more)
                 keep_words(lines, turn_round(taken), uint32(here * pitch + group), apart)
+            number = uint32(number + uint32(threads // 32))
         cuda.syncthreads()  # the columns are full before anyone reads them
 
         # 3. columns, one behind the other         global: 16 sectors
-        begin, total = uint32(col0 * rows), uint32(held * rows)
+        begin, total = uint32(col0 * rows), uint32(held * rows)  # of the output
         per_col = _fraction(rows)
-        for number in range(
-            tid, uint32((total + uint32(per_chunk - 1)) // uint32(per_chunk)), uint32(threads)
-        ):
+        number = tid
+        while number < uint32((total + uint32(per_chunk - 1)) // uint32(per_chunk)):
             at = uint32(number * uint32(per_chunk))
             x = _quotient(at, per_col)
             r = uint32(at - x * rows)
@@ -630,6 +668,7 @@ def transpose_words_flat_of(dtype: Any, run: Run = LONG, *, batched: bool = Fals
                     line = uint32(x % uint32(each) * apart + x // uint32(each) * pitch)
                     value = element(lines, line, uint32(part - x * rows))
                     store1(out, uint32(begin + part), value)
+            number = uint32(number + uint32(threads))
 
     @device
     def joined_word(lines, x, r, rows, pitch, apart, words):

@@ -712,4 +712,18 @@ def transpose_words_flat_of(dtype: Any, run: Run = LONG, *, batched: bool = Fals
         lines = cuda.shared.array(lines_size, uint32)
         move(out, inp, raw, lines, uint32(cuda.blockIdx.y * cuda.gridDim.x + cuda.blockIdx.x))
 
-    return named(transpose_words_flat, "transpose_words_flat")
+    @jit(launch_bounds=(threads, run.resident))
+    def transpose_words_flat_batched(out, inp):
+        raw = cuda.shared.array(raw_size, dtype, alignment=16)
+        lines = cuda.shared.array(lines_size, uint32)
+        words = uint32((uint32(inp.shape[1]) + uint32(each - 1)) // uint32(each))
+        many = uint32(uint32(most_groups) // uint32(words * uint32(each)))
+        most = uint32(many * uint32(8 * per_chunk))
+        runs = uint32((uint32(inp.shape[2]) + most - uint32(1)) // most)
+        number = uint32(cuda.blockIdx.y * cuda.gridDim.x + cuda.blockIdx.x)
+        matrix = uint32(number // runs)
+        if matrix < inp.shape[0]:
+            move(out[matrix], inp[matrix], raw, lines, uint32(number % runs))
+
+    made = transpose_words_flat_batched if batched else transpose_words_flat
+    return named(made, "transpose_words_flat")

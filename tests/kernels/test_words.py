@@ -1,14 +1,14 @@
-"""Transposes by words and by chunks that are cut on both sides: values, what lies around, counts."""
+"""Transposes by words, and without a tile: values, what lies around, counts per request."""
 
 import numpy as np
 import pytest
-from numba import cuda, float32, uint8, uint16, uint64
+from numba import cuda, uint8, uint16, uint64
 
-from smemnb.kernels.transpose.variants import cut, direct, words
+from smemnb.kernels.transpose.variants import direct, words
 from smemnb.tracing import trace
 
-TYPES = {1: uint8, 2: uint16, 4: float32, 8: uint64}
-WORDS = {1: np.uint8, 2: np.uint16, 4: np.float32, 8: np.uint64}
+TYPES = {1: uint8, 2: uint16}
+WORDS = {1: np.uint8, 2: np.uint16}
 
 
 class Placed:
@@ -47,30 +47,15 @@ def turned(kernel, itemsize, shape, grid, threads, begins=(0, 0), gaps=(0, 0)):
     return found
 
 
-def tiles(make, itemsize, tiling, shape, **placed):
-    """The same of a kernel of tiles."""
+def tiles(itemsize, tiling, shape, **placed):
+    """The same by words."""
     count, rows, cols = shape
     high, wide = tiling.tile(itemsize)
-    kernel = make(TYPES[itemsize], tiling, batched=count > 1)
+    kernel = words.transpose_words_of(TYPES[itemsize], tiling, batched=count > 1)
     grid = -(-cols // wide) * count, -(-rows // high)
     return turned(kernel, itemsize, shape, grid, tiling.threads, **placed)
 
 
-def runs(itemsize, flat, run, extent, length, count=1, **placed):
-    """The same of a narrow or a flat matrix, by words."""
-    make = words.transpose_words_flat_of if flat else words.transpose_words_narrow_of
-    shape = (count, extent, length) if flat else (count, length, extent)
-    blocks = -(-length // run.run(extent, itemsize)) * count
-    kernel = make(TYPES[itemsize], run, batched=count > 1)
-    return turned(kernel, itemsize, shape, (1, blocks), run.threads, **placed)
-
-
-SMALL = {
-    1: (words.transpose_words_of, words.SMALL),
-    2: (words.transpose_words_of, words.SMALL),
-    4: (cut.transpose_cut_of, cut.SMALL),
-    8: (cut.transpose_cut_of, cut.SMALL),
-}
 PLACES = [
     {},
     {"begins": (3, 1)},
@@ -79,69 +64,41 @@ PLACES = [
 ]
 
 
-@pytest.mark.first(3)
-@pytest.mark.parametrize("itemsize", SMALL)
+SIZES = pytest.mark.parametrize("itemsize", [1, 2])
+
+
+@pytest.mark.first(2)
+@SIZES
 @pytest.mark.parametrize("placed", PLACES, ids=str)
 @pytest.mark.parametrize("shape", [(1, 133, 71), (1, 5, 9), (2, 66, 35)], ids=str)
-def test_tiles(itemsize, placed, shape):
+def test_values(itemsize, placed, shape):
     """Several tiles, less than one, a batch; rows that begin anywhere, with and without gaps."""
-    make, tilings = SMALL[itemsize]
-    tiles(make, itemsize, tilings[itemsize], shape, **placed)
+    tiles(itemsize, words.SHAPES[itemsize], shape, **placed)
 
 
 @pytest.mark.exhaustive
-@pytest.mark.parametrize("itemsize", SMALL)
-def test_tiles_of_more_shapes(itemsize):
-    """10 random shapes, beginnings and gaps, by large and by small tiles."""
+@SIZES
+def test_values_of_more_shapes(itemsize):
+    """8 random shapes, beginnings and gaps."""
     rng = np.random.default_rng([3, itemsize])
-    make, small = SMALL[itemsize]
-    large = words.LARGE if itemsize <= 2 else cut.LARGE
-    for number in range(10):
+    for _ in range(8):
         shape = 1, int(rng.integers(1, 300)), int(rng.integers(1, 160))
         begins, gaps = rng.integers(0, 17, 2), rng.integers(0, 4, 2) * rng.integers(0, 2, 2)
-        tiling = (large, small)[number % 2][itemsize]
-        tiles(make, itemsize, tiling, shape, begins=begins.tolist(), gaps=gaps.tolist())
-
-
-@pytest.mark.first(3)
-@pytest.mark.parametrize("itemsize", [1, 2])
-@pytest.mark.parametrize("flat", [False, True], ids=["narrow", "flat"])
-@pytest.mark.parametrize(
-    ("extent", "length", "count"), [(5, 1.3, 1), (8, 2.2, 1), (31, 0.4, 1), (4, 1.1, 2)]
-)
-def test_runs(itemsize, flat, extent, length, count):
-    """Runs and what is left of one, of odd and even columns; batches of whole chunks."""
-    length = int(words.SHORT.run(extent, itemsize) * length) // 16 * 16 + 16 * (count > 1) or 16
-    length += 3 * (count == 1)
-    placed = {} if count > 1 else {"begins": (3, 0)}
-    runs(itemsize, flat, words.SHORT, extent, length, count, **placed)
-
-
-@pytest.mark.exhaustive
-@pytest.mark.parametrize("itemsize", [1, 2])
-@pytest.mark.parametrize("flat", [False, True], ids=["narrow", "flat"])
-def test_runs_of_more_shapes(itemsize, flat):
-    """10 random shapes; the result of a flat one begins at a multiple of 16 bytes."""
-    rng = np.random.default_rng([5, itemsize, flat])
-    for number in range(10):
-        run = (words.LONG, words.SHORT)[number % 2]
-        extent = int(rng.integers(4 // itemsize, run.most + 1))
-        length = int(rng.integers(1, 2 * run.run(extent, itemsize)))
-        begins = (int(rng.integers(0, 17)), 0 if flat else int(rng.integers(0, 17)))
-        gaps = (int(rng.integers(0, 3)), 0) if flat else (0, int(rng.integers(0, 3)))
-        runs(itemsize, flat, run, extent, length, begins=begins, gaps=gaps)
+        tiling = words.SHAPES[itemsize]
+        tiles(itemsize, tiling, shape, begins=begins.tolist(), gaps=gaps.tolist())
 
 
 @pytest.mark.parametrize("itemsize", [8, 16])
-@pytest.mark.parametrize("shape", [(3, 70), (70, 3), (33, 17)], ids=str)
-def test_direct(itemsize, shape):
-    """Without a tile: pieces of rows to pieces of rows; every load and store of whole sectors."""
-    rows, cols = shape
+@pytest.mark.parametrize("shape", [direct.WIDE, direct.TALL], ids=str)
+@pytest.mark.parametrize(("rows", "cols"), [(3, 70), (70, 3), (33, 17)])
+def test_direct(itemsize, shape, rows, cols):
+    """Without a tile: pieces of rows to pieces of rows."""
     parts = itemsize // 8
     host = np.arange(rows * cols * parts, dtype=np.uint64).reshape(rows, cols * parts)
     out = cuda.to_device(np.zeros((cols, rows * parts), np.uint64))
-    kernel = direct.transpose_direct_of(uint64, pairs=parts == 2, each=2, down=False)
-    found = trace(kernel)[(-(-cols // 16), -(-rows // 32)), 256](out, cuda.to_device(host))
+    kernel = direct.transpose_direct_of(uint64, shape, pairs=parts == 2)
+    (high, wide), threads = shape.tile, shape.threads
+    found = trace(kernel)[(-(-cols // wide), -(-rows // high)), threads](out, cuda.to_device(host))
     expected = host.reshape(rows, cols, parts).swapaxes(0, 1).reshape(cols, rows * parts)
     np.testing.assert_array_equal(out.copy_to_host(), expected)
     assert all(one.price for one in found.findings)
@@ -160,8 +117,7 @@ def test_counts_of_words():
 
     144 rows of 9 chunks are loaded, in 41 requests; every lane stores 16 bytes, 16 sectors each.
     """
-    tiling = words.LARGE[1]
-    found = tiles(words.transpose_words_of, 1, tiling, (1, 128, 128), begins=(0, 0))
+    found = tiles(1, words.Shape(128, 128, 256, 5), (1, 128, 128))
     groups, chunks = 36 * 32 // 32, 128 * 8 // 32
     assert per_request(found, "load", "shared", 4)[0] == 8 * groups + 5 * chunks
     assert per_request(found, "store", "shared", 4)[:2] == (4 * groups, 4 * groups)

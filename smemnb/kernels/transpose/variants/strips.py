@@ -63,11 +63,17 @@ class Cut:
         """
         return self.groups // extent * 8 * (CHUNK_BYTES // itemsize)
 
+    def filled(self, extent: int) -> float:
+        """The share of a strip that a matrix of so many columns, or rows, fills."""
+        return self.groups // extent * extent / self.groups
+
 
 LARGE = Cut(128, 256, 2, 64, 6)
 """16 KB: 64 columns are runs of 256 bytes."""
 WIDE = Cut(256, 512, 33, 128, 3)
 """32 KB: 128 columns are."""
+MIDDLE = Cut(64, 128, 2, 64, 10)
+"""8 KB."""
 SMALL = Cut(32, 128, 2, 32, 12)
 """4 KB, so that a small matrix reaches all multiprocessors."""
 

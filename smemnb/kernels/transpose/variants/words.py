@@ -144,15 +144,14 @@ class _Sizes:
             store_words(out, to, _chunk_of(lines, uint32(line + y // uint32(each)), chosen))
 
         @device
-        def end_of(slot, first_block, ahead, most, left):
-            """(element of a run, whether it is there) of the slot-th at both ends of a row.
+        def end_of(behind_it, part, ahead, most, left):
+            """(element of a run, whether it is there) of the 16 bytes at an end of a row.
 
             The run has `left` elements from its block on, of which this block moves `most` from
-            `ahead` on, in whole chunks; slots 0 to 15 lie before these, the others behind.
+            `ahead` on, in whole chunks; asked for is what lies behind these, or what lies before.
             """
-            part = uint32(slot % uint32(per_chunk))
-            if slot < per_chunk:
-                return part, first_block and part < smaller(ahead, left)
+            if not behind_it:
+                return part, part < smaller(ahead, left)
             behind = smaller(uint32(ahead + most), left)
             whole = uint32(uint32(behind - ahead) // uint32(per_chunk) * uint32(per_chunk))
             y = uint32(ahead + whole + part)
@@ -345,14 +344,18 @@ def transpose_words_of(dtype: Any, shape: Shape | None = None, *, batched: bool 
             number = uint32(number + uint32(threads))
 
         # 4. both ends of a row of the output, at most a chunk less one element each
-        if row0 == 0 or uint32(tile_rows + per_chunk) > left:
+        for behind_it in range(2):
             number = tid
-            while number < uint32(2 * per_chunk * tile_cols):
-                x = uint32(number // uint32(2 * per_chunk))
+            if behind_it:
+                if uint32(tile_rows + per_chunk) <= left:
+                    number = uint32(per_chunk * tile_cols)
+            elif row0:
+                number = uint32(per_chunk * tile_cols)
+            while number < uint32(per_chunk * tile_cols):
+                x, part = uint32(number // uint32(per_chunk)), uint32(number % uint32(per_chunk))
                 to = uint32(uint32(col0 + x) * pitch_out + row0)
                 ahead = uint32(uint32(uint32(0) - uint32(beyond + to)) % uint32(per_chunk))
-                slot = uint32(number % uint32(2 * per_chunk))
-                y, there = end_of(slot, row0 == 0, ahead, uint32(tile_rows), left)
+                y, there = end_of(behind_it, part, ahead, uint32(tile_rows), left)
                 if there and col0 + x < cols:
                     at = uint32(
                         x % uint32(each) * uint32(apart) + x // uint32(each) * uint32(pitch)

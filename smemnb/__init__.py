@@ -45,6 +45,18 @@ _HOMES = {
     "replay": "figures.replay",
     "transpose": "operations.transposing",
     "matmul": "operations.multiplying",
+    "sum": "operations.reducing",
+    "mean": "operations.reducing",
+    "min": "operations.reducing",
+    "max": "operations.reducing",
+    "argmin": "operations.reducing",
+    "argmax": "operations.reducing",
+    "softmax": "operations.normalising",
+    "log_softmax": "operations.normalising",
+    "layer_norm": "operations.normalising",
+    "rms_norm": "operations.normalising",
+    "bincount": "operations.histograms",
+    "histogram": "operations.histograms",
 }
 _ROOMS = (
     "compiled errors exercises figures hardware kernels lockstep measure operations rules"
@@ -61,7 +73,10 @@ if TYPE_CHECKING:
     from .exercises.source import show_change, show_source
     from .figures.explorer import explore
     from .figures.replay import replay
+    from .operations.histograms import bincount, histogram
     from .operations.multiplying import matmul
+    from .operations.normalising import layer_norm, log_softmax, rms_norm, softmax
+    from .operations.reducing import argmax, argmin, max, mean, min, sum
     from .operations.transposing import transpose
     from .tracing.trace import Trace
     from .tracing.tracer import trace
@@ -70,13 +85,22 @@ __all__ = [
     "Trace",
     "Verdict",
     "__version__",
+    "argmax",
+    "argmin",
     "bank_map",
+    "bincount",
     "check",
     "explore",
     "forecast",
     "grid_map",
     "hint",
+    "histogram",
+    "layer_norm",
+    "log_softmax",
     "matmul",
+    "max",
+    "mean",
+    "min",
     "occupancy_map",
     "phase_map",
     "predict",
@@ -84,11 +108,14 @@ __all__ = [
     "progress",
     "register_map",
     "replay",
+    "rms_norm",
     "sector_map",
     "show_change",
     "show_source",
+    "softmax",
     "solution",
     "staging_map",
+    "sum",
     "tile_map",
     "trace",
     "transpose",

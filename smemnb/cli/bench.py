@@ -3,6 +3,7 @@
 smemnb bench transpose | matmul | all | overhead      measure, on a GPU
 smemnb bench engine                                   the lockstep engine, on any machine
 smemnb bench sweep matmul | transpose                 random problems beside torch and CuPy
+smemnb bench patterns reduction | scan | ...          sums, scans, stencils, histograms, rows
 smemnb bench --show [FILE] --chart FILE.png           a table and a chart of results
 smemnb bench --compare A.json B.json                  what became faster or slower
 """
@@ -21,7 +22,7 @@ from .terminal import show_report
 if TYPE_CHECKING:
     from ..measure.results import Results
 
-WHAT = ("transpose", "matmul", "all", "overhead", "engine", "sweep")
+WHAT = ("transpose", "matmul", "all", "overhead", "engine", "sweep", "patterns")
 INTERRUPTED = 130
 
 
@@ -37,6 +38,10 @@ def main(argv: Sequence[str]) -> int:
         from .bench_sweep import main as sweep
 
         return sweep(argv[1:])
+    if argv[:1] == ["patterns"]:
+        from .bench_patterns import main as patterns
+
+        return patterns(argv[1:])
     options = _parser().parse_args(argv)
     if options.compare:
         return _compare(*options.compare)

@@ -14,14 +14,14 @@ PATIENCE_SECONDS = 5.0
 
 
 @contextmanager
-def locked(path: Path) -> Iterator[None]:
+def locked(path: Path, patience_s: float = PATIENCE_SECONDS) -> Iterator[None]:
     """Let one process at a time in.
 
     Raises:
-        TimeoutError: someone else held it for PATIENCE_SECONDS.
+        TimeoutError: someone else held it for so many seconds.
     """
     with path.open("a+b") as stream:
-        deadline = time.monotonic() + PATIENCE_SECONDS
+        deadline = time.monotonic() + patience_s
         while not _taken(stream):
             if time.monotonic() > deadline:
                 raise TimeoutError(errno.EAGAIN, "another process is writing it")

@@ -23,20 +23,36 @@ class Launch(NamedTuple):
         grid: blocks, along one axis or more.
         block: threads, along one axis or more.
         args: arrays and numbers, `out` first.
+        shared_bytes: of arrays of 0 elements, whose size the launch says. For more than 48 KB a
+            GPU's driver has to be asked before (`smemnb.operations` does).
     """
 
     kernel: Any
     grid: int | tuple[int, ...]
     block: int | tuple[int, ...]
     args: tuple[Any, ...]
+    shared_bytes: int = 0
 
     def start(self, stream: Any = 0) -> None:
         """Launch it."""
-        self.kernel[self.grid, self.block, stream](*self.args)
+        self.kernel[self.grid, self.block, stream, self.shared_bytes](*self.args)
 
 
 New = Callable[[tuple[int, ...], Any], Any]
 """`new(shape, dtype)`: an array of zeros beside the arguments, on the device or in the engine."""
+
+
+def scratch(new: New, shape: tuple[int, ...], dtype: Any) -> Any:
+    """An array beside the arguments that may hold anything: nobody has to set it to 0."""
+    return getattr(new, "scratch", new)(shape, dtype)
+
+
+def flags(new: New, shape: tuple[int, ...], dtype: Any) -> Any:
+    """An array of zeros beside the arguments that the launches leave as zeros.
+
+    It is set to 0 once, and handed on from call to call.
+    """
+    return getattr(new, "flags", new)(shape, dtype)
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@ In the order in which they are asked:
     a rung of the ladder               the caller named it
     `matmul_tiled_32`, `matmul_square` in the lockstep engine, for one product of matrices by rows
     `variants.vectors`                 up to 16 rows or columns: the other operand is read once
-    `kernels.matmul.ladder.fastest`    by rows, one product, where its tiles suffice
-    `variants.guarded`                 everything else: any shape, layout and batch
+    `kernels.matmul.ladder.fastest`    by rows, one product of whole tiles in aligned rows
+    `variants.balanced`                a result that holds a tile, any layout and batch
+    `variants.guarded`                 everything else, and where it costs less by the model
 """
 
 from __future__ import annotations
@@ -16,9 +17,12 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ..errors import LaunchRefused
-from ..kernels.matmul import choosing, ladder
+from ..kernels.matmul import choosing, ladder, unguarded
 from ..kernels.matmul.choosing import Estimate, Problem
 from ..kernels.matmul.cut import QUAD, Cut
+from ..kernels.matmul.unguarded import Offer, Side
+from ..kernels.matmul.variants.balanced import matmul_balanced_of, matmul_inside_of
+from ..kernels.matmul.variants.even import CHUNK
 from ..kernels.matmul.variants.guarded import matmul_guarded_of
 from ..kernels.matmul.variants.vector_tiling import vector_plan
 from ..kernels.matmul.variants.vectors import vector_product_of
@@ -93,8 +97,14 @@ def product_plan(
         return _vectors(out, a, b, depth, many)
     problem = Problem(rows, cols, depth, count)
     found = choosing.choose(problem, many)
-    if by_rows and _ladder_suffices(problem, found, many, whole=a.wide and b.wide):
+    if by_rows and _is_whole(problem, a, b) and _ladder_suffices(problem, found, many):
         return matmul_plan(None, out.layout, a.layout, b.layout, processors, plain=plain)
+    sides = Side(not a.columns, a.wide), Side(b.columns, b.wide)
+    offer = unguarded.best_offer(problem, *sides, many) if processors != ENGINE else None
+    if offer is not None:
+        costs_less = offer.cycles <= unguarded.GUARDED * found.cycles
+        if costs_less or _adds_long(found, depth):
+            return _unguarded(offer, a, b, count)
     return _guarded(found, out, a, b, count)
 
 
@@ -143,6 +153,15 @@ def words_of(plan: Plan, out: Lying, a: Lying, b: Lying, count: int, processors:
     high, wide = plan.tile
     tiles = -(-rows // high) * -(-cols // wide)
     some = f"{tiles} tiles of {high}x{wide}" + (f" for each of {count} matrices" * (count > 1))
+    if plan.name == "matmul_balanced":
+        blocks = plan.grid[0]
+        each, left = divmod(tiles, blocks)
+        whole = [f"take {_counted(each, 'whole tile')} each"] * (each > 0)
+        rest = [f"share {left} evenly along the depth"] * (left > 0)
+        does = " and ".join(whole + rest)
+        return f"{some} for {on}, without guards: {blocks} blocks stay, {does}."
+    if plan.name == "matmul_inside":
+        return f"{some} for {on}, without guards: a block for each of them."
     if plan.name != "matmul_guarded":
         return f"{some} for {on}: the kernel that was tuned for large results."
     parts = plan.grid[1]
@@ -172,27 +191,51 @@ def _cut_of(plan: Plan) -> Cut:
     )
 
 
-def _ladder_suffices(problem: Problem, found: Estimate, processors: int, *, whole: bool) -> bool:
+def _adds_long(found: Estimate, depth: int) -> bool:
+    """Whether a guarded product would add up more one after the other than the others ever do.
+
+    Rounding errors of a sum grow with its length.
+    """
+    return depth > found.parts * found.cut.slices * CHUNK * 8
+
+
+def _is_whole(problem: Problem, a: Lying, b: Lying) -> bool:
+    """Whether the ladder's tiles come out even, in rows that begin at multiples of 16 bytes."""
+    edge = ladder.SMALL.rows
+    even = not (problem.rows % edge or problem.cols % edge or problem.depth % ladder.SMALL.depth)
+    return even and a.wide and b.wide
+
+
+def _ladder_suffices(problem: Problem, found: Estimate, processors: int) -> bool:
     """Whether the kernels that were tuned for large results cost no more than the cut found.
 
     They make whole tiles of 128x128, or of 64x64 where those would be too few, and never cut the
-    depth over blocks. Where rows are loaded element by element, not `whole`, a shallow depth leaves
-    more to a tile's ends than to its product.
+    depth over blocks.
     """
     large, small = ladder.FASTEST, ladder.SMALL
     if -(-problem.rows // large.rows) * -(-problem.cols // large.cols) > processors:
-        if problem.rows < large.rows or problem.cols < large.cols:
-            return False
-        cost = choosing.shared_cycles(problem, large.rows, large.cols, processors)
-        return whole or cost <= found.cycles
-    if problem.rows < small.rows or problem.cols < small.cols:
-        return False
+        return problem.rows >= large.rows and problem.cols >= large.cols
     cost = choosing.estimate(problem, Cut(small.rows, small.cols), 1, processors).cycles
     slices = ladder.SLICED.slices
-    even = not (problem.rows % small.rows or problem.cols % small.cols)
-    if even and problem.depth % (small.depth * slices) == 0:
+    if problem.depth % (small.depth * slices) == 0:
         cost = cost / slices + choosing.BEGIN
     return cost <= found.cycles
+
+
+def _unguarded(offer: Offer, a: Lying, b: Lying, count: int) -> Plan:
+    """Tiles without guards, shared by blocks that stay, or one for each block."""
+    cut, tile, block = offer.cut, (offer.cut.rows, offer.cut.cols), (offer.cut.threads, 1)
+    sides = a.columns, b.columns, a.wide, b.wide
+    if offer.shared:
+        kernel, grid = matmul_balanced_of(cut, *sides), (offer.blocks, 1)
+        sums, flags = offer.sums, offer.blocks + 1
+        return Plan(
+            kernel, "matmul_balanced", grid, block, tile, scaled=True, sums=sums, flags=flags
+        )
+    batched = count > 1
+    kernel = matmul_inside_of(cut, *sides, batched)
+    wide = (offer.tiles, 1, count) if batched else (offer.tiles, 1)
+    return Plan(kernel, "matmul_inside", wide, block, tile, scaled=True)
 
 
 def _vectors(out: Lying, a: Lying, b: Lying, depth: int, processors: int) -> Plan:

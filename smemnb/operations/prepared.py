@@ -49,6 +49,8 @@ VARIABLE = "SMEMNB_PREPARED"
 WORD = 8
 """Bytes that each parameter has in a block of arguments."""
 _DATA = 4
+LAUNCHED_SHARED_BYTES = 48 * 1024
+"""Shared memory that a launch may bring without a question to the driver."""
 LEGACY = (0, 1)
 """Handles of the legacy default stream, which cannot be captured."""
 
@@ -74,12 +76,14 @@ class Loaded:
         keeps: Numba's object for the function; while it lives, the code stays loaded.
         launch: the driver's call that launches.
         current: its call that answers with the current context.
+        shared_bytes: that a launch may bring; the driver is to be asked for more.
     """
 
-    __slots__ = ("context", "current", "function", "keeps", "launch")
+    __slots__ = ("context", "current", "function", "keeps", "launch", "shared_bytes")
 
     def __init__(self, function: Any, context: Any, keeps: Any) -> None:
         self.function, self.context, self.keeps = function, context, keeps
+        self.shared_bytes = LAUNCHED_SHARED_BYTES
         driver = _driver()
         self.launch, self.current = driver.cuLaunchKernel, driver.cuCtxGetCurrent
 
@@ -171,6 +175,7 @@ class Launch:
         arrays: how the arrays before the numbers lie.
         numbers: the name of each number's type, as float32.
         own: how the arrays after the numbers lie.
+        shared_bytes: of shared memory that the launch brings.
     """
 
     __slots__ = ("_at", "_context", "_free", "_launch", "_loaded", "_template", "_write")
@@ -183,10 +188,12 @@ class Launch:
         arrays: Sequence[Lies],
         numbers: Sequence[str] = (),
         own: Sequence[Lies] = (),
+        shared_bytes: int = 0,
     ) -> None:
         self._loaded, self._context = loaded, int(loaded.context)
         # what `cuLaunchKernel` takes before stream, arguments and `extra`
-        self._launch = partial(loaded.launch, loaded.function, *_three(grid), *_three(block), 0)
+        extents = (*_three(grid), *_three(block))
+        self._launch = partial(loaded.launch, loaded.function, *extents, shared_bytes)
         count = len(arrays) + len(own)
         kinds = "".join(_LETTERS[name] for name in numbers)
         self._write = Struct("=" + "q" * count + kinds).pack_into
@@ -249,6 +256,48 @@ class Launch:
             _check(error)
 
 
+class Zeros:
+    """Words of memory set to 0, in place of a launch.
+
+    Args:
+        words: of 4 bytes.
+        context: handle of the primary context of the device.
+    """
+
+    __slots__ = ("_context", "_words")
+
+    def __init__(self, words: int, context: Any) -> None:
+        self._words, self._context = words, context
+
+    def start(self, addresses: Sequence[int], numbers: Sequence[Any], handle: int) -> None:
+        """Put it on the stream of this handle, as `Launch.start`; the only array is the memory.
+
+        Raises:
+            CudaAPIError: the driver refuses it.
+        """
+        driver = _driver()
+        memory, stream = driver.CUdeviceptr(addresses[0]), stream_object(handle)
+        if int(driver.cuCtxGetCurrent()[1]) == int(self._context):
+            _check(driver.cuMemsetD32Async(memory, 0, self._words, stream)[0])
+            return
+        _check(driver.cuCtxPushCurrent(self._context)[0])
+        try:
+            error = driver.cuMemsetD32Async(memory, 0, self._words, stream)[0]
+        finally:
+            driver.cuCtxPopCurrent()
+        _check(error)
+
+
+def zeros(size: int, place: int) -> Zeros | None:
+    """What sets so many bytes on a device to 0; None if a kernel has to."""
+    if size % 4 or not usable():
+        return None
+    from numba import cuda
+
+    context = cuda.gpus[place].get_primary_context().handle
+    return Zeros(size // 4, _driver().CUcontext(int(context)))
+
+
 def _three(extents: tuple[int, ...]) -> tuple[int, ...]:
     return (*(int(extent) for extent in extents), 1, 1)[:3]
 
@@ -283,6 +332,7 @@ def prepared(
     own: tuple[Lies, ...],
     place: int,
     handle: int,
+    shared_bytes: int = 0,
 ) -> Launch | None:
     """The launch of a kernel on arrays that lie so; None if Numba has to launch it.
 
@@ -295,6 +345,7 @@ def prepared(
         own: arrays after the scalars.
         place: number of the device, which is the current one.
         handle: of the stream; while it captures, nothing is compiled or loaded.
+        shared_bytes: of shared memory that the launch brings.
 
     Raises:
         LaunchRefused: the kernel is not loaded, and the stream captures.
@@ -307,7 +358,26 @@ def prepared(
     loaded = _load(kernel, _signature(arrays, kinds, own), place, handle)
     if loaded is None:
         return None
-    return _launch(loaded, grid, block, arrays, tuple(map(str, kinds)), own)
+    if shared_bytes > loaded.shared_bytes:
+        allow_shared(loaded, shared_bytes, place)
+        loaded.shared_bytes = shared_bytes
+    return _launch(loaded, grid, block, arrays, tuple(map(str, kinds)), own, shared_bytes)
+
+
+def allow_shared(loaded: Loaded, shared_bytes: int, place: int) -> None:
+    """Let a kernel be launched with so many bytes of shared memory beside its own arrays.
+
+    Raises:
+        CudaAPIError: a block of this device cannot have so many.
+    """
+    driver = _driver()
+    most = driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+    handle = getattr(loaded.keeps, "handle", None)
+    if isinstance(handle, driver.CUkernel):  # a kernel of a library, for whichever context
+        device = driver.CUdevice(place)
+        _check(driver.cuKernelSetAttribute(most, shared_bytes, handle, device)[0])
+    else:
+        _check(driver.cuFuncSetAttribute(loaded.function, most, shared_bytes)[0])
 
 
 @lru_cache(maxsize=1024)
@@ -318,8 +388,9 @@ def _launch(
     arrays: tuple[Lies, ...],
     numbers: tuple[str, ...],
     own: tuple[Lies, ...],
+    shared_bytes: int,
 ) -> Launch:
-    return Launch(loaded, grid, block, arrays, numbers, own)
+    return Launch(loaded, grid, block, arrays, numbers, own, shared_bytes)
 
 
 @lru_cache(maxsize=1024)

@@ -11,7 +11,16 @@ import pytest
 
 from smemnb import trace
 from smemnb.tracing.findings import KINDS
-from tests.corpus import local_arrays, memory, order, prices, races_global, races_shared, threads  # noqa: F401
+from tests.corpus import (  # noqa: F401
+    local_arrays,
+    memory,
+    order,
+    prices,
+    races_global,
+    races_rows,
+    races_shared,
+    threads,
+)
 from tests.corpus.pairs import PAIRS, Pair
 
 NOT_YET: dict[str, str] = {}

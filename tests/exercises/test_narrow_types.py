@@ -31,8 +31,23 @@ EXCEPTIONS = {
     ("ex02_quarter", "quarter_turn, array 1: uint8 -> int8"): (
         "a byte goes in and comes out with the same 8 bits, on a GPU as well: the answer is right"
     ),
+    ("ex50_peak", "peaks, array 2: int32 -> float32"): (
+        "a ticket, of which a launch has as many as blocks: float32 counts 16 million exactly"
+    ),
+    ("ex50_peak", "peaks, array 2: int32 -> int16"): (
+        "a ticket, of which a launch has as many as blocks: int16 counts 32,767"
+    ),
+    ("ex53_copies", "row_counts, array 1: int32 -> float32"): (
+        "counts below 2^24 are exact in float32: right, if slow, on a GPU as well"
+    ),
 }
 """(exercise, what `narrowed` calls a change) -> why the checker may accept it."""
+FOUND_EARLIER = {
+    ("ex53_copies", "row_counts, array 1: int32 -> int16"): "kernel",  # no atomic of 2 bytes
+    ("ex53_bins", "row_bins, array 1: int32 -> int16"): "kernel",
+    ("ex53_bins", "row_bins, array 1: int32 -> float32"): "findings",  # right, by float64
+}
+"""The same -> the part of a verdict that refuses it, where it is not the values."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +135,8 @@ def test_refused(exercise, one):
         return
     said = " ".join(repr(verdict).split())
     stopped = "moves 16 bytes" in said  # of fewer or more elements than were meant
-    assert (bool(verdict), verdict.reason) == (False, "kernel" if stopped else "output")
+    reason = FOUND_EARLIER.get((exercise.name, one.name), "kernel" if stopped else "output")
+    assert (bool(verdict), verdict.reason) == (False, reason)
 
 
 @pytest.mark.exhaustive

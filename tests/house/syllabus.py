@@ -180,6 +180,44 @@ PROFILING: tuple[Row, ...] = (
     ("library first", "42_profiling", "library-first"),
     ("mend a kernel by its table", "42_profiling", "mend-by-table"),
 )
+REDUCTION: tuple[Row, ...] = (
+    ("a grid-wide sum, launch after launch", "50_reduction", "launch-after-launch"),
+    ("the divergent tree, in every warp", "50_reduction", "three-trees"),
+    ("interleaved, divergent or with conflicts", "50_reduction", "divergent-and-conflicting"),
+    ("barriers per element", "50_reduction", "what-a-block-costs"),
+    ("bytes under way of a reduction", "50_reduction", "read-more"),
+    ("a grid that walks", "50_reduction", "grid-that-walks"),
+    ("the ladder of the sum beside libraries", "50_reduction", "ladder-of-the-sum"),
+    ("grid-stride reuse without a trailing barrier", "50_reduction", "grid-stride-reuse"),
+    ("atomics replaced by +=", "50_reduction", "atomics-replaced"),
+    ("float atomics: another sum in every run", "50_reduction", "orders-of-a-sum"),
+    ("the last block: ticket and fence", "50_reduction", "ticket-and-fence"),
+    ("the error of a chain and of a tree", "50_reduction", "exact-told"),
+)
+NORMALISATION: tuple[Row, ...] = (
+    ("softmax, and why its maximum comes first", "54_rows", "three-readings"),
+    ("words that a second reduction takes over", "54_rows", "second-reduction"),
+    ("grid-stride reuse without trailing barrier", "54_rows", "grid-stride-reuse"),
+    ("maximum and sum in one pass", "54_rows", "online-softmax"),
+    ("a row that waits in shared memory, and its limit", "54_rows", "limit-of-shared"),
+    ("a row that waits in registers", "54_rows", "registers-head"),
+    ("the ladder of softmax beside a copy", "54_rows", "measured-text"),
+    ("short rows: one per warp, several per warp", "54_rows", "short-idle"),
+    ("rows over several blocks: two launches, or blocks that wait", "54_rows", "joined-text"),
+)
+HISTOGRAM: tuple[Row, ...] = (
+    ("atomics replaced by +=, in global memory", "53_histogram", "lost-explained"),
+    ("contention in global memory", "53_histogram", "counters-of-the-block"),
+    ("per-block partials", "53_histogram", "count-block"),
+    ("random counters: balls into banks", "53_histogram", "random-wavefronts"),
+    ("skewed data and the merging increment", "53_histogram", "wavefronts-by-data"),
+    ("per-warp partials part no lanes", "53_histogram", "warps-wavefronts"),
+    ("a copy of the counters for each lane", "53_histogram", "a-copy-for-each-lane"),
+    ("how many copies", "53_histogram", "copies-curve"),
+    ("merging of partials without conflicts", "53_histogram", "adding-up-the-copies"),
+    ("the ladder of the histogram and its bounds", "53_histogram", "measured-ladder"),
+    ("many bins, beyond shared memory", "53_histogram", "measured-bins"),
+)
 ROWS = (
     *SHARED_MEMORY,
     *BANKS,
@@ -193,6 +231,9 @@ ROWS = (
     *BUDGETS,
     *LATENCY,
     *PROFILING,
+    *REDUCTION,
+    *NORMALISATION,
+    *HISTOGRAM,
 )
 ERRATA: tuple[Row, ...] = (
     ("threads 1 and 17 meet in bank 1", "90_errata_memory", "claim-threads-1-and-17"),

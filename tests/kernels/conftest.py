@@ -1,4 +1,6 @@
-"""Machine code of the ladders, compiled once per session."""
+"""Machine code of the ladders, compiled once per session, whatever its processes."""
+
+import os
 
 import pytest
 
@@ -6,14 +8,17 @@ from tests.kernels.machines import Machines
 
 
 @pytest.fixture(scope="session")
-def machines(request):
+def machines(request, tmp_path_factory):
     """`machines(name, cc)`; what the tests of this session ask for is compiled side by side."""
     cases = [item.callspec.params for item in request.session.items if asks(item)]
-    made = Machines(
+    wanted = [
         (case[key], case["cc"]) for case in cases for key in ("name", "factory") if key in case
-    )
+    ]
+    base = tmp_path_factory.getbasetemp()
+    together = os.environ.get("PYTEST_XDIST_WORKER")  # then the folder above is that of all workers
+    made = Machines(wanted, (base.parent if together else base) / "machines")
     yield made
-    made.pool.shutdown(cancel_futures=True)
+    made.close()
 
 
 def asks(item):

@@ -20,6 +20,8 @@ from smemnb.kernels.further import FURTHER
 from smemnb.kernels.matmul import ladder as products
 from smemnb.kernels.matmul.choosing import CUTS
 from smemnb.kernels.matmul.cut import Cut
+from smemnb.kernels.matmul.unguarded import CUTS as UNGUARDED
+from smemnb.kernels.matmul.variants.balanced import matmul_balanced_of, matmul_inside_of
 from smemnb.kernels.matmul.variants.guarded import matmul_guarded_of
 from smemnb.kernels.matmul.variants.vector_tiling import vector_plan
 from smemnb.kernels.matmul.variants.vectors import vector_product_of
@@ -49,7 +51,7 @@ class Finished:
 @cache
 def finished() -> list[Finished]:
     """All rungs of both ladders, the kernels of `further`, and what the operations choose."""
-    return [*_transposes(), *_products(), *_vectors(), *_guarded()]
+    return [*_transposes(), *_products(), *_vectors(), *_guarded(), *_unguarded()]
 
 
 def _transposes() -> Iterator[Finished]:
@@ -185,6 +187,47 @@ def _of_any_shape(cut: Cut, columns: tuple[bool, bool], wide: bool) -> Finished:
 
     how = "16" if wide else "4"
     name = f"{cut.rows}x{cut.cols} in {cut.slices} slices, by columns {columns}, by {how} bytes"
+    return Finished(name, launch, quick=False)
+
+
+def _unguarded() -> Iterator[Finished]:
+    for at, cut in enumerate(UNGUARDED):
+        columns = bool(at % 2), bool(at // 2 % 2)
+        yield _inside_the_edges(cut, columns, wide=bool(at % 3), shared=at == 4)
+
+
+def _inside_the_edges(
+    cut: Cut, columns: tuple[bool, bool], *, wide: bool, shared: bool
+) -> Finished:
+    more, blocks = (4 if wide else 1), 3
+    rows, cols, depth = cut.rows + more, cut.cols, 2 * cut.depth + more
+    if shared:
+        depth = 200
+
+    @cache
+    def launch() -> Trace:
+        rng = np.random.default_rng(11)
+        a, b, out = (
+            rng.integers(-9, 10, size).astype(np.float32)
+            for size in ((rows, depth), (depth, cols), (rows, cols))
+        )
+        expected = a @ b + 0.5 * out
+        stored = [
+            np.ascontiguousarray(one.T) if turned else one
+            for one, turned in zip((a, b), columns, strict=True)
+        ]
+        if shared:
+            own = np.zeros(2 * blocks * cut.rows * cut.cols, np.float32), np.zeros(4, np.uint32)
+            kernel = matmul_balanced_of(cut, *columns, wide, wide)
+            report = trace(kernel)[(blocks, 1), cut.threads](out, *stored, 1.0, 0.5, *own)
+        else:
+            kernel = matmul_inside_of(cut, *columns, wide, wide)
+            report = trace(kernel)[(2, 1), cut.threads](out, *stored, 1.0, 0.5)
+        assert np.array_equal(out, expected)
+        return report
+
+    how = "shared" if shared else "one by one"
+    name = f"{cut.rows}x{cut.cols}, {cut.tall} rows per thread, {how}, by columns {columns}"
     return Finished(name, launch, quick=False)
 
 

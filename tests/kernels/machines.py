@@ -7,16 +7,23 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import pickle
+import time
+import traceback
 from collections.abc import Iterable
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+import pytest
 from numba import float32, uint8, uint16, uint64
 
 from smemnb.compiled import Resources, cubin
 from smemnb.compiled.machine import Instruction, count, instructions, main_loop, nvdisasm
 from smemnb.compiled.usage import read_resources
+from smemnb.exercises.filelock import locked
 from smemnb.kernels.matmul import ladder as products
 from smemnb.kernels.matmul.variants.sliced import matmul_sliced_of
 from smemnb.kernels.matmul.variants.streamed import matmul_streamed_of
@@ -229,19 +236,65 @@ def family(name: str) -> str:
 
 
 class Machines:
-    """`machines(name, cc)`: all that the session asks for is compiled at once, side by side."""
+    """`machines(name, cc)`: all that the session asks for is compiled at once, side by side.
 
-    def __init__(self, wanted: Iterable[tuple[str, CC]]) -> None:
-        asked: dict[str, Asked] = {}
+    Processes of one session (pytest-xdist) share a folder. The first of them that asks compiles for
+    all, the others wait for its files; should it end before, the next one takes over.
+    """
+
+    def __init__(self, wanted: Iterable[tuple[str, CC]], folder: Path) -> None:
+        self.asked: dict[str, Asked] = {}
         for name, cc in dict.fromkeys(wanted):
-            asked.setdefault(family(name), {}).setdefault(name, []).append(cc)
-        context = multiprocessing.get_context("spawn")
-        workers = min(len(asked), os.cpu_count() or 1, 8)
-        self.pool = ProcessPoolExecutor(workers, mp_context=context)
-        large_first = sorted(asked, key=lambda one: -len(asked[one]))
-        self.found: dict[str, Future[Found]] = {
-            one: self.pool.submit(machines_of, asked[one]) for one in large_first
-        }
+            self.asked.setdefault(family(name), {}).setdefault(name, []).append(cc)
+        folder.mkdir(exist_ok=True)
+        self.folder, self.found = folder, {}
+        self.pool: ProcessPoolExecutor | None = None
+        self.lock = ExitStack()
 
     def __call__(self, name: str, cc: CC) -> Machine:
-        return self.found[family(name)].result()[name, cc]
+        one = family(name)
+        if one not in self.found:
+            self.found[one] = self._awaited(self.folder / one)
+        found = self.found[one]
+        if isinstance(found, str):
+            pytest.fail(found)
+        return found[name, cc]
+
+    def close(self) -> None:
+        """Compile nothing more."""
+        if self.pool is not None:
+            self.pool.shutdown(cancel_futures=True)
+        self.lock.close()
+
+    def _awaited(self, file: Path) -> Found | str:
+        while not file.exists():
+            if self.pool is None:
+                self._take_over()
+            time.sleep(0.05)
+        return pickle.loads(file.read_bytes())
+
+    def _take_over(self) -> None:
+        """Begin to compile what is not there yet, unless another process is at it."""
+        try:
+            self.lock.enter_context(locked(self.folder / "lock", patience_s=0))
+        except TimeoutError:
+            return
+        context = multiprocessing.get_context("spawn")
+        large_first = sorted(self.asked, key=lambda one: -len(self.asked[one]))
+        left = [one for one in large_first if not (self.folder / one).exists()]
+        workers = max(1, min(len(left), os.cpu_count() or 1, 8))
+        self.pool = ProcessPoolExecutor(workers, mp_context=context)
+        for one in left:
+            self.pool.submit(_keep_machines, self.asked[one], self.folder / one)
+
+
+def _keep_machines(asked: Asked, file: Path) -> None:
+    """Put the machine code of kernels into a file, or why there is none; in one step."""
+    found: Found | str
+    try:
+        found = machines_of(asked)
+    except Exception:
+        found = traceback.format_exc()
+    beside = file.with_suffix(".part")
+    beside.write_bytes(pickle.dumps(found))
+    beside.replace(file)

@@ -14,7 +14,7 @@ import numpy as np
 from numba.cuda import types
 from numba.cuda.np.numpy_support import as_dtype
 
-from smemnb.operations import launching, prepared, repeated
+from smemnb.operations import launching, patterns, prepared, repeated, workspace
 from smemnb.operations.backends import numba_arrays
 from smemnb.simulator import run
 
@@ -67,25 +67,35 @@ class StandIn:
         captured: handles of streams that are being captured.
         current: handle of the current context.
         log: other calls of the driver.
+        allowed: functions that may be launched with more than 48 KB, and with how much.
         computes: whether launches run.
     """
 
     CUstreamCaptureMode = SimpleNamespace(CU_STREAM_CAPTURE_MODE_RELAXED=2)
     CUdevice_attribute = SimpleNamespace(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED=115)
+    CUfunction_attribute = SimpleNamespace(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES=8)
+    CUkernel = type("CUkernel", (int,), {})
     CUstream = CUcontext = CUdeviceptr = CUdevice = staticmethod(int)
 
     def __init__(self):
         self.launches, self.captured, self.log = [], set(), []
         self.current, self.computes, self.pools, self.memory = CONTEXT, True, True, {}
+        self.allowed = {}
 
     def cuLaunchKernel(self, function, *more):
         *launch, shared, stream, pointers, extra = more
-        assert (shared, extra, self.current) == (0, 0, CONTEXT)
+        assert (extra, self.current) == (0, CONTEXT)
+        assert shared <= self.allowed.get(function, 48 * 1024)
         kernel, signature = function
         self.launches.append((kernel, signature, tuple(launch), stream))
         if self.computes:
             values, _ = read(pointers, signature)
-            run(kernel, tuple(launch[:3]), tuple(launch[3:]), 0, 0, values)
+            run(kernel, tuple(launch[:3]), tuple(launch[3:]), 0, shared, values)
+        return (0,)
+
+    def cuFuncSetAttribute(self, function, attribute, value):
+        assert attribute == 8 and value <= 232_448
+        self.allowed[function] = value
         return (0,)
 
     def cuCtxGetCurrent(self):
@@ -145,6 +155,8 @@ def stand_in():
         prepared._loaded.clear()
         launching._own.clear()
         repeated.forget()
+        patterns.forget()
+        workspace.forget()
 
     os.environ.pop(prepared.VARIABLE, None)
     forget()

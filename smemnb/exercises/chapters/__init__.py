@@ -26,4 +26,7 @@ CHAPTERS = {
     "41_latency": ("ex41_sums", "ex41_arrival"),
     "42_profiling": ("ex09_peaks", "ex42_tones"),
     "43_checkpoint": ("ex08b_gram", "ex08b_distances", "ex08b_products"),
+    "50_reduction": ("ex50_total", "ex50_peak"),
+    "53_histogram": ("ex53_copies", "ex53_bins"),
+    "54_rows": ("ex54_once", "ex54_unit"),
 }

@@ -52,9 +52,6 @@ LOAD = 0.083
 STORE_BYTES_PER_CYCLE, SLICES_STORE_BYTES_PER_CYCLE = 7, 27
 """Of a result: from registers each lane stores its quads element by element, side by side lie only
 those that slices have added up in shared memory."""
-SHARED_SHARE, SHARED_TILE = 0.68, 20_000
-"""Of the kernel with large tiles that blocks share: the share of cycles that issue an FFMA, and
-cycles that each tile costs beside them."""
 L2_BYTES_PER_CYCLE = 40
 """That one multiprocessor gets from L2 while all of them ask."""
 DRAM_BYTES_PER_CYCLE = 16
@@ -170,13 +167,6 @@ def estimate(problem: Problem, cut: Cut, parts: int, multiprocessors: int) -> Es
     if memory > cycles:
         cycles, limit = memory, "memory"
     return Estimate(cut, parts, tiles, rounds, cycles, limit)
-
-
-def shared_cycles(problem: Problem, rows: int, cols: int, multiprocessors: int) -> float:
-    """What one product costs in tiles of rows x cols that blocks share: rounds need not be full."""
-    tiles = -(-problem.rows // rows) * -(-problem.cols // cols)
-    product = rows * cols * problem.depth / (FFMA_PER_CYCLE * SHARED_SHARE)
-    return BEGIN + tiles / multiprocessors * (product + SHARED_TILE)
 
 
 def estimates(problem: Problem, multiprocessors: int) -> Iterator[Estimate]:

@@ -11,6 +11,7 @@
     provenance   GPU, clocks, versions
     session      a whole run, its file growing
     sweep/       seeded random problems in place of chosen shapes
+    patterns/    sums, scans, stencils, histograms, rows
 
 Read `run` first.
 """

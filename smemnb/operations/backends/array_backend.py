@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from .matrix_view import MatrixView
 
 BEYOND = 127
@@ -23,6 +25,7 @@ class ArrayBackend:
         contiguous: what to write for a copy with contiguous rows of `{name}`.
         single: what to write for a copy in float32.
         float32: the library's dtype of that name.
+        unsigned_sums: whether sums of unsigned integers are unsigned.
         borrowed: whether memory may be used anew as soon as the array is dropped, before work on
             it is done.
     """
@@ -31,6 +34,7 @@ class ArrayBackend:
     contiguous = "a copy of {name} with contiguous rows"
     single = "a copy of {name} in float32"
     float32: Any = None
+    unsigned_sums = True
     borrowed = False
 
     def view(self, name: str, value: Any, stream: int | None) -> MatrixView:
@@ -57,6 +61,22 @@ class ArrayBackend:
         """A matrix that `empty` made as an array of the caller's library; `stream` is Numba's."""
         return result.value
 
+    def number_type(self, dtype: Any) -> np.dtype[Any] | None:
+        """NumPy's dtype for one of the library's; None where NumPy has none."""
+        try:
+            found: np.dtype[Any] = np.dtype(dtype)
+            return found
+        except TypeError:
+            return None
+
+    def own_type(self, dtype: np.dtype[Any]) -> Any:
+        """The library's dtype for one of NumPy's.
+
+        Raises:
+            TypeRefused: it has none.
+        """
+        return dtype
+
     # --- of the exact class that `find.exact` names, for a call like one before ---
 
     has_current = False
@@ -74,8 +94,13 @@ class ArrayBackend:
         """Handle of the stream on which a call puts its work; `named` are those of its arrays."""
         raise NotImplementedError
 
-    def fresh(self, like: Any, shape: tuple[int, ...], place: int, handle: int) -> Any:
-        """A new contiguous array of the dtype and device of `like`, for a stream."""
+    def fresh(
+        self, like: Any, shape: tuple[int, ...], place: int, handle: int, dtype: Any = None
+    ) -> Any:
+        """A new contiguous array on the device of `like`, for a stream.
+
+        `dtype` is one of the library; None means that of `like`.
+        """
         raise NotImplementedError
 
     def address(self, value: Any) -> int:

@@ -76,9 +76,11 @@ class CupyArrays(ArrayBackend):
         """CuPy's current stream of the current device, which is the array's."""
         return int(self.cupy.cuda.get_current_stream().ptr)
 
-    def fresh(self, like: Any, shape: tuple[int, ...], place: int, handle: int) -> Any:
+    def fresh(
+        self, like: Any, shape: tuple[int, ...], place: int, handle: int, dtype: Any = None
+    ) -> Any:
         """A new array for the current stream, which `handle` is."""
-        return self.cupy.empty(shape, like.dtype)
+        return self.cupy.empty(shape, like.dtype if dtype is None else dtype)
 
     def address(self, value: Any) -> int:
         """Of the first element."""

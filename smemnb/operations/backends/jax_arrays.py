@@ -110,10 +110,11 @@ class JaxArrays(ArrayBackend):
             with on_device(like.place):
                 event.wait(stream_of(handle, like.place))
 
-        shared = dlpack.Exported(
-            result.value, result.address, result.shape, np.dtype(result.dtype), device, ready
-        )
-        return jax.dlpack.from_dlpack(shared)
+        kind = np.dtype(result.dtype)
+        shared = dlpack.Exported(result.value, result.address, result.shape, kind, device, ready)
+        made = jax.dlpack.from_dlpack(shared)
+        allowed = jax.dtypes.canonicalize_dtype(kind)  # int64 is int32 unless JAX is told otherwise
+        return made if made.dtype == allowed else made.astype(allowed)
 
 
 def jax_arrays() -> JaxArrays:

@@ -171,9 +171,11 @@ class NumbaArrays(ArrayBackend):
         """That to which the first array is bound; the default stream if it is to none."""
         return int(value.stream) if named and value.stream else 0
 
-    def fresh(self, like: Any, shape: tuple[int, ...], place: int, handle: int) -> Any:
+    def fresh(
+        self, like: Any, shape: tuple[int, ...], place: int, handle: int, dtype: Any = None
+    ) -> Any:
         """A new device array, bound to the stream."""
-        return new_array(shape, like.dtype, place, handle)
+        return new_array(shape, like.dtype if dtype is None else dtype, place, handle)
 
     def address(self, value: Any) -> int:
         """Of the first element."""

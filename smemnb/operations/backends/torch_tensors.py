@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
+import numpy as np
+
 from .array_backend import BEYOND, ArrayBackend, CloserLook
 from .matrix_view import HOST, MatrixView, TypeRefused, no_memory
 
@@ -17,6 +19,7 @@ class TorchTensors(ArrayBackend):
     label = "a PyTorch tensor"
     contiguous = "{name}.contiguous()"
     single = "{name}.float()"
+    unsigned_sums = False
 
     def __init__(self, torch: Any) -> None:
         self.torch = torch
@@ -59,6 +62,23 @@ class TorchTensors(ArrayBackend):
         if device.type == "cpu":
             return HOST
         raise TypeRefused(f"`{name}` is on {device}. Pass {name}.cuda(), or {name}.cpu()")
+
+    def number_type(self, dtype: Any) -> np.dtype[Any] | None:
+        """NumPy's dtype of the same name; bfloat16 and its like have none."""
+        try:
+            return np.dtype(str(dtype).removeprefix("torch."))
+        except TypeError:
+            return None
+
+    def own_type(self, dtype: np.dtype[Any]) -> Any:
+        """PyTorch's dtype of the same name."""
+        found = getattr(self.torch, dtype.name, None)
+        if found is None:
+            raise TypeRefused(
+                f"the result is of {dtype}, which this version of PyTorch does not have. Pass a"
+                " tensor of another dtype"
+            )
+        return found
 
     def stream(self, matrix: MatrixView) -> int:
         """PyTorch's current stream of the tensor's device."""
@@ -112,9 +132,11 @@ class TorchTensors(ArrayBackend):
             return int(self._raw(place))
         return int(self.torch.cuda.current_stream(place).cuda_stream)
 
-    def fresh(self, like: Any, shape: tuple[int, ...], place: int, handle: int) -> Any:
+    def fresh(
+        self, like: Any, shape: tuple[int, ...], place: int, handle: int, dtype: Any = None
+    ) -> Any:
         """A new tensor for the current stream, which `handle` is."""
-        return like.new_empty(shape)
+        return like.new_empty(shape, dtype=dtype)
 
     def address(self, value: Any) -> int:
         """Of the first element."""

@@ -9,6 +9,10 @@ main loop as compiled.
 whole           `matmul_of(tiling)`
 sliced          for small results: groups of warps share a tile and part the depth
 streamed        blocks that stay, and share tiles that do not come out even; see `shares`
+balanced        any layout, no guards: `matmul_inside_of(cut)` has a block for each tile, and
+                `matmul_balanced_of(cut)` blocks that stay and share tiles evenly; see `even`
+advancing       their operands, from global memory to a tile
+ending          their results, stored by whole rows
 guarded         any shape, by rows or columns, batches: `matmul_guarded_of(cut)`; see `operands`
 vectors         a few vectors and a large matrix, which is read once: `vector_product_of(tiling)`
 vector_tiling   how such a product is cut, and `vector_plan`, the rules that choose it

@@ -1,0 +1,185 @@
+"""What a product would cost by the kernels without guards: every cut, shared or not.
+
+A tile must lie inside the result, so only cuts that are no larger are offered. A price is in cycles
+of one multiprocessor, as those of `choosing`:
+
+    product     FFMA at the share of instructions that they are in the main loop (`ffma_share`),
+                times `RATE`, what of its issue slots a kernel uses; with few warps at most `ALONE`
+                of a scheduler's slots for each warp
+    rounds      shared: the tiles that are left over from whole rounds are cut into pieces of equal
+                length, so the last round takes only as long as there is work; else it may be nearly
+                empty
+    ends        the first tiles of a piece, the store by rows, and where pieces share a tile, their
+                sums on the way through L2, as a tree
+    memory      every byte once, over what a copy reaches
+
+**Limits**: the constants are those of an H200 (cc 9.0), fitted to seeded products there
+(`kernels/TUNING.md`). No time is promised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil, log2
+
+from .choosing import DRAM_BYTES_PER_CYCLE, FFMA_PER_CYCLE, Problem
+from .cut import QUAD, WARP, Cut
+from .variants.even import CHUNK, SNAP, blocks_used, chunk_of
+
+CUTS = (
+    Cut(128, 128, tall=16, resident=2, band=16),
+    Cut(128, 64, tall=16, resident=4, band=16),
+    Cut(64, 128, tall=16, resident=4, band=16),
+    Cut(64, 64, tall=16, resident=8, band=16),
+    Cut(64, 64, resident=6, band=16),
+    Cut(32, 128, resident=6, band=16),
+    Cut(128, 32, lanes_down=8, resident=6, band=16),
+)
+"""From which `offers` takes. `resident` is what their registers allow, and no fewer."""
+
+RATE = (0.869, 0.835, 0.840, 0.820, 0.795, 0.785, 0.733)
+"""Of each cut: the share of issue slots that are used where it has all its warps."""
+ALONE = {16: 0.40, 8: 0.33}
+STORE_BYTES_PER_CYCLE = 25
+BEGIN = 5000
+HAND_OVER = 1900
+SUMS_BYTES_PER_CYCLE = 16.4
+SHARING = 17_400
+ASIDE = 2000
+GUARDED = 1.15
+"""Time of guarded products over the price of `choosing`, where that price was the least."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """How an operand lies: whether neighbours are along the depth, and move by 16 bytes."""
+
+    along_k: bool
+    wide: bool
+
+
+@dataclass(frozen=True)
+class Offer:
+    """A way to make a product.
+
+    Attributes:
+        cut: its tiles and threads.
+        shared: whether blocks stay and share tiles; else each tile has a block.
+        blocks: of the launch, for each matrix of a batch.
+        tiles: of one result.
+        left: of those, how many are shared evenly.
+        sums: float32 of workspace.
+        cycles: of all.
+    """
+
+    cut: Cut
+    shared: bool
+    blocks: int
+    tiles: int
+    left: int
+    sums: int
+    cycles: float
+
+
+def ffma_share(cut: Cut, a: Side, b: Side) -> float:
+    """FFMA over all instructions of the main loop, as compiled for cc 9.0.
+
+    >>> straight, turned = Side(False, True), Side(True, False)
+    >>> round(ffma_share(CUTS[0], straight, straight), 2)
+    0.92
+    >>> round(ffma_share(CUTS[0], turned, turned), 2)
+    0.88
+    """
+    products = cut.tall * cut.wide * cut.depth
+    others = (cut.tall + cut.wide) // QUAD * cut.depth + 24.0
+    for extent, side in ((cut.rows, a), (cut.cols, b)):
+        each = extent * cut.depth / cut.workers
+        if side.wide:
+            others += each / QUAD * 1.3 + (each if side.along_k else each / QUAD)
+        else:
+            others += 2 * each + (1.3 if side.along_k else 0.3) * each
+    return products / (products + others)
+
+
+def offers(problem: Problem, a: Side, b: Side, multiprocessors: int) -> Iterator[Offer]:
+    """Every cut that fits, shared and not, priced."""
+    for cut, rate in zip(CUTS, RATE, strict=True):
+        if problem.rows < cut.rows or problem.cols < cut.cols or not problem.depth:
+            continue
+        share = ffma_share(cut, a, b) * rate
+        if problem.batch > 1 or problem.depth <= CHUNK * cut.depth:  # else sums would be too long
+            yield _whole(problem, cut, share, multiprocessors)
+        if problem.batch == 1 and cut.resident * multiprocessors * problem.depth < 2**32:
+            yield _shared(problem, cut, share, multiprocessors)
+
+
+def best_offer(problem: Problem, a: Side, b: Side, multiprocessors: int) -> Offer | None:
+    """The one that costs least; None where no tile lies inside the result.
+
+    >>> best_offer(Problem(4096, 4000, 4096), Side(True, True), Side(True, True), 132).cut.rows
+    128
+    >>> best_offer(Problem(20, 4000, 4096), Side(True, True), Side(True, True), 132) is None
+    True
+    """
+    found = list(offers(problem, a, b, multiprocessors))
+    return min(found, key=lambda one: one.cycles) if found else None
+
+
+def _product(cut: Cut, share: float, steps: float, blocks: int) -> float:
+    """Cycles for so many steps by so many blocks on a multiprocessor at once."""
+    warps = blocks * cut.threads / WARP
+    rate = FFMA_PER_CYCLE * min(share, ALONE[cut.tall] * warps / 4)
+    return steps * blocks * cut.rows * cut.cols * cut.depth / rate
+
+
+def _ends(cut: Cut, blocks: int) -> float:
+    """Cycles for first tiles and stores; with more threads than 256 to wait, less of it shows."""
+    begin = BEGIN * (256 / (cut.threads * cut.resident)) ** 2
+    return begin + blocks * cut.rows * cut.cols * 4 / STORE_BYTES_PER_CYCLE
+
+
+def _aside(cut: Cut, blocks: int) -> float:
+    """Cycles to put sums aside, take them up again, and fill the first tiles in between."""
+    return ASIDE + blocks * 2 * cut.rows * cut.cols * 4 / SUMS_BYTES_PER_CYCLE
+
+
+def _tiles(problem: Problem, cut: Cut) -> int:
+    return -(-problem.rows // cut.rows) * -(-problem.cols // cut.cols)
+
+
+def _memory(problem: Problem, multiprocessors: int) -> float:
+    return BEGIN + problem.bytes / (DRAM_BYTES_PER_CYCLE * multiprocessors)
+
+
+def _whole(problem: Problem, cut: Cut, share: float, multiprocessors: int) -> Offer:
+    tiles, steps = _tiles(problem, cut), ceil(problem.depth / cut.depth)
+    each = ceil(tiles * problem.batch / multiprocessors)
+    rounds, rest = divmod(each, cut.resident)
+    cycles = rounds * (_product(cut, share, steps, cut.resident) + _ends(cut, cut.resident))
+    if rest:
+        cycles += _product(cut, share, steps, rest) + _ends(cut, rest)
+    cycles = max(cycles, _memory(problem, multiprocessors))
+    return Offer(cut, False, tiles, tiles, 0, 0, cycles)
+
+
+def _shared(problem: Problem, cut: Cut, share: float, multiprocessors: int) -> Offer:
+    tiles, steps = _tiles(problem, cut), ceil(problem.depth / cut.depth)
+    blocks = cut.resident * multiprocessors
+    chunk = chunk_of(tiles, blocks)
+    rounds, left = divmod(tiles, blocks)
+    cycles = rounds * (_product(cut, share, steps, cut.resident) + _ends(cut, cut.resident))
+    longest, size = (steps if rounds else 0), cut.rows * cut.cols
+    if left:
+        used = blocks_used(left, steps, blocks)
+        at_once, piece = ceil(used / multiprocessors), left * steps / used
+        cycles += _product(cut, share, piece, at_once) + _ends(cut, at_once)
+        if used > left:
+            turns = log2(used / left) + 1
+            cycles += turns * (HAND_OVER + size * 4 / SUMS_BYTES_PER_CYCLE)
+        longest = max(longest, min(steps, ceil(piece) + 2 * SNAP))
+        cycles += (ceil(piece / chunk) - 1) * _aside(cut, at_once)
+    cycles += rounds * (ceil(steps / chunk) - 1) * _aside(cut, cut.resident)
+    cycles = max(cycles + SHARING, _memory(problem, multiprocessors))
+    sums = blocks * size * (2 if longest > chunk else 1)
+    return Offer(cut, True, blocks, tiles, left, sums, cycles)

@@ -1,0 +1,1 @@
+"""Reductions out of factories: of any dtype and layout."""

@@ -1,0 +1,1 @@
+"""One kernel per file, to be read from top to bottom; `ladder.py` has them in order."""

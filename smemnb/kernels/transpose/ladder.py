@@ -193,7 +193,7 @@ def _chunks(size: int, batched: bool) -> Rung:
 
 def _turned(size: int, tile: tuple[int, int], threads_y: int, batched: bool) -> Rung:
     """Tiles element by element."""
-    kernel = turned.transpose_turned_of(TYPES[size], tile, threads_y, batched=batched)
+    kernel = turned.transpose_turned_of(TYPES[size], tile, threads_y, batched=batched, whole=True)
     return Rung(kernel, "", (32, threads_y), tile, span=UNSIGNED)
 
 

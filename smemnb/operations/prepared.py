@@ -99,14 +99,19 @@ def _driver() -> Any:
     return driver
 
 
+@cache
+def is_wanted() -> bool:
+    """Whether SMEMNB_PREPARED is other than 0; read once, as reading it costs a microsecond."""
+    return os.environ.get(VARIABLE) != "0"
+
+
 def usable() -> bool:
     """Whether launches of this process are prepared: on a GPU, by numba-cuda.
 
-    SMEMNB_PREPARED=0 leaves each launch to Numba, to tell whose a fault is. Nor are they prepared
-    with SMEMNB_DEVICE=off, which leaves numba.cuda alone.
+    SMEMNB_PREPARED=0, set before the first call, leaves each launch to Numba, to tell whose a fault
+    is. Nor are they prepared with SMEMNB_DEVICE=off, which leaves numba.cuda alone.
     """
-    asked = os.environ.get(VARIABLE) != "0"
-    return asked and launches() == "gpu" and _driver() is not None
+    return is_wanted() and launches() == "gpu" and _driver() is not None
 
 
 # --- what the arguments are ---------------------------------------------------------------------

@@ -211,6 +211,9 @@ def stand_in():
     def forget():
         for cached in ("_launch", "stream_object", "has_pools", "overlaps_on"):
             getattr(prepared, cached).cache_clear()
+        cached_all = prepared._launch, prepared.stream_object, prepared.has_pools
+        for cached in (*cached_all, prepared.is_wanted):
+            cached.cache_clear()
         prepared._loaded.clear()
         launching._own.clear()
         launching._lasting.clear()
@@ -218,11 +221,11 @@ def stand_in():
         patterns.forget()
         workspace.forget()
 
+    os.environ.pop(prepared.VARIABLE, None)
     forget()
     prepared._driver, prepared.launches, prepared._load = lambda: driver, lambda: "gpu", load
     prepared._launch_by_config = lambda: driver.cuLaunchKernelEx
     launching.on_gpu, launching.processors = lambda: True, lambda place: 132
-    os.environ.pop(prepared.VARIABLE, None)
     try:
         yield driver
     finally:

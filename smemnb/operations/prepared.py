@@ -99,14 +99,19 @@ def _driver() -> Any:
     return driver
 
 
+@cache
+def is_wanted() -> bool:
+    """Whether SMEMNB_PREPARED is other than 0; read once, as reading it costs a microsecond."""
+    return os.environ.get(VARIABLE) != "0"
+
+
 def usable() -> bool:
     """Whether launches of this process are prepared: on a GPU, by numba-cuda.
 
-    SMEMNB_PREPARED=0 leaves each launch to Numba, to tell whose a fault is. Nor are they prepared
-    with SMEMNB_DEVICE=off, which leaves numba.cuda alone.
+    SMEMNB_PREPARED=0, set before the first call, leaves each launch to Numba, to tell whose a fault
+    is. Nor are they prepared with SMEMNB_DEVICE=off, which leaves numba.cuda alone.
     """
-    asked = os.environ.get(VARIABLE) != "0"
-    return asked and launches() == "gpu" and _driver() is not None
+    return is_wanted() and launches() == "gpu" and _driver() is not None
 
 
 # --- what the arguments are ---------------------------------------------------------------------
@@ -391,6 +396,16 @@ def _check(error: Any) -> None:
     raise CudaAPIError(int(error), getattr(error, "name", str(error)))
 
 
+def one_by_one(scalars: Sequence[Any]) -> tuple[Any, ...]:
+    """The numbers in the order of their parameters: a tuple has one for each of its elements.
+
+    >>> one_by_one((1, (2.0, 3.0), 4))
+    (1, 2.0, 3.0, 4)
+    """
+    each = (one if isinstance(one, tuple) else (one,) for one in scalars)
+    return tuple(number for several in each for number in several)
+
+
 # --- kernels, compiled and loaded ----------------------------------------------------------------
 
 
@@ -418,7 +433,7 @@ def prepared(
         grid: blocks.
         block: threads.
         arrays: before the scalars.
-        scalars: as they will be passed; types count, values do not.
+        scalars: as they will be passed, tuples of numbers too; types count, values do not.
         own: arrays after the scalars.
         place: number of the device, which is the current one.
         handle: of the stream; while it captures, nothing is compiled or loaded.
@@ -431,7 +446,8 @@ def prepared(
     if not usable() or not _launches_only(kernel):
         return None
     kinds = tuple(map(_scalar_type, scalars))
-    if not all(str(kind) in _LETTERS for kind in kinds):
+    numbers = tuple(str(_scalar_type(one)) for one in one_by_one(scalars))
+    if not all(kind in _LETTERS for kind in numbers):
         return None
     loaded = _load(kernel, _signature(arrays, kinds, own), place, handle)
     if loaded is None:
@@ -439,7 +455,6 @@ def prepared(
     if shared_bytes > loaded.shared_bytes:
         allow_shared(loaded, shared_bytes, place)
         loaded.shared_bytes = shared_bytes
-    numbers = tuple(map(str, kinds))
     overlaps = overlaps and not shared_bytes and overlaps_on(place)
     return _launch(loaded, grid, block, arrays, numbers, own, shared_bytes, overlaps=overlaps)
 
@@ -574,10 +589,14 @@ def graph_memory(handle: int, size: int) -> int:
 def graph_zeros(handle: int, words: int) -> int:
     """The same, of so many words of 4 bytes, all 0 at the beginning of each replay."""
     address = graph_memory(handle, 4 * words)
-    driver = _driver()
-    stream = stream_object(handle)
-    _check(driver.cuMemsetD32Async(driver.CUdeviceptr(address), 0, words, stream)[0])
+    clear(handle, address, words)
     return address
+
+
+def clear(handle: int, address: int, words: int) -> None:
+    """Set words of 4 bytes to 0 on a stream of the current context."""
+    driver, stream = _driver(), stream_object(handle)
+    _check(driver.cuMemsetD32Async(driver.CUdeviceptr(address), 0, words, stream)[0])
 
 
 def lasting_zeros(words: int) -> int:

@@ -36,9 +36,9 @@ def array_at(address, shape, strides, reach, dtype):
     return numba_arrays._described(address, shape, strides, reach, dtype, 0)
 
 
-def read(pointers, signature):
+def read(pointers, signature, index=0):
     """(arguments, bytes of each parameter) behind an array of pointers, by Numba's types."""
-    values, raw, index = [], [], 0
+    values, raw = [], []
     for kind in signature:
         if isinstance(kind, types.Array):
             words = [at(pointers, index + i, ctypes.c_int64) for i in range(5 + 2 * kind.ndim)]
@@ -48,6 +48,11 @@ def read(pointers, signature):
             dtype = as_dtype(kind.dtype)
             reach = sum((n - 1) * s for n, s in zip(shape, strides, strict=True)) + dtype.itemsize
             values.append(array_at(words[4], shape, strides, reach, dtype))
+        elif isinstance(kind, types.BaseTuple):
+            several, each = read(pointers, list(kind), index)
+            values.append(tuple(several))
+            raw += each
+            index += len(each)
         else:
             value = at(pointers, index, getattr(ctypes, f"c_{NAMES.get(str(kind), str(kind))}"))
             values.append(as_dtype(kind).type(value))
@@ -204,7 +209,7 @@ def stand_in():
         return loaded[signature, place]
 
     def forget():
-        for cached in ("_launch", "stream_object", "has_pools", "overlaps_on"):
+        for cached in ("_launch", "stream_object", "has_pools", "overlaps_on", "is_wanted"):
             getattr(prepared, cached).cache_clear()
         prepared._loaded.clear()
         launching._own.clear()
@@ -213,11 +218,11 @@ def stand_in():
         patterns.forget()
         workspace.forget()
 
+    os.environ.pop(prepared.VARIABLE, None)
     forget()
     prepared._driver, prepared.launches, prepared._load = lambda: driver, lambda: "gpu", load
     prepared._launch_by_config = lambda: driver.cuLaunchKernelEx
     launching.on_gpu, launching.processors = lambda: True, lambda place: 132
-    os.environ.pop(prepared.VARIABLE, None)
     try:
         yield driver
     finally:

@@ -225,6 +225,7 @@ def test_switch(monkeypatch, value, expected):
         monkeypatch.delenv("SMEMNB_PREPARED", raising=False)
         if value is not None:
             monkeypatch.setenv("SMEMNB_PREPARED", value)
+        prepared.is_wanted.cache_clear()  # it is read once
         assert prepared.usable() is expected
         assert (asked(nothing) is not None) is expected
 

@@ -455,8 +455,6 @@ def prepared(
     if shared_bytes > loaded.shared_bytes:
         allow_shared(loaded, shared_bytes, place)
         loaded.shared_bytes = shared_bytes
-    return _launch(loaded, grid, block, arrays, numbers, own, shared_bytes)
-    numbers = tuple(map(str, kinds))
     overlaps = overlaps and not shared_bytes and overlaps_on(place)
     return _launch(loaded, grid, block, arrays, numbers, own, shared_bytes, overlaps=overlaps)
 
@@ -599,6 +597,8 @@ def clear(handle: int, address: int, words: int) -> None:
     """Set words of 4 bytes to 0 on a stream of the current context."""
     driver, stream = _driver(), stream_object(handle)
     _check(driver.cuMemsetD32Async(driver.CUdeviceptr(address), 0, words, stream)[0])
+
+
 def lasting_zeros(words: int) -> int:
     """Words of 4 bytes on the current device, all 0, which are never given back.
 

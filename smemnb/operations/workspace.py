@@ -175,16 +175,12 @@ def _captured(needed: Needed, place: int, handle: int) -> Iterator[tuple[int, in
             f" into a CUDA graph: device {place} has no memory pools. Call it outside of the"
             " capture"
         )
-    block = prepared.graph_memory(handle, size + 4 * words)  # one: each is a node of the graph
-    flags = block + size
+    words = needed.words + needed.signal_words  # flags and signals, which begin as zeros
+    block = prepared.graph_memory(handle, needed.bytes + 4 * words)  # one node of the graph
+    flags = block + needed.bytes
     if words:
         prepared.clear(handle, flags, words)
     try:
-        yield block, flags
+        yield block, flags, flags + 4 * needed.words
     finally:
         prepared.graph_free(handle, [block])
-    scratch = prepared.graph_memory(handle, needed.bytes) if needed.bytes else 0
-    flags, signals = (prepared.graph_zeros(handle, words) if words else 0 for words in needed[1:])
-        yield scratch, flags, signals
-        some = [address for address in (scratch, flags, signals) if address]
-        prepared.graph_free(handle, some)

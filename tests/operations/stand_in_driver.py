@@ -209,11 +209,8 @@ def stand_in():
         return loaded[signature, place]
 
     def forget():
-        for cached in ("_launch", "stream_object", "has_pools", "overlaps_on"):
+        for cached in ("_launch", "stream_object", "has_pools", "overlaps_on", "is_wanted"):
             getattr(prepared, cached).cache_clear()
-        cached_all = prepared._launch, prepared.stream_object, prepared.has_pools
-        for cached in (*cached_all, prepared.is_wanted):
-            cached.cache_clear()
         prepared._loaded.clear()
         launching._own.clear()
         launching._lasting.clear()

@@ -45,6 +45,7 @@ _HOMES = {
     "replay": "figures.replay",
     "transpose": "operations.transposing",
     "matmul": "operations.multiplying",
+    "convolve": "operations.convolving",
     "sum": "operations.reducing",
     "mean": "operations.reducing",
     "min": "operations.reducing",
@@ -57,6 +58,8 @@ _HOMES = {
     "rms_norm": "operations.normalising",
     "bincount": "operations.histograms",
     "histogram": "operations.histograms",
+    "cumsum": "operations.scanning",
+    "cummax": "operations.scanning",
 }
 _ROOMS = (
     "compiled errors exercises figures hardware kernels lockstep measure operations rules"
@@ -73,10 +76,12 @@ if TYPE_CHECKING:
     from .exercises.source import show_change, show_source
     from .figures.explorer import explore
     from .figures.replay import replay
+    from .operations.convolving import convolve
     from .operations.histograms import bincount, histogram
     from .operations.multiplying import matmul
     from .operations.normalising import layer_norm, log_softmax, rms_norm, softmax
     from .operations.reducing import argmax, argmin, max, mean, min, sum
+    from .operations.scanning import cummax, cumsum
     from .operations.transposing import transpose
     from .tracing.trace import Trace
     from .tracing.tracer import trace
@@ -90,6 +95,9 @@ __all__ = [
     "bank_map",
     "bincount",
     "check",
+    "convolve",
+    "cummax",
+    "cumsum",
     "explore",
     "forecast",
     "grid_map",

@@ -49,6 +49,19 @@ WARP: tuple[Row, ...] = (
     ("an element of shared memory per warp", "17_warp", "warps-of-a-block"),
     ("four ways to add, timed", "17_warp", "time-of-the-trees"),
 )
+SCAN: tuple[Row, ...] = (
+    ("the scan in steps of 1, 2, 4", "51_scan", "steps"),
+    ("its hidden race: a right result", "51_scan", "hidden-race"),
+    ("two buffers", "51_scan", "two-buffers"),
+    ("the tree: fewer additions", "51_scan", "tree"),
+    ("the tree's conflicts, and offsets free of them", "51_scan", "tree-conflicts"),
+    ("the scan of a warp by shuffles", "51_scan", "in-a-warp"),
+    ("more than two blocks: three launches", "51_scan", "three-launches"),
+    ("one launch: decoupled look back", "51_scan", "look-back"),
+    ("forward progress: numbers in the order of beginning", "51_scan", "does-it-end"),
+    ("flag and sum in one word", "51_scan", "flag-and-sum"),
+    ("the ladder of the scan, timed", "51_scan", "what-it-costs"),
+)
 TRANSPOSE: tuple[Row, ...] = (
     ("naive, coalesced loads", "20_transpose", "naive-coalesced-loads"),
     ("naive, coalesced stores", "20_transpose", "naive-coalesced-stores"),
@@ -147,6 +160,18 @@ BUDGETS: tuple[Row, ...] = (
     ("why fewer threads per block are faster", "40_budgets", "fewer-threads"),
     ("n-way made visible in time", "14_banks", "whose-time"),
 )
+STENCIL: tuple[Row, ...] = (
+    ("a window per result, 25 loads", "52_stencil", "window-of-an-element"),
+    ("a halo on four sides", "52_stencil", "halo-of-a-block"),
+    ("a halo that nobody loads", "52_stencil", "halo-nobody-loads"),
+    ("edges: five customs, found by values alone", "52_stencil", "edges"),
+    ("what a halo costs, by shape", "52_stencil", "halo-cost"),
+    ("sums under way in registers", "52_stencil", "sums-that-move-up"),
+    ("a tile overwritten while it is read", "52_stencil", "row-overwritten"),
+    ("the ladder beside a copy", "52_stencil", "measured-ladder"),
+    ("the cache in place of a tile", "52_stencil", "cache-instead-of-a-tile"),
+    ("rows, then columns", "52_stencil", "columns-times-rows"),
+)
 LATENCY: tuple[Row, ...] = (
     ("a chase: each load needs the one before it", "41_latency", "chase"),
     ("the clock of a multiprocessor", "41_latency", "the-clock"),
@@ -222,6 +247,7 @@ ROWS = (
     *SHARED_MEMORY,
     *BANKS,
     *WARP,
+    *SCAN,
     *TRANSPOSE,
     *SWIZZLE,
     *TILED,
@@ -230,6 +256,7 @@ ROWS = (
     *LIBRARY,
     *BUDGETS,
     *LATENCY,
+    *STENCIL,
     *PROFILING,
     *REDUCTION,
     *NORMALISATION,

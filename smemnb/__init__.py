@@ -45,6 +45,7 @@ _HOMES = {
     "replay": "figures.replay",
     "transpose": "operations.transposing",
     "matmul": "operations.multiplying",
+    "convolve": "operations.convolving",
     "sum": "operations.reducing",
     "mean": "operations.reducing",
     "min": "operations.reducing",
@@ -75,6 +76,7 @@ if TYPE_CHECKING:
     from .exercises.source import show_change, show_source
     from .figures.explorer import explore
     from .figures.replay import replay
+    from .operations.convolving import convolve
     from .operations.histograms import bincount, histogram
     from .operations.multiplying import matmul
     from .operations.normalising import layer_norm, log_softmax, rms_norm, softmax
@@ -93,6 +95,7 @@ __all__ = [
     "bank_map",
     "bincount",
     "check",
+    "convolve",
     "cummax",
     "cumsum",
     "explore",

@@ -8,6 +8,7 @@
                         rows of float32 or float64, each by itself
     bincount(x)         how often each whole number occurs
     histogram(x, bins)  how many elements lie between edges, and the edges
+    convolve(x, w)      scipy.ndimage.convolve with one or two axes of weights; stacks of pictures
 
 Arrays may be of NumPy, Numba, CuPy, PyTorch or JAX, or of any library with
 `__cuda_array_interface__` or DLPack; the result is of the same library, on the same device, and its
@@ -22,6 +23,7 @@ through `patterns.perform`, with a workspace of their stream (`workspace`); `lai
 any axes as three. `smemnb bench overhead` measures what a call costs the host.
 """
 
+from .convolving import convolve
 from .histograms import bincount, histogram
 from .multiplying import matmul
 from .normalising import layer_norm, log_softmax, rms_norm, softmax
@@ -33,6 +35,7 @@ __all__ = [
     "argmax",
     "argmin",
     "bincount",
+    "convolve",
     "cummax",
     "cumsum",
     "histogram",

@@ -478,7 +478,7 @@ def _ready(launch: Launch, place: int, handle: int) -> Ready | None:
     )
     if made is None:
         return None
-    return Ready(launch, made, places, numbers)
+    return Ready(launch, made, places, prepared.one_by_one(numbers))
 
 
 def _extents(given: int | tuple[int, ...]) -> tuple[int, ...]:

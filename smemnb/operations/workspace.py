@@ -175,10 +175,12 @@ def _captured(needed: Needed, place: int, handle: int) -> Iterator[tuple[int, in
             f" into a CUDA graph: device {place} has no memory pools. Call it outside of the"
             " capture"
         )
-    scratch = prepared.graph_memory(handle, needed.bytes) if needed.bytes else 0
-    flags, signals = (prepared.graph_zeros(handle, words) if words else 0 for words in needed[1:])
+    words = needed.words + needed.signal_words  # flags and signals, which begin as zeros
+    block = prepared.graph_memory(handle, needed.bytes + 4 * words)  # one node of the graph
+    flags = block + needed.bytes
+    if words:
+        prepared.clear(handle, flags, words)
     try:
-        yield scratch, flags, signals
+        yield block, flags, flags + 4 * needed.words
     finally:
-        some = [address for address in (scratch, flags, signals) if address]
-        prepared.graph_free(handle, some)
+        prepared.graph_free(handle, [block])

@@ -160,6 +160,18 @@ BUDGETS: tuple[Row, ...] = (
     ("why fewer threads per block are faster", "40_budgets", "fewer-threads"),
     ("n-way made visible in time", "14_banks", "whose-time"),
 )
+STENCIL: tuple[Row, ...] = (
+    ("a window per result, 25 loads", "52_stencil", "window-of-an-element"),
+    ("a halo on four sides", "52_stencil", "halo-of-a-block"),
+    ("a halo that nobody loads", "52_stencil", "halo-nobody-loads"),
+    ("edges: five customs, found by values alone", "52_stencil", "edges"),
+    ("what a halo costs, by shape", "52_stencil", "halo-cost"),
+    ("sums under way in registers", "52_stencil", "sums-that-move-up"),
+    ("a tile overwritten while it is read", "52_stencil", "row-overwritten"),
+    ("the ladder beside a copy", "52_stencil", "measured-ladder"),
+    ("the cache in place of a tile", "52_stencil", "cache-instead-of-a-tile"),
+    ("rows, then columns", "52_stencil", "columns-times-rows"),
+)
 LATENCY: tuple[Row, ...] = (
     ("a chase: each load needs the one before it", "41_latency", "chase"),
     ("the clock of a multiprocessor", "41_latency", "the-clock"),
@@ -244,6 +256,7 @@ ROWS = (
     *LIBRARY,
     *BUDGETS,
     *LATENCY,
+    *STENCIL,
     *PROFILING,
     *REDUCTION,
     *NORMALISATION,

@@ -1,0 +1,1 @@
+"""The rungs of the stencil ladders, a file for each."""

@@ -44,7 +44,8 @@ def convolve(
             has as many axes as the weights, or more: then each of the arrays along its last axes is
             convolved.
         weights: of one or two axes, at least one weight along each, in host memory: an array of
-            NumPy, nested lists. They are arguments of the kernel, which the host has to know.
+            NumPy, nested lists. They are arguments of the kernel, which the host has to know. For
+            each shape of weights a kernel is compiled, at its first call, which takes seconds.
         mode: what stands beyond an edge: "reflect" (d c b a | a b c d | d c b a), "constant"
             (`cval`), "nearest" (a a a a | a b c d | d d d d), "mirror" (d c b | a b c d | c b a),
             "wrap" (a b c d | a b c d | a b c d); scipy's "grid-mirror", "grid-constant" and

@@ -174,6 +174,7 @@ COUNTS = {  # requests, wavefronts, sectors of each access
 }
 
 
+@pytest.mark.first(6)
 @pytest.mark.parametrize("name", [step.name for step, _, _ in STEPS])
 def test_counts(name):
     """What the comments say of a request, over a whole picture with its edges."""

@@ -63,7 +63,7 @@ def convolve(
 
         float32 is summed in float32, in which weights are rounded first: with n weights the error
         is at most (n + 2) * 2**-24 times the sum of |weight * element| over the window (scipy sums
-        in float64). More than 60 weights of float32 that are a column times a row, each within
+        in float64). More than 60 weights for it that are a column times a row, each within
         2**-21 of its value, are applied as such: rows first, then columns; then the error is at
         most (rows + columns + 12) * 2**-24 times that sum. float64 and whole numbers are summed in
         float64 and, of whole numbers, cut towards 0, as scipy does; a sum that the type does not

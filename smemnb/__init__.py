@@ -58,6 +58,8 @@ _HOMES = {
     "rms_norm": "operations.normalising",
     "bincount": "operations.histograms",
     "histogram": "operations.histograms",
+    "cumsum": "operations.scanning",
+    "cummax": "operations.scanning",
 }
 _ROOMS = (
     "compiled errors exercises figures hardware kernels lockstep measure operations rules"
@@ -79,6 +81,7 @@ if TYPE_CHECKING:
     from .operations.multiplying import matmul
     from .operations.normalising import layer_norm, log_softmax, rms_norm, softmax
     from .operations.reducing import argmax, argmin, max, mean, min, sum
+    from .operations.scanning import cummax, cumsum
     from .operations.transposing import transpose
     from .tracing.trace import Trace
     from .tracing.tracer import trace
@@ -93,6 +96,8 @@ __all__ = [
     "bincount",
     "check",
     "convolve",
+    "cummax",
+    "cumsum",
     "explore",
     "forecast",
     "grid_map",

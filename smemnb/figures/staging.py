@@ -183,7 +183,10 @@ def _whose(found: Staging) -> str:
 
 
 def _more(found: Staging) -> list[str]:
-    return [f"{counted(found.left_out, 'access')}es more are not shown"] if found.left_out else []
+    if not found.left_out:
+        return []
+    one = found.left_out == 1
+    return [f"{found.left_out} more {'access is' if one else 'accesses are'} not shown"]
 
 
 def alt(found: Staging) -> str:

@@ -55,6 +55,11 @@ def flags(new: New, shape: tuple[int, ...], dtype: Any) -> Any:
     return getattr(new, "flags", new)(shape, dtype)
 
 
+def signals(new: New, shape: tuple[int, ...], dtype: Any) -> Any:
+    """An array of zeros beside the arguments, of scans alone, that is handed on as it was left."""
+    return getattr(new, "signals", new)(shape, dtype)
+
+
 @dataclass(frozen=True)
 class Step:
     """A rung of a ladder of patterns.

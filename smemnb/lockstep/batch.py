@@ -70,6 +70,7 @@ class Stuck(KernelStopped):
 
 ROUNDS_BETWEEN_LOOKS = 16  # of any loop, between two looks at the clock: they cost nothing
 LOOK_EVERY = 1024  # rounds of a while loop between two looks for progress
+LOOK_EVERY_WAITING = 32  # the same of a loop that may wait for what others store
 LONG_WAIT = 1 << 15  # rounds without a store, after which another order is tried
 DYNAMIC_BASE = 1 << 20  # virtual address of dynamic shared memory, past any static array
 

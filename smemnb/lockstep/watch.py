@@ -78,7 +78,8 @@ class Access:
     for a float4 in a float32 array. `turn` is None where events come in the order in which they
     happened (lanes of one in order of number); otherwise it is the true order: a number per lane
     that grows from one access to the next. `rounds` above 1 are rounds of a loop that one block
-    ran at once: axis 0 of the lane values then counts them, in their order.
+    ran at once: axis 0 of the lane values then counts them, in their order. `relaxed` accesses go
+    to memory themselves and are never half done, as atomics are: they race with none of that kind.
     """
 
     site: Site
@@ -91,6 +92,7 @@ class Access:
     turn: Lanes | None = None
     unit: int = 0
     rounds: int = 1
+    relaxed: bool = False
 
     def __post_init__(self) -> None:
         """Fill in the usual unit."""

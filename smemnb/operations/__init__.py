@@ -2,6 +2,7 @@
 
     transpose(x)        x.T with contiguous rows, elements of 1 to 16 bytes; batches, other axes
     matmul(a, b)        alpha * a @ b + beta * out in float32
+    cumsum(x), cummax(x)    running sums and largest elements along an axis
     sum, mean, min, max, argmin, argmax     of any dtype of numbers, along any axes
     softmax(x), log_softmax(x), layer_norm(x), rms_norm(x)
                         rows of float32 or float64, each by itself
@@ -27,6 +28,7 @@ from .histograms import bincount, histogram
 from .multiplying import matmul
 from .normalising import layer_norm, log_softmax, rms_norm, softmax
 from .reducing import argmax, argmin, max, mean, min, sum
+from .scanning import cummax, cumsum
 from .transposing import transpose
 
 __all__ = [
@@ -34,6 +36,8 @@ __all__ = [
     "argmin",
     "bincount",
     "convolve",
+    "cummax",
+    "cumsum",
     "histogram",
     "layer_norm",
     "log_softmax",

@@ -20,6 +20,10 @@ ENGINE = 0
 """In place of a number of multiprocessors: the lockstep engine."""
 
 
+UNTOUCHED = 1
+"""In place of a size of sums: there is one part, and so nothing to add up."""
+
+
 class Layout(NamedTuple):
     """What a choice depends on: shape, bytes from row to row, address beyond a multiple of 16."""
 
@@ -33,9 +37,12 @@ class Plan(NamedTuple):
     """A kernel and its launch; `tile` is what a block covers, `scaled` whether it takes alpha.
 
     With `sums` it takes so many float32 and `flags` uint32 of its own besides, the flags all 0.
+    With `sums` of `UNTOUCHED` the kernel takes both and looks at neither.
     With `swapped` a product takes b before a.
     `typed` is Numba's letter for the layout of its matrices: A takes any strides, so that one
     compiled kernel serves all; C has contiguous ones typed as Numba types its own device arrays.
+    With `overlaps` the kernel touches no memory before `ptx_async.await_previous`, so that it may
+    be brought to the GPU while the one before it in the stream still runs.
     """
 
     kernel: Any
@@ -48,6 +55,7 @@ class Plan(NamedTuple):
     flags: int = 0
     swapped: bool = False
     typed: str = "A"
+    overlaps: bool = False
 
 
 class _Shown:

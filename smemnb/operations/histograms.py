@@ -33,9 +33,9 @@ from . import launching, prepared
 from .backends.array_backend import CloserLook
 from .backends.find import array_view, exact
 from .backends.matrix_view import HOST, MatrixView, TypeRefused
-from .contract import MAX_ELEMENTS, handle_in
+from .contract import MAX_ELEMENTS, check_together, handle_in
 from .laid import Laid
-from .patterns import Call, Work, check_dtype, engine_seconds, host_number, perform
+from .patterns import Call, Work, _check_out, check_dtype, engine_seconds, host_number, perform
 from .tables import captured, table, wait
 
 COUNTED = "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64".split()
@@ -112,7 +112,7 @@ def _bincount(x: Any, minlength: Any, weights: Any, out: Any, stream: Any) -> An
     size = view.extents[0]
     of_bytes, signed = kind.itemsize == 1, kind.kind == "i"
     if out is not None:
-        length = _length_of(out, least, stream)
+        length = _length_of(out, view, least, asked)
         if not size or (of_bytes and not signed and length >= VALUES):
             return perform("bincount", _plan_of_bytes, {"x": x}, (length,), out, stream)
     elif not size or (of_bytes and not signed and least >= VALUES):
@@ -193,9 +193,12 @@ def _whole_number(name: str, value: Any, least: int) -> int:
     return int(value)
 
 
-def _length_of(out: Any, least: int, stream: Any) -> int:
-    view = array_view("out", out, handle_in(stream))
+def _length_of(out: Any, x: MatrixView, least: int, asked: int | None) -> int:
+    """The elements of `out`, once it is sure that the result may be written there."""
+    view = array_view("out", out, asked)
     check_dtype(view, ["int64"], "the result")
+    check_together([view, x], whole=False)
+    _check_out(view, Work(view.extents, INT64, lambda *_: [], "", ""), [x])
     if len(view.extents) != 1 or view.extents[0] < least:
         wanted = f"one axis of {least} elements or more" if least else "one axis"
         raise LaunchRefused(f"`out` has shape {view.extents}; it takes {wanted}")
@@ -209,7 +212,7 @@ def _plan_of_numbers(call: Call, bins: int) -> Work:
 
     def launches(new: Any, out: Laid) -> list[Launch]:
         seen = out.seen((2,), dtype=UINT32, at=8 * bins)
-        return [filling(out, np.int64(0)), _counting(call, out.seen((bins,)), seen, x, bins)]
+        return _counting(call, out, seen, x, bins)
 
     words = f"counts of {x.size} elements in {bins} bins"
     return Work((bins + 1,), INT64, launches, words, "np.bincount(x)", _seconds(x.size))
@@ -220,9 +223,8 @@ def _plan_of_bytes(call: Call, length: int) -> Work:
     x = _flat(call)
 
     def launches(new: Any, out: Laid) -> list[Launch]:
-        seen = scratch(new, (1,), UINT32)
-        counting = _counting(call, out.seen((VALUES,)), seen, x, VALUES)
-        return [filling(out, np.int64(0)), counting]
+        seen = scratch(new, (2,), UINT32)
+        return _counting(call, out, seen, x, length)
 
     words = f"counts of {x.size} elements in {length} bins"
     fill = 0 if x.size == 0 else None
@@ -251,21 +253,26 @@ def _flat(call: Call) -> Laid:
     return flat
 
 
-def _counting(call: Call, out: Laid, seen: Laid, x: Laid, bins: int) -> Launch:
-    """The launch that adds the counts of x to `out`, whose elements hold 0."""
+def _counting(call: Call, whole: Laid, seen: Laid, x: Laid, bins: int) -> list[Launch]:
+    """The launches that count x in the first elements of `whole`, all others of which become 0.
+
+    A single block stores its counts; several add them to zeros.
+    """
     counters = _counters(call, VALUES if x.itemsize == 1 else bins, x)
+    zeros, out = filling(whole, np.int64(0)), whole.seen((bins,))
+    own = numba.from_dtype(x.dtype)
     if counters is None or (counters.resident == 1 and x.size < 4 * bins * counters.groups):
-        kernel = scattering_of(numba.from_dtype(x.dtype))
         grid = blocks_of(x.size, x.itemsize, call.processors, Counters(0, 2, 0))
-        return Launch(kernel, grid, SCATTERING, (out, seen, x, np.uint32(bins)))
-    if x.itemsize == 1:
-        kernel = counting_bytes_of(numba.from_dtype(x.dtype), THREADS)
-        counters = counters._replace(shared_bytes=0)
-    else:
-        kernel = counting_of(numba.from_dtype(x.dtype), THREADS, counters.resident)
+        args: tuple[Any, ...] = out, seen, x, np.uint32(bins)
+        return [zeros, Launch(scattering_of(own), grid, SCATTERING, args)]
     grid = blocks_of(x.size, x.itemsize, call.processors, counters)
     args = out, seen, x, np.uint32(bins), np.uint32(counters.shift), np.uint32(counters.groups)
-    return Launch(kernel, grid, THREADS, args, counters.shared_bytes)
+    if x.itemsize == 1:
+        count = Launch(counting_bytes_of(own, THREADS), grid, THREADS, args)
+    else:
+        kernel = counting_of(own, THREADS, counters.resident)
+        count = Launch(kernel, grid, THREADS, args, counters.shared_bytes)
+    return [count] if grid == 1 else [zeros, count]
 
 
 def _counters(call: Call, bins: int, x: Laid, groups: int = MOST_GROUPS) -> Counters | None:
@@ -288,8 +295,9 @@ def _shared_bytes(place: int) -> int:
         return limits((7, 5)).shared_per_block
 
 
-def _seconds(elements: int) -> float:
-    return engine_seconds(elements, 2)
+def _seconds(elements: int, each: float = 100e-9) -> float:
+    """In the engine; measured, of bytes the half, between edges three times as long."""
+    return engine_seconds(elements, 2, each)
 
 
 # --- histogram -----------------------------------------------------------------------------------
@@ -525,11 +533,11 @@ def _plan_of_bins(
         grid = blocks_of(x.size, x.itemsize, call.processors, counters)
         args = out, x, edges, cells, np.uint32(bins), np.uint32(counters.shift), low, scale, margin
         counting = Launch(kernel, grid, THREADS, args, counters.shared_bytes)
-        return [filling(out, np.int64(0)), counting]
+        return [counting] if shared and grid == 1 else [filling(out, np.int64(0)), counting]
 
     words = f"histogram of {x.size} elements in {bins} bins"
     fill = 0 if x.size == 0 else None
-    return Work((bins,), INT64, launches, words, "np.histogram(x)", _seconds(x.size), fill)
+    return Work((bins,), INT64, launches, words, "np.histogram(x)", _seconds(x.size, 300e-9), fill)
 
 
 def _plan_of_folded(call: Call, bins: int) -> Work:
@@ -539,11 +547,10 @@ def _plan_of_folded(call: Call, bins: int) -> Work:
         x = x.seen(x.shape, dtype=np.uint8)
 
     def launches(new: Any, out: Laid) -> list[Launch]:
-        counts, seen = scratch(new, (VALUES,), INT64), scratch(new, (1,), UINT32)
+        counts, seen = scratch(new, (VALUES,), INT64), scratch(new, (2,), UINT32)
         return [
             filling(out, np.int64(0)),
-            filling(counts, np.int64(0)),
-            _counting(call, counts, seen, x, VALUES),
+            *_counting(call, counts, seen, x, VALUES),
             Launch(folded, 1, VALUES, (out, counts, bin_of)),
         ]
 

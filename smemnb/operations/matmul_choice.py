@@ -4,7 +4,7 @@ In the order in which they are asked:
 
     a rung of the ladder               the caller named it
     `matmul_tiled_32`, `matmul_square` in the lockstep engine, for one product of matrices by rows
-    `variants.vectors`                 up to 16 rows or columns: the other operand is read once
+    `small_choice`                     up to 1 GFLOP, or of up to 16 rows or columns, one product
     `kernels.matmul.ladder.fastest`    by rows, one product of whole tiles in aligned rows
     `variants.balanced`                a result that holds a tile, any layout and batch
     `variants.guarded`                 everything else, and where it costs less by the model
@@ -17,20 +17,17 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from ..errors import LaunchRefused
-from ..kernels.matmul import choosing, ladder, unguarded
+from ..kernels.matmul import choosing, choosing_small, ladder, unguarded
 from ..kernels.matmul.choosing import Estimate, Problem
+from ..kernels.matmul.choosing_small import Laid
 from ..kernels.matmul.cut import QUAD, Cut
 from ..kernels.matmul.unguarded import Offer, Side
 from ..kernels.matmul.variants.balanced import matmul_balanced_of, matmul_inside_of
 from ..kernels.matmul.variants.even import CHUNK
 from ..kernels.matmul.variants.guarded import matmul_guarded_of
-from ..kernels.matmul.variants.vector_tiling import vector_plan
-from ..kernels.matmul.variants.vectors import vector_product_of
 from ..kernels.rung import Rung
+from . import small_choice
 from .choice import ENGINE, Layout, Plan, _check_rows, _known, _Shown, moved_as
-
-FEW = 16
-"""Rows or columns up to which a product is one of vectors and a matrix."""
 
 LIKE_H200 = 132
 """Multiprocessors for which a choice is made where there is no GPU to ask."""
@@ -93,8 +90,8 @@ def product_plan(
     many = processors or LIKE_H200
     rows, cols = out.layout.rows, out.layout.cols
     depth = a.layout.rows if a.columns else a.layout.cols
-    if count == 1 and min(rows, cols) <= FEW and depth:
-        return _vectors(out, a, b, depth, many)
+    if count == 1 and depth and (small := _small(out, a, b, depth, many)):
+        return small
     problem = Problem(rows, cols, depth, count)
     found = choosing.choose(problem, many)
     if by_rows and _is_whole(problem, a, b) and _ladder_suffices(problem, found, many):
@@ -140,16 +137,9 @@ def words_of(plan: Plan, out: Lying, a: Lying, b: Lying, count: int, processors:
     rows, cols = out.layout.rows, out.layout.cols
     depth = a.layout.rows if a.columns else a.layout.cols
     on = f"{processors} multiprocessors"
-    if plan.name == "matmul_vectors":
-        few, other = _counted(rows, "row"), "b"
-        if plan.swapped:
-            few, other = _counted(cols, "column"), "a"
-        pieces, _, parts = plan.grid
-        cut = f", the depth cut in {parts} parts" if parts > 1 else ""
-        return (
-            f"A result of {few}: {other} is read once, and that takes the time. {pieces} pieces of"
-            f" the result{cut}, for {on}."
-        )
+    if plan.name in small_choice.NAMES.values():
+        laid = _laid(out, a, b, depth)
+        return small_choice.words_of(small_choice.cheapest(laid, processors), laid, processors)
     high, wide = plan.tile
     tiles = -(-rows // high) * -(-cols // wide)
     some = f"{tiles} tiles of {high}x{wide}" + (f" for each of {count} matrices" * (count > 1))
@@ -222,6 +212,26 @@ def _ladder_suffices(problem: Problem, found: Estimate, processors: int) -> bool
     return cost <= found.cycles
 
 
+def _laid(out: Lying, a: Lying, b: Lying, depth: int) -> Laid:
+    shape = out.layout.rows, out.layout.cols, depth
+    return Laid(*shape, a.columns, b.columns, a.wide, b.wide, out.wide)
+
+
+def _small(out: Lying, a: Lying, b: Lying, depth: int, processors: int) -> Plan | None:
+    """The launch of a small, shallow or narrow product; None of another, or if it costs more."""
+    laid = _laid(out, a, b, depth)
+    if not choosing_small.suits(laid):
+        return None
+    offer = small_choice.cheapest(laid, processors)
+    problem = Problem(laid.rows, laid.cols, depth)
+    sides = Side(not a.columns, a.wide), Side(b.columns, b.wide)
+    tiles = unguarded.best_offer(problem, *sides, processors)
+    guarded = choosing.choose(problem, processors)
+    if choosing_small.elsewhere(guarded, tiles, depth, processors) < offer.cycles:
+        return None
+    return small_choice.plan_of(offer, laid)
+
+
 def _unguarded(offer: Offer, a: Lying, b: Lying, count: int) -> Plan:
     """Tiles without guards, shared by blocks that stay, or one for each block."""
     cut, tile, block = offer.cut, (offer.cut.rows, offer.cut.cols), (offer.cut.threads, 1)
@@ -236,29 +246,6 @@ def _unguarded(offer: Offer, a: Lying, b: Lying, count: int) -> Plan:
     kernel = matmul_inside_of(cut, *sides, batched)
     wide = (offer.tiles, 1, count) if batched else (offer.tiles, 1)
     return Plan(kernel, "matmul_inside", wide, block, tile, scaled=True)
-
-
-def _vectors(out: Lying, a: Lying, b: Lying, depth: int, processors: int) -> Plan:
-    """Few rows or columns: the operand that has them is the small one, the other is read once."""
-    rows, cols = out.layout.rows, out.layout.cols
-    swapped = cols < rows
-    large = a if swapped else b
-    count, length = (cols, rows) if swapped else (rows, cols)
-    along = "columns" if large.columns == swapped else "depth"
-    small_columns = not b.columns if swapped else a.columns
-    made = vector_plan(count, length, depth, along, large.wide, processors)
-    kernel = vector_product_of(made.tiling, small_columns, swapped)
-    return Plan(
-        kernel,
-        "matmul_vectors",
-        made.grid,
-        made.block,
-        (rows, cols),
-        scaled=True,
-        sums=max(1, made.sums),
-        flags=max(1, made.flags),
-        swapped=swapped,
-    )
 
 
 def _guarded(found: Estimate, out: Lying, a: Lying, b: Lying, count: int) -> Plan:

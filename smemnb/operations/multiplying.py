@@ -104,8 +104,8 @@ def plan(a: Any, b: Any, multiprocessors: int | None = None) -> ProductPlan:
 
     >>> import numpy as np
     >>> print(plan(np.ones((1, 4096), np.float32), np.ones((4096, 4096), np.float32), 132))
-    A result of 1 row: b is read once, and that takes the time. 32 pieces of the result, the depth \
-cut in 16 parts, for 132 multiprocessors.
+    A result of 1 row: b is read once. 32 pieces of the result, the depth cut in 16 parts, for 132 \
+multiprocessors. By the model every byte once takes most of the time.
 
     Args:
         a: left operand, as `matmul` takes it.

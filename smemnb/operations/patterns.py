@@ -68,7 +68,7 @@ from .engine import check_time
 from .laid import Folded, Laid, folded
 from .overlap import share
 from .repeated import MOST, _glanced
-from .workspace import FLAGS, SCRATCH, Workspace
+from .workspace import FLAGS, NOTHING, SCRATCH, SIGNALS, Needed, Workspace
 
 OUT = "out"
 
@@ -443,9 +443,8 @@ def _put(
 ) -> tuple[Ready, ...] | None:
     """Launch all on a device, from the addresses of their sources."""
     all_ready = [_ready(launch, place, handle) for launch in some]
-    size, words = new.bytes, new.words
-    with _putting, workspace.memory(size, words, place, handle) as (scratch, flags):
-        at |= {SCRATCH: scratch, FLAGS: flags}
+    with _putting, workspace.memory(new.needed, place, handle) as (scratch, flags, signals):
+        at |= {SCRATCH: scratch, FLAGS: flags, SIGNALS: signals}
         for launch, ready in zip(some, all_ready, strict=True):
             if ready is not None:
                 places = [at[source] + offset for source, offset in ready.sources]
@@ -572,6 +571,7 @@ def _run_in_simulator(
 
     copies[SCRATCH] = np.zeros(new.bytes, np.uint8)
     copies[FLAGS] = np.zeros(new.words, np.uint32)
+    copies[SIGNALS] = np.zeros(new.signal_words, np.uint32)
     raw = {name: array.reshape(-1).view(np.uint8) for name, array in copies.items()}
     for launch in some:
         args = [
@@ -596,8 +596,7 @@ class _Known(NamedTuple):
         shape: of the result.
         dtype: of the result, one of the library.
         beyond: bits of the result's address.
-        bytes: of scratch.
-        words: of flags.
+        needed: of the workspace.
         place: number of the device.
     """
 
@@ -607,8 +606,7 @@ class _Known(NamedTuple):
     shape: tuple[int, ...]
     dtype: Any
     beyond: int
-    bytes: int
-    words: int
+    needed: Needed
     place: int
 
 
@@ -646,8 +644,8 @@ def _again(
                 return None  # the ranges meet: whether elements do takes a closer look
         result = out
         library.wrote(out)
-    if not known.bytes and not known.words:
-        addresses += 0, 0  # of arrays without elements
+    if known.needed == NOTHING:
+        addresses += 0, 0, 0  # of arrays without elements
         for launch, sources, numbers in known.launches:
             launch.start([addresses[at] + offset for at, offset in sources], numbers, handle)
         return (result,)
@@ -655,7 +653,7 @@ def _again(
         if prepared.capturing(handle):
             _captured(known, addresses, handle)
             return (result,)
-        addresses += workspace.kept(known.bytes, known.words, known.place, handle)
+        addresses += workspace.kept(known.needed, known.place, handle)
         for launch, sources, numbers in known.launches:
             launch.start([addresses[at] + offset for at, offset in sources], numbers, handle)
     return (result,)
@@ -663,7 +661,7 @@ def _again(
 
 def _captured(known: _Known, addresses: list[int], handle: int) -> None:
     """The same while the stream is captured, with memory of the graph."""
-    with workspace.memory(known.bytes, known.words, known.place, handle) as own:
+    with workspace.memory(known.needed, known.place, handle) as own:
         addresses += own
         for launch, sources, numbers in known.launches:
             launch.start([addresses[at] + offset for at, offset in sources], numbers, handle)
@@ -679,7 +677,7 @@ def _learned(
     """What was done, if it can be done again from addresses alone; else None."""
     if exact.get(type(result)) is not library or not library.is_contiguous(result):
         return None
-    numbered = {name: at for at, name in enumerate((*names, OUT, SCRATCH, FLAGS))}
+    numbered = {name: at for at, name in enumerate((*names, OUT, SCRATCH, FLAGS, SIGNALS))}
     launches = tuple(
         (
             one.prepared,
@@ -695,7 +693,6 @@ def _learned(
         tuple(result.shape),
         ready.dtype,
         library.address(result) & _BEYOND,
-        ready.new.bytes,
-        ready.new.words,
+        ready.new.needed,
         ready.place,
     )

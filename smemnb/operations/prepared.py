@@ -99,14 +99,19 @@ def _driver() -> Any:
     return driver
 
 
+@cache
+def is_wanted() -> bool:
+    """Whether SMEMNB_PREPARED is other than 0; read once, as reading it costs a microsecond."""
+    return os.environ.get(VARIABLE) != "0"
+
+
 def usable() -> bool:
     """Whether launches of this process are prepared: on a GPU, by numba-cuda.
 
-    SMEMNB_PREPARED=0 leaves each launch to Numba, to tell whose a fault is. Nor are they prepared
-    with SMEMNB_DEVICE=off, which leaves numba.cuda alone.
+    SMEMNB_PREPARED=0, set before the first call, leaves each launch to Numba, to tell whose a fault
+    is. Nor are they prepared with SMEMNB_DEVICE=off, which leaves numba.cuda alone.
     """
-    asked = os.environ.get(VARIABLE) != "0"
-    return asked and launches() == "gpu" and _driver() is not None
+    return is_wanted() and launches() == "gpu" and _driver() is not None
 
 
 # --- what the arguments are ---------------------------------------------------------------------
@@ -150,11 +155,16 @@ def _scalar_type(value: Any) -> Any:
 
 
 class _Block(NamedTuple):
-    """Memory of the arguments of one launch, the array of pointers to them, and its address."""
+    """Memory of the arguments of one launch, the array of pointers to them, and its address.
+
+    `config` is the driver's description of a launch that overlaps; other launches have none.
+    """
 
     words: Any
     pointers: Any
     at: int
+    config: Any = None
+    config_at: int = 0
 
 
 class Launch:
@@ -171,9 +181,14 @@ class Launch:
         numbers: the name of each number's type, as float32.
         own: how the arrays after the numbers lie.
         shared_bytes: of shared memory that the launch brings.
+        overlaps: the kernel may be brought to the GPU while the one before it in the stream still
+            runs. It then waits by itself (`kernels.ptx_async.await_previous`).
     """
 
-    __slots__ = ("_at", "_context", "_free", "_launch", "_loaded", "_template", "_write")
+    __slots__ = (
+        *("_at", "_by_config", "_context", "_extents", "_free", "_launch", "_loaded"),
+        *("_overlaps", "_template", "_write"),
+    )
 
     def __init__(
         self,
@@ -184,8 +199,12 @@ class Launch:
         numbers: Sequence[str] = (),
         own: Sequence[Lies] = (),
         shared_bytes: int = 0,
+        *,
+        overlaps: bool = False,
     ) -> None:
         self._loaded, self._context = loaded, int(loaded.context)
+        self._extents, self._overlaps = (*_three(grid), *_three(block)), overlaps
+        self._by_config: Any = _launch_by_config() if overlaps else None
         # what `cuLaunchKernel` takes before stream, arguments and `extra`
         extents = (*_three(grid), *_three(block))
         self._launch = partial(loaded.launch, loaded.function, *extents, shared_bytes)
@@ -214,7 +233,17 @@ class Launch:
         words = (ctypes.c_int64 * len(self._template))(*self._template)
         begin, count = ctypes.addressof(words), len(self._at)
         pointers = (ctypes.c_void_p * count)(*(begin + WORD * at for at in self._at))
-        return _Block(words, pointers, ctypes.addressof(pointers))
+        at = ctypes.addressof(pointers)
+        if not self._overlaps:
+            return _Block(words, pointers, at)
+        config = _overlapping(self._extents)
+        return _Block(words, pointers, at, config, ctypes.addressof(config))
+
+    def _put(self, block: _Block, handle: int) -> Any:
+        if block.config is None:
+            return self._launch(stream_object(handle), block.at, 0)[0]
+        block.config.stream = handle
+        return self._by_config(block.config_at, int(self._loaded.function), block.at, 0)
 
     def start(self, addresses: Sequence[int], numbers: Sequence[Any], handle: int) -> None:
         """Put the launch on the stream of this handle.
@@ -236,19 +265,75 @@ class Launch:
         self._write(block.words, 0, *addresses, *numbers)
         loaded = self._loaded
         if int(loaded.current()[1]) == self._context:
-            error = self._launch(stream_object(handle), block.at, 0)[0]
+            error = self._put(block, handle)
         else:
             # Function, memory and stream are of one context, and the driver launches in the
             # current one.
             driver = _driver()
             _check(driver.cuCtxPushCurrent(loaded.context)[0])
             try:
-                error = self._launch(stream_object(handle), block.at, 0)[0]
+                error = self._put(block, handle)
             finally:
                 driver.cuCtxPopCurrent()
         self._free.append(block)
         if error:
             _check(error)
+
+
+class _Attribute(ctypes.Structure):
+    """`CUlaunchAttribute` of the driver: what a launch may do besides."""
+
+    _fields_ = (("id", ctypes.c_int), ("pad", ctypes.c_int), ("value", ctypes.c_int * 16))
+
+
+class _Config(ctypes.Structure):
+    """`CUlaunchConfig` of the driver."""
+
+    _fields_ = (
+        ("extents", ctypes.c_uint * 6),
+        ("shared", ctypes.c_uint),
+        ("stream", ctypes.c_void_p),
+        ("attributes", ctypes.POINTER(_Attribute)),
+        ("count", ctypes.c_uint),
+    )
+
+
+_OVERLAPS = 6
+"""`CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION`."""
+
+
+def _overlapping(extents: tuple[int, ...]) -> _Config:
+    """A launch that need not wait for the one before it (programmatic stream serialization)."""
+    wished = _Attribute(id=_OVERLAPS)
+    wished.value[0] = 1
+    return _Config((ctypes.c_uint * 6)(*extents), 0, None, ctypes.pointer(wished), 1)
+
+
+@cache
+def _launch_by_config() -> Any:
+    """`cuLaunchKernelEx` of the driver's library, or None.
+
+    Called by `ctypes`: cuda.bindings (13.0) takes 25 us to take its own description of a launch
+    apart, more than all the rest of a call.
+    """
+    try:
+        library = ctypes.CDLL("nvcuda.dll" if os.name == "nt" else "libcuda.so.1")
+        found = library.cuLaunchKernelEx
+    except (OSError, AttributeError):
+        return None
+    found.argtypes = (ctypes.c_void_p,) * 4
+    return found
+
+
+@lru_cache(maxsize=64)
+def overlaps_on(place: int) -> bool:
+    """Whether kernels of one stream may overlap on a device: from cc 9.0 on."""
+    if _launch_by_config() is None:
+        return False
+    driver = _driver()
+    asked = driver.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR
+    error, found = driver.cuDeviceGetAttribute(asked, driver.CUdevice(place))
+    return not error and int(found) >= 9
 
 
 class Zeros:
@@ -338,6 +423,8 @@ def prepared(
     place: int,
     handle: int,
     shared_bytes: int = 0,
+    *,
+    overlaps: bool = False,
 ) -> Launch | None:
     """The launch of a kernel on arrays that lie so; None if Numba has to launch it.
 
@@ -351,6 +438,7 @@ def prepared(
         place: number of the device, which is the current one.
         handle: of the stream; while it captures, nothing is compiled or loaded.
         shared_bytes: of shared memory that the launch brings.
+        overlaps: as `Launch` takes it; ignored where the device cannot.
 
     Raises:
         LaunchRefused: the kernel is not loaded, and the stream captures.
@@ -367,7 +455,8 @@ def prepared(
     if shared_bytes > loaded.shared_bytes:
         allow_shared(loaded, shared_bytes, place)
         loaded.shared_bytes = shared_bytes
-    return _launch(loaded, grid, block, arrays, numbers, own, shared_bytes)
+    overlaps = overlaps and not shared_bytes and overlaps_on(place)
+    return _launch(loaded, grid, block, arrays, numbers, own, shared_bytes, overlaps=overlaps)
 
 
 def allow_shared(loaded: Loaded, shared_bytes: int, place: int) -> None:
@@ -395,8 +484,10 @@ def _launch(
     numbers: tuple[str, ...],
     own: tuple[Lies, ...],
     shared_bytes: int,
+    *,
+    overlaps: bool,
 ) -> Launch:
-    return Launch(loaded, grid, block, arrays, numbers, own, shared_bytes)
+    return Launch(loaded, grid, block, arrays, numbers, own, shared_bytes, overlaps=overlaps)
 
 
 @lru_cache(maxsize=1024)
@@ -498,10 +589,37 @@ def graph_memory(handle: int, size: int) -> int:
 def graph_zeros(handle: int, words: int) -> int:
     """The same, of so many words of 4 bytes, all 0 at the beginning of each replay."""
     address = graph_memory(handle, 4 * words)
-    driver = _driver()
-    stream = stream_object(handle)
-    _check(driver.cuMemsetD32Async(driver.CUdeviceptr(address), 0, words, stream)[0])
+    clear(handle, address, words)
     return address
+
+
+def clear(handle: int, address: int, words: int) -> None:
+    """Set words of 4 bytes to 0 on a stream of the current context."""
+    driver, stream = _driver(), stream_object(handle)
+    _check(driver.cuMemsetD32Async(driver.CUdeviceptr(address), 0, words, stream)[0])
+
+
+def lasting_zeros(words: int) -> int:
+    """Words of 4 bytes on the current device, all 0, which are never given back.
+
+    They can be had while streams are captured: nothing is put on those, and the thread's mode of
+    capture is relaxed meanwhile.
+    """
+    driver = _driver()
+    relaxed = driver.CUstreamCaptureMode.CU_STREAM_CAPTURE_MODE_RELAXED
+    error, mode = driver.cuThreadExchangeStreamCaptureMode(relaxed)
+    _check(error)
+    try:
+        error, address = driver.cuMemAlloc(4 * words)
+        _check(error)
+        error, stream = driver.cuStreamCreate(int(driver.CUstream_flags.CU_STREAM_NON_BLOCKING))
+        _check(error)
+        _check(driver.cuMemsetD32Async(address, 0, words, stream)[0])
+        _check(driver.cuStreamSynchronize(stream)[0])
+        driver.cuStreamDestroy(stream)
+    finally:
+        driver.cuThreadExchangeStreamCaptureMode(mode)
+    return int(address)
 
 
 def graph_free(handle: int, addresses: Sequence[int]) -> None:

@@ -18,6 +18,7 @@ result. A call that works on other memory too is not kept.
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,6 +54,9 @@ class Known(NamedTuple):
         shape: of the result, where it is made.
         beyond: bits of its address, likewise.
         place: number of the device.
+        single: of one launch on whole arrays without a workspace, which is what most calls come
+            to: its start, what takes its arrays' addresses from those of the call, and whether it
+            takes the call's numbers; else None.
     """
 
     launches: tuple[Again, ...]
@@ -61,6 +65,7 @@ class Known(NamedTuple):
     shape: tuple[int, ...]
     beyond: int
     place: int
+    single: tuple[Callable[..., None], Callable[[list[int]], Any], bool] | None
 
 
 _known: dict[Any, Known] = {}
@@ -180,6 +185,8 @@ def _glanced(
     for on in streams:
         if on != asked:
             return None  # work on that stream comes first
+    if not numbers:
+        return (operation, rung, out is None, *said), addresses, numbers, asked
     kinds = [number if number == 0 or number == 1 else 2 for number in numbers]
     return (operation, rung, out is None, *kinds, *said), addresses, numbers, asked
 
@@ -213,6 +220,10 @@ def _again(
                 return None  # the ranges meet: whether elements do takes a closer look
         result = out
         library.wrote(out)
+    if known.single is not None:
+        start, chosen, takes_numbers = known.single
+        start(chosen(addresses), numbers if takes_numbers else (), handle)
+        return result
     for launch, plan, sources, takes_numbers, has_workspace in known.launches:
         at = [addresses[index] + offset for index, offset in sources]
         taken = numbers if takes_numbers else ()
@@ -271,7 +282,21 @@ def _learned(
         tuple(result.shape),
         begins[-1] & BEYOND,
         noted[0].arrays[0].place,
+        _single(launches),
     )
+
+
+def _single(
+    launches: list[Again],
+) -> tuple[Callable[..., None], Callable[[list[int]], Any], bool] | None:
+    """The short form of one launch on two arrays or more, where it has one."""
+    (first, *others) = launches
+    if others or first.has_workspace or any(offset for _, offset in first.sources):
+        return None
+    if len(first.sources) < 2:
+        return None
+    chosen = itemgetter(*(index for index, _ in first.sources))
+    return first.launch.start, chosen, first.takes_numbers
 
 
 def _within(matrix: MatrixView, offset: int, span: int) -> bool:

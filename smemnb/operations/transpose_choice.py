@@ -106,7 +106,7 @@ def _made_for(itemsize: int) -> dict[str, Rung]:
     """The rungs from which `fastest` chooses for elements of this size, by name."""
     dtype, found = raw(itemsize), {}
     for beyond in (0, itemsize):
-        shown = _Shown(Layout(1024, 1024, 1024 * itemsize, beyond), dtype)
+        shown = _Shown(Layout(16384, 16384, 16384 * itemsize, beyond), dtype)
         rung = ladder.fastest(shown, shown)
         found[rung.name] = rung
     return found

@@ -49,6 +49,19 @@ WARP: tuple[Row, ...] = (
     ("an element of shared memory per warp", "17_warp", "warps-of-a-block"),
     ("four ways to add, timed", "17_warp", "time-of-the-trees"),
 )
+SCAN: tuple[Row, ...] = (
+    ("the scan in steps of 1, 2, 4", "51_scan", "steps"),
+    ("its hidden race: a right result", "51_scan", "hidden-race"),
+    ("two buffers", "51_scan", "two-buffers"),
+    ("the tree: fewer additions", "51_scan", "tree"),
+    ("the tree's conflicts, and offsets free of them", "51_scan", "tree-conflicts"),
+    ("the scan of a warp by shuffles", "51_scan", "in-a-warp"),
+    ("more than two blocks: three launches", "51_scan", "three-launches"),
+    ("one launch: decoupled look back", "51_scan", "look-back"),
+    ("forward progress: numbers in the order of beginning", "51_scan", "does-it-end"),
+    ("flag and sum in one word", "51_scan", "flag-and-sum"),
+    ("the ladder of the scan, timed", "51_scan", "what-it-costs"),
+)
 TRANSPOSE: tuple[Row, ...] = (
     ("naive, coalesced loads", "20_transpose", "naive-coalesced-loads"),
     ("naive, coalesced stores", "20_transpose", "naive-coalesced-stores"),
@@ -234,6 +247,7 @@ ROWS = (
     *SHARED_MEMORY,
     *BANKS,
     *WARP,
+    *SCAN,
     *TRANSPOSE,
     *SWIZZLE,
     *TILED,

@@ -29,16 +29,29 @@ from smemnb.kernels.matmul.variants.sliced import matmul_sliced_of
 from smemnb.kernels.matmul.variants.streamed import matmul_streamed_of
 from smemnb.kernels.matmul.variants.whole import matmul_of
 from smemnb.kernels.transpose import ladder as transposes
-from smemnb.kernels.transpose.variants.packed import FEW, WORDS, transpose_packed_of
+from smemnb.kernels.transpose.variants.direct import TALL as DIRECT_TALL
+from smemnb.kernels.transpose.variants.direct import WIDE as DIRECT_WIDE
+from smemnb.kernels.transpose.variants.direct import transpose_direct_of
+from smemnb.kernels.transpose.variants.line import THREADS as LINE_THREADS
+from smemnb.kernels.transpose.variants.line import transpose_line_of
+from smemnb.kernels.transpose.variants.packed import WORDS, transpose_packed_of
 from smemnb.kernels.transpose.variants.pairs import transpose_pairs, transpose_pairs_batched
 from smemnb.kernels.transpose.variants.runs import THREADS as RUN_THREADS
 from smemnb.kernels.transpose.variants.runs import copy_runs_of
 from smemnb.kernels.transpose.variants.shifted import SHAPES, transpose_shifted_of
-from smemnb.kernels.transpose.variants.strips import THREADS as STRIP_THREADS
-from smemnb.kernels.transpose.variants.strips import transpose_flat_of, transpose_narrow_of
+from smemnb.kernels.transpose.variants.strips import LARGE as STRIP
+from smemnb.kernels.transpose.variants.strips import (
+    MIDDLE,
+    SMALL,
+    WIDE,
+    transpose_flat_of,
+    transpose_narrow_of,
+)
 from smemnb.kernels.transpose.variants.turned import transpose_turned_of
 from smemnb.kernels.transpose.variants.units import transpose_units_of
 from smemnb.kernels.transpose.variants.wide import transpose_fastest_of
+from smemnb.kernels.transpose.variants.words import SHAPES as SHAPES_OF_WORDS
+from smemnb.kernels.transpose.variants.words import transpose_words_of
 
 CC = tuple[int, int]
 CCS = ((7, 5), (8, 0), (9, 0))
@@ -113,20 +126,30 @@ def _of_any_place() -> dict[str, Built]:
             side = "even" if even else "odd"
             for what, make in (("narrow", transpose_narrow_of), ("flat", transpose_flat_of)):
                 kernel = make(dtype, even)
-                found[f"transpose_{what}-{dtype}-{side}"] = _placed(kernel, dtype, STRIP_THREADS)
+                found[f"transpose_{what}-{dtype}-{side}"] = _placed(kernel, dtype, STRIP.threads)
         found[f"copy_runs-{dtype}"] = _placed(copy_runs_of(dtype), dtype, RUN_THREADS, 3)
         units = transpose_units_of(dtype, 12 // (dtype.bitwidth // 8) or 2)
         found[f"transpose_units-{dtype}"] = _placed(units, dtype, 256)
     for what, make in (("narrow", transpose_narrow_of), ("flat", transpose_flat_of)):
         kernel = make(uint64, False, pairs=True)
-        found[f"transpose_{what}-pairs"] = _placed(kernel, uint64, STRIP_THREADS)
+        found[f"transpose_{what}-pairs"] = _placed(kernel, uint64, STRIP.threads)
         kernel = make(float32, False, batched=True)
-        found[f"transpose_{what}-batched"] = _placed(kernel, float32, STRIP_THREADS, 3)
+        found[f"transpose_{what}-batched"] = _placed(kernel, float32, STRIP.threads, 3)
     for dtype in (uint8, uint16):
-        for what, shapes in (("large", WORDS), ("few", FEW)):
-            words = shapes[dtype.bitwidth // 8]
-            kernel = transpose_packed_of(dtype, words)
-            found[f"transpose_packed-{dtype}-{what}"] = _placed(kernel, dtype, words.threads)
+        words = WORDS[dtype.bitwidth // 8]
+        kernel = transpose_packed_of(dtype, words)
+        found[f"transpose_packed-{dtype}"] = _placed(kernel, dtype, words.threads)
+        tiles = SHAPES_OF_WORDS[dtype.bitwidth // 8]
+        kernel = transpose_words_of(dtype, tiles)
+        found[f"transpose_words-{dtype}"] = _placed(kernel, dtype, tiles.threads)
+    for what, cut in (("middle", MIDDLE), ("small", SMALL), ("wide", WIDE)):
+        kernel = transpose_flat_of(uint8, True, cut=cut)
+        found[f"transpose_flat-{what}"] = _placed(kernel, uint8, cut.threads)
+    kernel = transpose_line_of(uint8)
+    found["transpose_line"] = _placed(kernel, uint8, LINE_THREADS)
+    for what, shape in (("wide", DIRECT_WIDE), ("tall", DIRECT_TALL)):
+        kernel = transpose_direct_of(uint64, shape, pairs=True)
+        found[f"transpose_direct-{what}"] = _placed(kernel, uint64, shape.threads)
     words = WORDS[1]
     kernel = transpose_packed_of(uint8, words, batched=True)
     found["transpose_packed-batched"] = _placed(kernel, uint8, words.threads, 3)
@@ -134,7 +157,7 @@ def _of_any_place() -> dict[str, Built]:
     found["transpose_fastest-batched"] = _placed(kernel, float32, 512, 3)
     kernel = transpose_turned_of(float32, batched=True)
     found["transpose_turned-batched"] = _placed(kernel, float32, 512, 3)
-    found["transpose_pairs-batched"] = _placed(transpose_pairs_batched, uint64, 512, 3)
+    found["transpose_pairs-batched"] = _placed(transpose_pairs_batched, uint64, 128, 3)
     found["copy_runs-chunks"] = _placed(copy_runs_of(uint64, chunks=True), uint64, RUN_THREADS, 3)
     return found
 
@@ -160,7 +183,9 @@ def _all() -> dict[str, Built]:
         found[f"transpose_shifted-{dtype}"] = Built(
             transpose_shifted_of(dtype), matrices(2, dtype), threads
         )
-    found["transpose_pairs"] = Built(transpose_pairs, matrices(2, uint64), 512)
+    found["transpose_pairs"] = Built(
+        transpose_pairs, matrices(2, uint64), 128, resident(transpose_pairs)
+    )
     found.update(_of_any_place())
     for rung in products.LADDER:
         signature = matrices(3, more=", float32, float32" * rung.scaled)

@@ -59,7 +59,7 @@ SHARED = {
     "transpose_fastest-uint8": 128 * 128,
     "transpose_turned-uint8": 64 * 68,
     "transpose_turned-uint16": 64 * 66 * 2,
-    "transpose_pairs": 32 * 32 * 16,
+    "transpose_pairs": 16 * 16 * 16,
     "matmul_naive": 0,
     "matmul_tiled": 2 * 16 * 16 * 4,
     "matmul_tiled_32": 2 * 32 * 32 * 4,

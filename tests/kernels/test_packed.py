@@ -4,12 +4,13 @@ import numpy as np
 import pytest
 from numba import float32, uint8, uint16
 
-from smemnb.kernels.transpose.variants.packed import FEW, WORDS, Words, transpose_packed_of
+from smemnb.kernels.transpose.variants.packed import WORDS, Words, transpose_packed_of
 from smemnb.tracing import trace
 from tests.kernels.test_strips import Placed, per_request
 
 TYPES = {1: uint8, 2: uint16}
 SIZES = pytest.mark.parametrize("itemsize", TYPES)
+FEW = {1: Words(32, 32, 256, 4), 2: Words(32, 32, 256, 4)}
 SHAPES = pytest.mark.parametrize("shapes", [WORDS, FEW], ids=["large", "few"])
 
 

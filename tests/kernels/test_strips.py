@@ -5,8 +5,7 @@ import pytest
 from numba import cuda, float32, uint8, uint16, uint64
 
 from smemnb.kernels.transpose.variants.strips import (
-    THREADS,
-    strip,
+    LARGE,
     transpose_flat_of,
     transpose_narrow_of,
 )
@@ -59,9 +58,9 @@ def turned(itemsize, flat, extent, length, count=1, begins=(0, 0), gaps=(0, 0)):
     out = Placed(rng, itemsize, (count, cols, rows), begins[1], gaps[1])
     make = transpose_flat_of if flat else transpose_narrow_of
     kernel = make(TYPES[itemsize], extent % 2 == 0, pairs=itemsize == 16, batched=count > 1)
-    blocks = -(-length // strip(extent, itemsize)) * count
+    blocks = -(-length // LARGE.strip(extent, itemsize)) * count
     views = (out.view, inp.view) if count > 1 else (out.view[0], inp.view[0])
-    found = trace(kernel)[(1, blocks), THREADS](*views)
+    found = trace(kernel)[(1, blocks), LARGE.threads](*views)
     out.after(inp.values.swapaxes(1, 2))
     assert all(one.price for one in found.findings)
     return found
@@ -93,7 +92,7 @@ def per_request(found, space, width):
 )
 def test_values(itemsize, flat, extent, length, begins, gaps):
     """Strips and what is left of one, any beginnings, rows that lie apart on either side."""
-    turned(itemsize, flat, extent, 1 + int(strip(extent, itemsize) * length), 1, begins, gaps)
+    turned(itemsize, flat, extent, 1 + int(LARGE.strip(extent, itemsize) * length), 1, begins, gaps)
 
 
 @pytest.mark.exhaustive
@@ -104,7 +103,7 @@ def test_values_of_more_shapes(itemsize, flat):
     rng = np.random.default_rng([7, itemsize, flat])
     for _ in range(30):
         extent = int(rng.integers(1, 65))
-        length = int(rng.integers(1, 3 * strip(extent, itemsize)))
+        length = int(rng.integers(1, 3 * LARGE.strip(extent, itemsize)))
         begins, gaps = rng.integers(0, 17, 2), rng.integers(0, 4, 2) * rng.integers(0, 2, 2)
         turned(itemsize, flat, extent, length, 1, begins.tolist(), gaps.tolist())
 
@@ -114,7 +113,7 @@ def test_values_of_more_shapes(itemsize, flat):
 @pytest.mark.parametrize("flat", [False, True], ids=["narrow", "flat"])
 def test_batches(itemsize, flat):
     """Three matrices of more than a strip, of odd lengths: the second begins anywhere."""
-    turned(itemsize, flat, 3, strip(3, itemsize) + 7, 3)
+    turned(itemsize, flat, 3, LARGE.strip(3, itemsize) + 7, 3)
 
 
 @pytest.mark.parametrize("flat", [False, True], ids=["narrow", "flat"])
@@ -128,7 +127,7 @@ def test_counts_of_whole_strips(flat, extent, gathered):
     each, and 8 more of the first, which lie in the same banks; where an even number of columns
     leaves chunks out, some of 8 meet.
     """
-    length = strip(extent, 4)
+    length = LARGE.strip(extent, 4)
     found = turned(4, flat, extent, length)
     chunks = extent * length // 4
     wide = per_request(found, "global", 16)

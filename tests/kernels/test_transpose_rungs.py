@@ -2,15 +2,14 @@
 
 import ast
 import inspect
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from numba import cuda, float32
 
 from smemnb.kernels.transpose import ladder
-from smemnb.kernels.transpose.rungs.transpose_fastest import transpose_fastest
 from smemnb.kernels.transpose.rungs.transpose_gathered import transpose_gathered
-from smemnb.kernels.transpose.rungs.transpose_turned import transpose_turned
 from smemnb.kernels.transpose.variants import turned, wide
 from smemnb.tracing import trace
 
@@ -75,11 +74,20 @@ def test_counts_of_wide_rungs(rung):
 def test_counts_of_other_elements(itemsize):
     """The chunks stay free of extra wavefronts; 8-byte reads take two passes at best."""
     rows, cols = wide.TILES[itemsize]
-    out = np.zeros((2 * cols, 2 * rows), WORDS[itemsize])
-    rung = ladder.fastest(out, out.T.copy())
+    rung = ladder.fastest(*shown(itemsize, rows << 7, cols << 7))
+    assert rung.name == "transpose_fastest"
     expected = dict(CHUNKED)
     expected["shared", "load"] = {(2 if itemsize == 8 else 1, 0)}
     assert counts(rung, 2 * rows, 2 * cols, WORDS[itemsize]) == expected
+
+
+def shown(itemsize, rows, cols, rows_apart=0):
+    """Matrices that are too large to be made, as a choice looks at them: output and input."""
+    dtype, spare = np.dtype(f"V{itemsize}"), rows_apart * itemsize
+    return tuple(
+        SimpleNamespace(shape=shape, dtype=dtype, strides=(shape[1] * itemsize + spare, itemsize))
+        for shape in ((cols, rows), (rows, cols))
+    )
 
 
 def test_gathered_counts():
@@ -134,7 +142,7 @@ def test_fastest_of_any_rows(itemsize, spare, shape):
 
 @pytest.mark.parametrize("shape", [(64, 96), (33, 65), (1, 40), (1, 1)])
 def test_elements_of_16_bytes(shape):
-    """complex128 of any rectangle; whole tiles move 16 sectors and 4 wavefronts per request."""
+    """complex128 of any rectangle, without a tile: 16 sectors per request where rows are even."""
     rows, cols = shape
     inp = scattered((rows, 2 * cols), 5, np.float64).view(np.complex128)
     out = np.zeros((cols, rows), np.complex128)
@@ -144,15 +152,57 @@ def test_elements_of_16_bytes(shape):
     assert {one.kind for one in found.findings} <= {"unused_barrier"}
     np.testing.assert_array_equal(out, inp.T)
     prices = {(row.wavefronts / row.requests, row.sectors / row.requests) for row in found.lines}
-    assert shape != (64, 96) or prices == {(0, 16), (4, 0)}
+    assert shape != (64, 96) or prices == {(0, 16)}
 
 
-def test_choice():
-    """16 bytes at a time where the rows of both matrices allow it."""
-    good, odd = np.zeros((64, 96), np.float32), np.zeros((64, 97), np.float32)
-    assert ladder.fastest(good.T.copy(), good).kernel is transpose_fastest
-    assert ladder.fastest(odd.T.copy(), odd).kernel is transpose_turned
-    assert ladder.fastest(good.T.copy(), good).grid(65, 129) == (3, 2)
+@pytest.mark.parametrize("shape", [(32, 48), (33, 17), (1, 5)])
+def test_tiles_of_16_bytes(shape):
+    """By tiles, which odd rows have: 16 sectors and 4 wavefronts per request of whole ones."""
+    rows, cols = shape
+    inp = scattered((rows, 2 * cols), 5, np.uint64)
+    out = np.zeros((cols, 2 * rows), np.uint64)
+    rung = ladder.fastest(*shown(16, 4095, 1025))
+    assert rung.name == "transpose_pairs"
+    found = trace(rung.kernel)[rung.grid(rows, cols), rung.block](out, inp)
+    assert all(one.price for one in found.findings)
+    np.testing.assert_array_equal(out.view(np.complex128), inp.view(np.complex128).T)
+    prices = {(row.wavefronts / row.requests, row.sectors / row.requests) for row in found.lines}
+    assert shape != (32, 48) or prices == {(0, 16), (4, 0)}
+
+
+CHOSEN = [
+    (4, 4096, 4096, 0, "transpose_fastest", (64, 64)),
+    (4, 1024, 1024, 0, "transpose_turned", (64, 32)),
+    (4, 9000, 8999, 0, "transpose_shifted", (32, 120)),
+    (4, 5001, 5003, 0, "transpose_turned", (64, 32)),
+    (8, 8192, 8192, 0, "transpose_fastest", (32, 64)),
+    (8, 1001, 1003, 0, "transpose_turned", (32, 32)),
+    (8, 5001, 5003, 0, "transpose_turned", (64, 32)),
+    (2, 4096, 4096, 0, "transpose_fastest", (64, 64)),
+    (2, 4095, 4097, 0, "transpose_words", (64, 64)),
+    (2, 999, 999, 0, "transpose_turned", (64, 64)),
+    (1, 9999, 9999, 0, "transpose_packed", (224, 128)),
+    (1, 999, 999, 0, "transpose_turned", (64, 64)),
+    (16, 1024, 1024, 0, "transpose_direct", (32, 16)),
+    (16, 1023, 1025, 0, "transpose_pairs", (16, 16)),
+    (16, 101, 99, 0, "transpose_direct", (32, 16)),
+    (4, 10**7, 3, 0, "transpose_narrow", (1344, 3)),
+    (4, 10**6, 3, 0, "transpose_narrow", (672, 3)),
+    (4, 10**5, 3, 0, "transpose_narrow", (320, 3)),
+    (1, 100, 10**6, 0, "transpose_flat", (100, 256)),
+    (2, 10**6, 100, 0, "transpose_narrow", (128, 100)),
+    (4, 101, 10**6, 0, "transpose_turned", (64, 32)),
+    (4, 1, 10**6, 0, "transpose_line", (1, 1024)),
+    (4, 1, 10**6, 3, "transpose_flat", (1, 2048)),
+    (4, 10**6, 1, 3, "transpose_narrow", (2048, 1)),
+]
+
+
+@pytest.mark.parametrize(("itemsize", "rows", "cols", "apart", "name", "tile"), CHOSEN)
+def test_choice(itemsize, rows, cols, apart, name, tile):
+    """By the bytes of an element and of the matrix, its narrower side, and where rows begin."""
+    found = ladder.fastest(*shown(itemsize, rows, cols, apart))
+    assert (found.name, found.tile) == (name, tile)
 
 
 @pytest.mark.parametrize("rung", (*ladder.LADDER, ladder.COPY), ids=lambda rung: rung.name)

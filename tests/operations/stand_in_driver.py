@@ -61,7 +61,23 @@ def read(pointers, signature, index=0):
     return values, raw
 
 
+def _is_array(kind):
+    return isinstance(kind, types.Array)
+
+
 NAMES = {"float32": "float", "float64": "double"}
+
+
+class Function(tuple):
+    """A function of the driver: kernel and signature, and its handle by `int`."""
+
+    def __new__(cls, of, handle):
+        made = super().__new__(cls, of)
+        made.handle = handle
+        return made
+
+    def __int__(self):
+        return self.handle
 
 
 class StandIn:
@@ -77,7 +93,11 @@ class StandIn:
     """
 
     CUstreamCaptureMode = SimpleNamespace(CU_STREAM_CAPTURE_MODE_RELAXED=2)
-    CUdevice_attribute = SimpleNamespace(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED=115)
+    CUdevice_attribute = SimpleNamespace(
+        CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED=115,
+        CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR=75,
+    )
+    CUstream_flags = SimpleNamespace(CU_STREAM_NON_BLOCKING=1)
     CUfunction_attribute = SimpleNamespace(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES=8)
     CUkernel = type("CUkernel", (int,), {})
     CUstream = CUcontext = CUdeviceptr = CUdevice = staticmethod(int)
@@ -85,6 +105,7 @@ class StandIn:
     def __init__(self):
         self.launches, self.captured, self.log = [], set(), []
         self.current, self.computes, self.pools, self.memory = CONTEXT, True, True, {}
+        self.mode, self.lasting, self.major, self.functions = 0, [], 8, []
         self.allowed = {}
 
     def cuLaunchKernel(self, function, *more):
@@ -93,6 +114,10 @@ class StandIn:
         assert shared <= self.allowed.get(function, 48 * 1024)
         kernel, signature = function
         self.launches.append((kernel, signature, tuple(launch), stream))
+        words = 0
+        for kind in signature:  # of the last array, the address
+            self.flags_at = at(pointers, words + 4, ctypes.c_int64) if _is_array(kind) else 0
+            words += 5 + 2 * kind.ndim if _is_array(kind) else 1
         if self.computes:
             values, _ = read(pointers, signature)
             run(kernel, tuple(launch[:3]), tuple(launch[3:]), 0, shared, values)
@@ -102,6 +127,14 @@ class StandIn:
         assert attribute == 8 and value <= 232_448
         self.allowed[function] = value
         return (0,)
+
+    def cuLaunchKernelEx(self, config, function, pointers, extra):
+        found = prepared._Config.from_address(config)
+        attribute = found.attributes[0]
+        assert (found.count, attribute.id, attribute.value[0]) == (1, 6, 1)
+        self.log.append(("overlap", found.stream or 0))
+        launch = *found.extents, found.shared, found.stream or 0
+        return self.cuLaunchKernel(self.functions[function], *launch, pointers, extra)[0]
 
     def cuCtxGetCurrent(self):
         return 0, self.current
@@ -120,7 +153,7 @@ class StandIn:
         return 0, int(stream in self.captured)
 
     def cuDeviceGetAttribute(self, attribute, device):
-        return 0, int(self.pools)
+        return 0, self.major if attribute == 75 else int(self.pools)
 
     def cuMemAllocAsync(self, size, stream):
         piece = np.full(size + 8, 0xFF, np.uint8)
@@ -128,6 +161,25 @@ class StandIn:
         self.memory[address] = piece
         self.log.append(("allocate", size, stream))
         return 0, address
+
+    def cuThreadExchangeStreamCaptureMode(self, mode):
+        self.mode, before = mode, self.mode
+        return 0, before
+
+    def cuMemAlloc(self, size):
+        assert self.mode == 2  # else it would end a capture
+        self.lasting.append(np.full(size // 4, 0xFFFFFFFF, np.uint32))
+        return 0, self.lasting[-1].__array_interface__["data"][0]
+
+    def cuStreamCreate(self, flags):
+        return 0, 1000 + flags
+
+    def cuStreamSynchronize(self, stream):
+        assert stream == 1001
+        return (0,)
+
+    def cuStreamDestroy(self, stream):
+        return self.cuStreamSynchronize(stream)
 
     def cuMemsetD32Async(self, address, value, count, stream):
         ctypes.memset(address, value, 4 * count)
@@ -143,6 +195,7 @@ def stand_in():
     """Operations on the engine's device arrays go the way of a GPU."""
     driver = StandIn()
     kept = prepared._driver, prepared.launches, prepared._load, launching.on_gpu
+    by_config = prepared._launch_by_config
     processors, asked = launching.processors, os.environ.get(prepared.VARIABLE)
 
     def load(kernel, signature, place, handle):
@@ -150,27 +203,31 @@ def stand_in():
         if (signature, place) not in loaded:
             if prepared.capturing(handle):
                 return kept[2](kernel, signature, place, handle)  # refuses
-            loaded[signature, place] = prepared.Loaded((kernel, signature), CONTEXT, None)
+            driver.functions.append((kernel, signature))
+            number = Function((kernel, signature), len(driver.functions) - 1)
+            loaded[signature, place] = prepared.Loaded(number, CONTEXT, None)
         return loaded[signature, place]
 
     def forget():
-        for cached in (prepared._launch, prepared.stream_object, prepared.has_pools):
-            cached.cache_clear()
+        for cached in ("_launch", "stream_object", "has_pools", "overlaps_on", "is_wanted"):
+            getattr(prepared, cached).cache_clear()
         prepared._loaded.clear()
         launching._own.clear()
+        launching._lasting.clear()
         repeated.forget()
         patterns.forget()
         workspace.forget()
 
+    os.environ.pop(prepared.VARIABLE, None)
     forget()
     prepared._driver, prepared.launches, prepared._load = lambda: driver, lambda: "gpu", load
+    prepared._launch_by_config = lambda: driver.cuLaunchKernelEx
     launching.on_gpu, launching.processors = lambda: True, lambda place: 132
-    os.environ.pop(prepared.VARIABLE, None)
     try:
         yield driver
     finally:
         prepared._driver, prepared.launches, prepared._load, launching.on_gpu = kept
-        launching.processors = processors
+        launching.processors, prepared._launch_by_config = processors, by_config
         if asked is not None:
             os.environ[prepared.VARIABLE] = asked
         forget()

@@ -107,6 +107,11 @@ def test_bincount_refusals():
     assert "weights" in refusal(bincount, x, weights=x)
     assert "out" in refusal(bincount, x, out=np.zeros(5, np.int32))
     assert "out" in refusal(bincount, x, 9, out=np.zeros(5, np.int64))
+    both = np.arange(8)
+    assert {"out", "x"} <= set(refusal(bincount, both[:4], out=both[3:]))
+    both.flags.writeable = False
+    assert "out" in refusal(bincount, x, out=both)
+    assert "out" in refusal(bincount, x, out=cuda.device_array(5, np.int64))
 
 
 @pytest.mark.parametrize("dtype", sampled(NUMBERS, 1))
@@ -121,6 +126,7 @@ def test_histogram_of_any_dtype(dtype):
     same_histogram(x.reshape(20, 100)[:, ::2], 5)
     same_histogram(x, 70_000, (0, 99))
     same_histogram(x[:1])
+    same_histogram(x[0:1].reshape(()))
     same_histogram(x[:0])
 
 
@@ -189,16 +195,10 @@ def test_driver_launches():
             np.testing.assert_array_equal(found.copy_to_host(), wanted)
             np.testing.assert_array_equal(edges.copy_to_host(), own)
         names = [kernel.py_func.__name__ for kernel, *_ in driver.launches]
-        assert (
-            names
-            == ["fill", "counting_int32"] * 3
-            + [
-                "fill",
-                "binning_int32_even",
-                "copied",
-            ]
-            * 3
-        )
+        counted = [name for name in names if name != "fill"]  # of several blocks
+        assert counted == ["counting_int32"] * 3 + ["binning_int32_even", "copied"] * 3
+        bincount(x[:4000])
+        assert len(driver.launches) == len(names) + 1  # a single block stores its counts
         assert max(driver.allowed.values()) > 48 * 1024
     tables.forget()
 

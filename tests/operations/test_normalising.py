@@ -64,8 +64,8 @@ def check_norms(x, weight, bias, eps):
 
 
 LENGTHS = {
-    np.float32: [1, 2, 7, 8, 33, 100, 256, 4096, 8191, 20_001, 40_000, 600_001],
-    np.float64: [1, 3, 32, 255, 16_384, 40_001],
+    np.float32: [1, 7, 8, 33, 256, 8191, 20_001, 40_000],
+    np.float64: [3, 255, 16_384],
 }
 
 
@@ -117,7 +117,7 @@ def test_axes(shape, axis, dtype):
 def test_random_arrays():
     """Random shapes, axes and strides: rows where they lie, or from a copy."""
     rng = np.random.default_rng(20)
-    for _ in range(12):
+    for _ in range(6):
         shape = tuple(rng.integers(1, 12, rng.integers(1, 5)))
         x = drawn(shape, (np.float32, np.float64)[rng.integers(2)], int(rng.integers(99)))
         if rng.integers(2):

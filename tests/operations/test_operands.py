@@ -155,11 +155,15 @@ def test_refused(call, words):
     [
         ((1, 4096), (4096, 4096), "matmul_vectors"),
         ((100_000, 64), (64, 9), "matmul_vectors"),
+        ((3, 5), (5, 7), "matmul_direct"),
+        ((1158, 3), (3, 1904), "matmul_shallow"),
         ((4096, 64), (64, 4096), "matmul_fastest"),
-        ((10012, 11), (11, 15389), "matmul_guarded"),  # ends of large tiles outweigh such a depth
-        ((1091, 2737), (2737, 3775), "matmul_shared"),
-        ((300, 300), (300, 300), "matmul_guarded"),
-        ((512, 4096), (4096, 512), "matmul_guarded"),
+        ((10012, 11), (11, 15389), "matmul_shallow"),
+        ((1091, 2737), (2737, 3775), "matmul_balanced"),
+        ((4224, 4224), (4224, 4224), "matmul_shared"),
+        ((300, 300), (300, 300), "matmul_small"),
+        ((512, 4096), (4096, 512), "matmul_balanced"),
+        ((20, 9000), (9000, 4000), "matmul_guarded"),  # holds no tile
         ((8, 64, 64), (8, 64, 64), "matmul_guarded"),
     ],
 )

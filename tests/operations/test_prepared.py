@@ -12,7 +12,7 @@ from numba import cuda, float32
 from smemnb.errors import LaunchRefused
 from smemnb.operations import launching, matmul, prepared
 from smemnb.operations.backends.find import matrix_view
-from smemnb.operations.choice import Plan
+from smemnb.operations.choice import UNTOUCHED, Plan
 from smemnb.operations.prepared import Launch, Lies, words_of
 
 from .stand_in_driver import CONTEXT, read, stand_in
@@ -225,6 +225,7 @@ def test_switch(monkeypatch, value, expected):
         monkeypatch.delenv("SMEMNB_PREPARED", raising=False)
         if value is not None:
             monkeypatch.setenv("SMEMNB_PREPARED", value)
+        prepared.is_wanted.cache_clear()  # it is read once
         assert prepared.usable() is expected
         assert (asked(nothing) is not None) is expected
 
@@ -289,6 +290,36 @@ def launched(handle, plan=PLAN):
     return out.copy_to_host()[0, 0]
 
 
+@pytest.mark.parametrize("major", [8, 9])
+def test_launches_that_overlap(major):
+    """A kernel that waits by itself may begin before the last one ends, if the chip can do so."""
+    with stand_in() as driver:
+        driver.major = major
+        plan = PLAN._replace(overlaps=True)
+        assert [launched(handle, plan) for handle in (0, 55, 55)] == [7, 7, 7]
+        overlapping = [("overlap", 0), ("overlap", 55), ("overlap", 55)]
+        assert [one for one in driver.log if one[0] == "overlap"] == overlapping * (major == 9)
+        assert [stream for *_, stream in driver.launches] == [0, 55, 55]
+
+
+def test_description_of_a_launch_that_overlaps():
+    """It lies as that of cuda.bindings does."""
+    driver = pytest.importorskip("cuda.bindings.driver")
+    asked, theirs = driver.CUlaunchAttribute(), driver.CUlaunchConfig()
+    kinds = driver.CUlaunchAttributeID
+    asked.id = kinds.CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
+    asked.value.programmaticStreamSerializationAllowed = 1
+    theirs.gridDimX, theirs.gridDimY, theirs.gridDimZ = 1, 2, 3
+    theirs.blockDimX, theirs.blockDimY, theirs.blockDimZ = 4, 5, 6
+    theirs.hStream, theirs.attrs, theirs.numAttrs = driver.CUstream(77), [asked], 1
+    ours = prepared._overlapping((1, 2, 3, 4, 5, 6))
+    ours.stream = 77
+    for one in (prepared._Config.from_address(theirs.getPtr()), ours):
+        attribute = one.attributes[0]
+        found = *one.extents, one.shared, one.stream, one.count, attribute.id, attribute.value[0]
+        assert found == (1, 2, 3, 4, 5, 6, 0, 77, 1, 6, 1)
+
+
 def test_workspace_is_kept_for_a_stream():
     """Two launches on a stream share a workspace; another stream has its own."""
     with stand_in():
@@ -314,26 +345,42 @@ def test_no_kept_workspace_in_a_capture(monkeypatch):
     """A graph of what Numba launches would keep addresses that a larger plan gives back."""
     with stand_in() as driver:
         launched(55)
-        monkeypatch.setattr(prepared, "prepared", lambda *what: None)
+        monkeypatch.setattr(prepared, "prepared", lambda *what, **more: None)
         driver.captured = {55}
         with pytest.raises(LaunchRefused, match="capture"):
             launched(55)
 
 
 def test_workspace_of_a_graph():
-    """In a capture it belongs to the graph: taken before the launch, given back after it."""
+    """In a capture sums belong to the graph: taken before the launch, given back after it."""
     with stand_in() as driver:
         launched(0)
         kept, driver.captured = dict(launching._own), {55}
         assert launched(55) == 7
-        assert driver.log == [
-            ("allocate", 16, 55),
-            ("allocate", 12, 55),
-            ("free", 16, 55),
-            ("free", 12, 55),
-        ]
+        assert driver.log == [("allocate", 16, 55), ("free", 16, 55)]
         assert driver.memory == {}
         assert launching._own == kept
+
+
+def test_flags_of_a_graph(monkeypatch):
+    """Each launch in a capture has flags of its own, which nobody sets to 0 in a replay."""
+    monkeypatch.setattr(launching, "_FLAGS_AT_ONCE", 8)
+    with stand_in() as driver:
+        launched(0)
+        driver.captured, places = {55}, []
+        for _ in range(3):
+            assert launched(55) == 7
+            places.append(driver.flags_at - driver.lasting[-1].__array_interface__["data"][0])
+        assert (places, [one.size for one in driver.lasting]) == ([0, 12, 0], [8, 8])
+        assert driver.mode == 0
+
+
+def test_a_workspace_that_nobody_touches():
+    """With one part there is nothing to add up, and no memory to take: in a capture neither."""
+    with stand_in() as driver:
+        driver.computes = False
+        launched(0, PLAN._replace(sums=UNTOUCHED, flags=UNTOUCHED))
+        assert not (launching._own or driver.log)
 
 
 def test_workspace_of_a_graph_refused():

@@ -32,10 +32,12 @@ ladder      the rungs in order with their launches, and `fastest(out, a, b)`: th
 tiling      the choices of the last rungs as a `Tiling`
 cut         the choices of kernels for any shape and layout as a `Cut`
 choosing    which cut for which shape, by a model of what each would cost
+choosing_small  the same of products up to 1 GFLOP and of few rows or columns
 unguarded   the same for tiles that lie inside the result, shared by blocks or not
 variants    the same kernels from factories, for other shapes, rows and tiles, those for any layout
-            (`balanced`), any shape (`guarded`) and few rows or columns (`vectors`); nobody has to
-            read them to understand a rung
+            (`balanced`), any shape (`guarded`), few rows or columns (`vectors`), small results and
+            shallow depths (`direct`, `small`, `shallow`); nobody has to read them to understand a
+            rung
 """
 
 from .rungs.matmul_naive import matmul_naive

@@ -67,7 +67,7 @@ def launch(
     """The launch that reduces `inp`, flat memory, to the lines of `out`; no line is empty."""
     many, per = lie.outer * lie.inner, 16 // of.dtype.itemsize
     if lie.length == 1 and many > 1 and _is_run(lie):  # a copy
-        return _columns(of, new, out, inp, Lie(1, 1, many, 0, 1, 1, lie.beyond), processors)
+        return _columns(of, new, out, inp, Lie(1, 1, many, 0, 0, 1, lie.beyond), processors)
     if lie.length_step == 1 or lie.length == 1:
         count = lie.length // per
         if count <= WARP_MOVES and (many * 32 >= processors * 256 or count <= 64):

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import KernelStopped
+from ..batch import LOOK_EVERY, LOOK_EVERY_WAITING
 from ..fibers.waiting import waits_on_memory
 from ..lanes import NO_LANE, LaneValue, Mask, both, cast, split, truth
 from ..numbers.operators import range_dtype
@@ -204,10 +205,11 @@ def while_loop(scope: Scope, node: ast.While) -> Statement:
     orelse = scope.block(node.orelse) if node.orelse else None
 
     reads = waits_on_memory(node)
+    most = LOOK_EVERY_WAITING if reads else LOOK_EVERY
 
     def run(frame: Frame, mask: Mask) -> Mask:
         rounds, count, before = _Rounds(frame, mask, where), 0, None
-        look_every = frame.batch.look_every
+        look_every = min(frame.batch.look_every, most)
         while rounds.keep(truth(test(frame, rounds.inside))):
             if not rounds.once(body):
                 break

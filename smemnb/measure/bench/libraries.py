@@ -50,6 +50,12 @@ class Library:
             return inp.t().contiguous()
         return self.module.ascontiguousarray(inp.T)
 
+    def transposed_into(self, inp: Any, out: Any) -> Any:
+        """The same into `out`."""
+        if self.name == "torch":
+            return out.copy_(inp.t())
+        return self.module.copyto(out, inp.T)
+
     def product(self, a: Any, b: Any, out: Any) -> Any:
         """a @ b into out: cuBLAS."""
         function = self.module.mm if self.name == "torch" else self.module.matmul

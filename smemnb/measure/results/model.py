@@ -125,7 +125,8 @@ class Overhead:
     `arrays` names the arrays' library; `result` says "given" (out=) or "made", and then the
     launch has an allocation by that library beside it. `call_us` and
     `launch_us` are medians in microseconds, `beyond_us` the median of their difference over the
-    rounds and `low_us`, `high_us` its quartiles.
+    rounds and `low_us`, `high_us` its quartiles. `own_us` is what the arrays' own library takes for
+    the same; None of Numba's arrays.
     """
 
     operation: str
@@ -137,6 +138,7 @@ class Overhead:
     low_us: float
     high_us: float
     rounds: int
+    own_us: float | None = None
 
 
 class Origin(Protocol):

@@ -136,11 +136,18 @@ def _choice(rows: Sequence[Reading]) -> Iterator[str]:
 
 def overhead_lines(overheads: Sequence[Overhead]) -> Iterator[str]:
     """The table of host times."""
-    yield "host time of one call, microseconds (median; beyond: what the operation adds)"
+    yield (
+        "host time of one call, microseconds (median; beyond: what the operation adds;"
+        " own: the arrays' library)"
+    )
     left = f"  {'operation':<11}", f"{'arrays':<8}", f"{'result':<8}"
-    yield head(*left, f"{'call':>8}", f"{'launch':>8}", f"{'beyond':>8}", f"{'quartiles':>15}")
+    times = f"{'call':>8}", f"{'launch':>8}", f"{'beyond':>8}", f"{'quartiles':>15}"
+    yield head(*left, *times, f"{'own':>8}", f"{'call/own':>10}")
     for one in overheads:
         quartiles = f"{one.low_us:.1f}-{one.high_us:.1f}"
         left = f"  {one.operation:<11}", f"{one.arrays:<8}", f"{one.result:<8}"
         times = f"{one.call_us:>8.1f}", f"{one.launch_us:>8.1f}", f"{one.beyond_us:>8.1f}"
-        yield row(*left, *times, f"{quartiles:>15}")
+        own, ratio = "", ""
+        if one.own_us is not None:
+            own, ratio = f"{one.own_us:.1f}", f"{one.call_us / one.own_us:.2f}"
+        yield row(*left, *times, f"{quartiles:>15}", f"{own:>8}", f"{ratio:>10}")

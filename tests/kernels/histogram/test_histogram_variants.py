@@ -31,7 +31,7 @@ def increments(report):
 )
 def test_counting(bins, shift, groups):
     """One bank for a lane with 32 copies; each group counts its own bins; `seen` is the largest."""
-    x, out, seen = drawn(bins + 7), np.zeros(bins, np.int64), np.zeros(1, np.uint32)
+    x, out, seen = drawn(bins + 7), np.zeros(bins, np.int64), np.zeros(2, np.uint32)
     nbytes = 4 * -(-bins // groups) << shift
     numbers = np.uint32(bins), np.uint32(shift), np.uint32(groups)
     report = trace(counting_of(int32, 128, 2))[2 * groups, 128, 0, nbytes](out, seen, x, *numbers)
@@ -47,7 +47,7 @@ def test_bytes(dtype):
     """Negative bytes are counted as their bits; 1 wavefront each, wherever x begins."""
     x = drawn(256, 2, SIZE, np.uint8).view(np.dtype(str(dtype)))
     for at in (0, 5):
-        out, seen = np.zeros(256, np.int64), np.zeros(1, np.uint32)
+        out, seen = np.zeros(256, np.int64), np.zeros(2, np.uint32)
         numbers = np.uint32(256), np.uint32(5), np.uint32(1)
         report = trace(counting_bytes_of(dtype, 256))[2, 256](out, seen, x[at:], *numbers)
         assert report.findings == ()
@@ -62,7 +62,7 @@ def test_scattering():
     """A frequent number has a slot: its additions are merged in shared memory."""
     x = drawn(9 * SLOTS, 3)
     x[np.random.default_rng(4).random(SIZE) < 0.9] = 5000
-    out, seen = np.zeros(9 * SLOTS, np.int64), np.zeros(1, np.uint32)
+    out, seen = np.zeros(9 * SLOTS, np.int64), np.zeros(2, np.uint32)
     report = trace(scattering_of(int32))[2, 1024](out, seen, x, np.uint32(out.size))
     assert {one.kind for one in report.findings} <= {"scattered", "uncoalesced"}
     np.testing.assert_array_equal(out, np.bincount(x, minlength=out.size))
@@ -123,7 +123,7 @@ def test_blocks():
 @exhaustive
 def test_int16_counts_negative_numbers_nowhere():
     """A negative number is a very large one without a sign, which `seen` keeps."""
-    x, out, seen = np.array([3, -1, 3], np.int16), np.zeros(9, np.int64), np.zeros(1, np.uint32)
+    x, out, seen = np.array([3, -1, 3], np.int16), np.zeros(9, np.int64), np.zeros(2, np.uint32)
     numbers = np.uint32(9), np.uint32(0), np.uint32(1)
     counting_of(int16, 128, 2)[1, 128, 0, 36](out, seen, x, *numbers)
     assert (out.tolist(), int(seen[0])) == ([0, 0, 0, 2, 0, 0, 0, 0, 0], 2**32 - 1)

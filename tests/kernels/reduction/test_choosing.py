@@ -65,6 +65,18 @@ def test_choice(layout):
     assert made.grid == grids.get(layout, made.grid)
 
 
+def test_small_shapes_wait_for_nobody():
+    """No tickets for a few KB, and lines of one element are read as one run, by 16 bytes."""
+    made, _ = chosen("sum", np.zeros((1, 8, 737), np.float32), 132)
+    assert (made.kernel.__name__, made.grid, int(made.args[-1])) == ("sum_columns", 12, 1)
+    made, out = chosen("max", x := np.arange(1200, dtype=np.float32).reshape(300, 1, 4), 132)
+    assert (made.kernel.__name__, made.grid) == ("max_columns", 5)
+    made.start()
+    assert out.tolist() == x.reshape(-1).tolist()
+    made, _ = chosen("argmax", np.zeros((1, 84, 3), np.float32), 132)
+    assert (made.kernel.__name__, made.grid) == ("argmax_rows", 1)
+
+
 def test_values_of_lines():
     """One representative: a line of several parts whose first element is 4 bytes beyond 16."""
     rng = np.random.default_rng(1)

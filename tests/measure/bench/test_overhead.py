@@ -8,8 +8,10 @@ from numba import cuda
 from smemnb import operations
 from smemnb.measure.bench import libraries
 from smemnb.measure.bench.case import Case
-from smemnb.measure.bench.overhead import Cost, cost_lines, costs, host_times, overheads
+from smemnb.measure.bench.overhead import host_times, overheads
 from smemnb.measure.results import shipped
+from smemnb.measure.results.model import Overhead
+from smemnb.measure.results.table import overhead_lines
 
 
 def test_turns_and_warm_up():
@@ -75,6 +77,9 @@ class Own:
     def transposed(self, x):
         self.calls.append("transposed")
 
+    def transposed_into(self, x, out):
+        self.calls.append("transposed_into")
+
     def product(self, a, b, out):
         self.calls.append("product")
 
@@ -82,46 +87,32 @@ class Own:
         self.calls.append("matmul")
 
 
-def test_costs():
-    """Ours, the library's own and the bare launch; medians; no own where the library has none."""
+def test_beside_the_library():
+    """Where arrays have a library, its own call for the same takes its turn."""
     calls, ticks = [], count()
     tiny = (Case("transpose", (4, 6)), Case("matmul", (4, 6, 5)))
-    found = list(costs([Own(calls)], cases=tiny, calls=1, runs=1, now=lambda: float(next(ticks))))
+    now = lambda: float(next(ticks))  # noqa: E731
+    found = list(overheads([Own(calls)], cases=tiny, calls=1, rounds=1, now=now))
     each = [("numba", "given"), ("numba", "made"), ("own", "given"), ("own", "made")]
     assert [(one.operation, one.arrays, one.result) for one in found] == [
         (name, *kind) for name in ("transpose", "matmul") for kind in each
     ]
-    assert [one.own_us for one in found] == [None, None, None, 1e6, None, None, 1e6, 1e6]
-    assert {(one.ours_us, one.launch_us) for one in found} == {(1e6, 1e6)}
-    # the warm-up and one run: an allocation stands beside the launch where ours makes a result
-    assert sorted(calls) == sorted(["transposed", "product", "matmul", "like", "like"] * 2)
+    assert [one.own_us for one in found] == [None, None, 1e6, 1e6] * 2
+    # the warm-up and one round: an allocation stands beside the launch where ours makes a result
+    asked = ["transposed_into", "transposed", "product", "matmul", "like", "like"]
+    assert sorted(calls) == sorted(asked * 2)
 
 
-def test_median_of_the_runs():
-    """One slow run does not count: ours and the launch take turns, and one run warms up."""
-    lasting = iter([9.0, 9.0, 2.0, 3.0, 70.0, 80.0, 4.0, 2.0])  # ours first in even rounds
-    clock = [0.0]
-
-    def now():
-        ends = len(clock) % 2 == 0  # every second question
-        clock.append(clock[-1] + (next(lasting) if ends else 0.0))
-        return clock[-1]
-
-    found = next(costs(cases=(Case("transpose", (4, 6)),), calls=1, runs=3, now=now))
-    # round 1: launch 2, ours 3; round 2: ours 70, launch 80; round 3: launch 4, ours 2
-    assert (found.ours_us, found.launch_us) == (3e6, 4e6)
-
-
-def test_cost_lines():
-    """A line per cost, with its ratio and difference; blanks where there is nothing to divide."""
+def test_table():
+    """A ratio to the library's own call, and blanks where there is none."""
     rows = [
-        Cost("matmul", "torch", "made", 13.0, 10.0, 19.0),
-        Cost("matmul", "numba", "given", 8.0, None, 19.0),
+        Overhead("matmul", "torch", "made", 13.0, 19.0, -6.0, -6.5, -5.5, 21, 10.0),
+        Overhead("matmul", "numba", "given", 8.0, 19.0, -11.0, -12.0, -10.0, 21),
     ]
-    _, _, *lines = cost_lines(rows)
+    _, _, *lines = map(str, overhead_lines(rows))
     assert [line.split()[3:] for line in lines] == [
-        ["13.0", "10.0", "19.0", "1.30", "-6.0"],
-        ["8.0", "19.0", "-11.0"],
+        ["13.0", "19.0", "-6.0", "-6.5--5.5", "10.0", "1.30"],
+        ["8.0", "19.0", "-11.0", "-12.0--10.0"],
     ]
 
 

@@ -1,6 +1,7 @@
 """`smemnb bench patterns`: a case is checked before it is timed, and its file is read again."""
 
 import json
+from importlib.resources import files
 
 import pytest
 
@@ -125,3 +126,20 @@ def test_rooms_have_cases(room):
     assert all(one.moved > 0 for one, _ in chosen)
     with pytest.raises(SmemnbError):
         command.wanted(command.Wish(room, only=("nothing of that name",)))
+
+
+RECORDED = [
+    room
+    for room in command.rooms()
+    if (files("smemnb.measure.recorded") / f"h200_{room}.json").is_file()
+]
+
+
+@pytest.mark.parametrize("room", RECORDED)
+def test_recorded(room):
+    """What comes with the package: our results were right everywhere, and the table prints it."""
+    found = model.recorded(room)
+    assert found.room == room and "H200" in found.gpu.name
+    for one in found.readings:
+        assert model.OURS in one.times and model.OURS not in one.left_out
+    assert len(list(report.lines(found))) > len([one for one in found.readings if not one.seed])

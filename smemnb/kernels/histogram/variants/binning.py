@@ -9,7 +9,8 @@ bit: bin k holds edges[k] <= value < edges[k + 1], the last one its upper edge a
               of inner edges in cells before c, so a value of cell c lies in bin cells[c] to
               cells[c + 1]; both ends by one formula, which never falls as the value grows
 
-Values outside of the edges, and NaN, are not counted.
+Values outside of the edges, and NaN, are not counted. A single block with counters in shared memory
+stores what it has counted; else `out` holds zeros before.
 """
 
 from __future__ import annotations
@@ -232,7 +233,9 @@ def binning_of(
             for turn in range(copies):
                 lane = uint32(uint32(k + turn) & uint32(copies - uint32(1)))
                 acc = uint32(acc + part[uint32((k << shift) + lane)])
-            if acc > uint32(0):
+            if cuda.gridDim.x == 1:
+                out[k] = acc
+            elif acc > uint32(0):
                 cuda.atomic.add(out, k, acc)
             k = uint32(k + uint32(threads))
 

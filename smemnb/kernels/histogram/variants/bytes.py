@@ -28,9 +28,9 @@ def add(value, part, lane):
 
 @lru_cache(maxsize=4)
 def counting_bytes_of(dtype: Any, threads: int) -> Any:
-    """The kernel `(out, seen, x, bins, shift, groups)` for int8 or uint8; `out` has 256 elements.
+    """The kernel `(out, seen, x, bins, shift, groups)` for int8 or uint8, of 256 bins or more.
 
-    It brings its own shared memory; bins, shift and groups are what they have to be.
+    It brings its own shared memory; shift and groups are what they have to be.
     """
 
     @jit(launch_bounds=(threads, 2))
@@ -41,6 +41,10 @@ def counting_bytes_of(dtype: Any, threads: int) -> Any:
         most = uint32(0)
 
         # 1. all counters begin at 0
+        alone = cuda.gridDim.x == 1
+        if alone and tx == uint32(0):
+            seen[0] = 0
+            seen[1] = 0
         at = tx
         while at < uint32(COUNTERS):
             part[at] = 0
@@ -81,9 +85,16 @@ def counting_bytes_of(dtype: Any, threads: int) -> Any:
             acc = uint32(0)
             for turn in range(LANES):
                 acc = uint32(acc + part[uint32(k * LANES + (k + turn) % LANES)])
-            if acc > uint32(0):
+            if alone:
+                out[k] = acc
+            elif acc > uint32(0):
                 cuda.atomic.add(out, k, acc)
+            if acc > uint32(0):
                 most = max(most, k)
+            k = uint32(k + uint32(threads))
+        k = uint32(tx + uint32(BINS))
+        while alone and k < bins:
+            out[k] = 0
             k = uint32(k + uint32(threads))
         if most > uint32(0):
             cuda.atomic.max(seen, 0, most)

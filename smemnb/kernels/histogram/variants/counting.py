@@ -11,7 +11,8 @@ bins of group b % groups alone, and reads what the other blocks of its slice rea
 same time, so most of it comes from the L2 cache.
 
 Values that have no counter, negative ones among them, are not counted. `seen` keeps the largest
-value of all, as an unsigned number of 32 bits.
+value of all, as an unsigned number of 32 bits, and behind it a 0. A grid of a single block stores
+what it has counted; several add it to `out` and `seen`, which then hold zeros before.
 """
 
 from __future__ import annotations
@@ -77,6 +78,10 @@ def counting_of(dtype: Any, threads: int, resident: int) -> Any:
         most = uint32(0)
 
         # 1. the bins of this block; all their counters begin at 0
+        alone = cuda.gridDim.x == 1
+        if alone and tx == uint32(0):
+            seen[0] = 0
+            seen[1] = 0
         group = uint32(cuda.blockIdx.x % groups)
         each = uint32((bins + groups - 1) // groups)
         low = uint32(group * each)
@@ -123,8 +128,11 @@ def counting_of(dtype: Any, threads: int, resident: int) -> Any:
             for turn in range(copies):
                 lane = uint32(uint32(k + turn) & uint32(copies - uint32(1)))
                 acc = uint32(acc + part[uint32((k << shift) + lane)])
-            if acc > uint32(0):
+            if alone:
+                out[k] = acc
+            elif acc > uint32(0):
                 cuda.atomic.add(out, uint32(low + k), acc)
+            if acc > uint32(0):
                 most = max(most, uint32(low + k))
             k = uint32(k + uint32(threads))
         if most > uint32(0):

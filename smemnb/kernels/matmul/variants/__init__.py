@@ -16,6 +16,9 @@ ending          their results, stored by whole rows
 guarded         any shape, by rows or columns, batches: `matmul_guarded_of(cut)`; see `operands`
 vectors         a few vectors and a large matrix, which is read once: `vector_product_of(tiling)`
 vector_tiling   how such a product is cut, and `vector_plan`, the rules that choose it
+direct          an element of the result by a few lanes, straight from memory: `matmul_direct_of`
+shallow         a shallow depth: b in registers, the result stored once: `matmul_shallow_of`
+small           few tiles: the threads of a block part the depth: `matmul_small_of(tiling)`
 loads           from global memory to a tile, by 16 bytes or element by element
 pieces          where a lane works, fragments, the outer product, the store of the result
 """

@@ -33,6 +33,7 @@ from typing import Any
 from numba import cuda, float32, uint32
 
 from ...ptx import load1, load16, store1
+from ...ptx_async import await_previous
 from ...unrolled import device, jit, named, smaller, unroll
 from .loads import put
 from .vector_tiling import PART, QUAD, THREADS, WARP, VectorTiling
@@ -87,6 +88,7 @@ def vector_product_of(
         begin, end = part_of(depth)
         for at in range(results):
             acc[at] = float32(0)
+        await_previous()
 
         # 1. and 2., chunk by chunk
         if begin < end:

@@ -31,6 +31,25 @@ def tile_in_batch(cols, tile_cols):
     return uint32(side // across), row, uint32(side % across)
 
 
+def chunk_of_column(chunks: int) -> Any:
+    """A device function: (column, chunk of it) of a lane, of columns of so many chunks.
+
+    A warp takes 8 neighbouring chunks of 4 columns, or all chunks of a column that has fewer.
+    """
+    side = min(8, chunks)
+    groups, lanes = chunks // side, 32 // side
+
+    @device
+    def place(number):
+        rest = uint32(number // uint32(32))
+        column = uint32(
+            number % uint32(32) // uint32(side) + rest // uint32(groups) * uint32(lanes)
+        )
+        return column, uint32(number % uint32(side) + rest % uint32(groups) * uint32(side))
+
+    return place
+
+
 def bytes_of(dtype: Any) -> int:
     """Bytes of an element of a Numba type that the variants move.
 

@@ -93,8 +93,6 @@ def _problem(itemsize: int, values: Mapping[str, Any]) -> Problem | None:
 
 WORDS = {1: Words(32, 64, 512, 3), 2: Words(64, 64, 512, 3)}
 """Bytes of an element -> the shape of its tiles, 33 KB each."""
-FEW = {1: Words(32, 32, 256, 4), 2: Words(32, 32, 256, 4)}
-"""The same for matrices that have few tiles of those."""
 
 
 def _turned(each: int) -> Any:

@@ -1,6 +1,6 @@
 """Transpose of elements of 16 bytes, each moved whole: complex128, float32x4, records.
 
-The matrices are passed as uint64 with twice as many columns. Element (y, x) of a 32x32 tile lies at
+The matrices are passed as uint64 with twice as many columns. Element (y, x) of a 16x16 tile lies at
 chunk x ^ (y % 8) of row y: 8 lanes that store neighbours of a row, or read neighbours of a column,
 visit all 32 banks. Any rectangle, any rows: an element of 16 bytes always lies on a multiple of 16.
 """
@@ -13,8 +13,9 @@ from ...ptx import load16, store16
 from ...unrolled import device, jit, named
 from .order import tile_in_batch, tile_turned
 
-TILE, ROWS = 32, 16
-SIZE = TILE * TILE * 2
+TILE, ROWS = 16, 8  # rows of the tile that a block moves at a time
+SIZE, THREADS = TILE * TILE * 2, TILE * ROWS
+RESIDENT = 16  # blocks that a multiprocessor must hold: all its threads
 
 
 @device
@@ -24,12 +25,12 @@ def _place(y, x):
 
 @device
 def _moved(out, inp, tile, tile_row, tile_col):
-    """One tile of 32x32 elements, through shared memory."""
+    """One tile of 16x16 elements, through shared memory."""
     tx, ty = uint32(cuda.threadIdx.x), uint32(cuda.threadIdx.y)
     row0, col0 = uint32(tile_row * TILE), uint32(tile_col * TILE)
     rows, cols = uint32(inp.shape[0]), uint32(inp.shape[1] // 2)
 
-    # 1. load 32 elements of a row per warp       global: 16 sectors    shared: 4 wavefronts
+    # 1. load 16 elements of 2 rows per warp       global: 16 sectors    shared: 4 wavefronts
     pitch = uint32(inp.strides[0] // 8)
     for y0 in range(0, TILE, ROWS):
         y = uint32(ty + y0)
@@ -38,7 +39,7 @@ def _moved(out, inp, tile, tile_row, tile_col):
             store16(tile, _place(y, tx), load16(inp, at))
     cuda.syncthreads()  # the tile is full before anyone reads it
 
-    # 2. store 32 elements of a column per warp   shared: 4 wavefronts    global: 16 sectors
+    # 2. store 16 elements of 2 columns per warp   shared: 4 wavefronts    global: 16 sectors
     pitch = uint32(out.strides[0] // 8)
     for x0 in range(0, TILE, ROWS):
         x = uint32(ty + x0)
@@ -47,15 +48,15 @@ def _moved(out, inp, tile, tile_row, tile_col):
             store16(out, at, load16(tile, _place(tx, x)))
 
 
-@jit(launch_bounds=(TILE * ROWS, 1))
+@jit(launch_bounds=(THREADS, RESIDENT))
 def transpose_pairs(out, inp):
-    """out = inp.T in elements of two uint64.  Blocks of 32x16 threads, a tile of 32x32 each."""
+    """out = inp.T in elements of two uint64.  Blocks of 16x8 threads, a tile of 16x16 each."""
     tile = cuda.shared.array(SIZE, uint64, alignment=16)
     tile_row, tile_col = tile_turned()
     _moved(out, inp, tile, tile_row, tile_col)
 
 
-@jit(launch_bounds=(TILE * ROWS, 1))
+@jit(launch_bounds=(THREADS, RESIDENT))
 def transpose_pairs_batched(out, inp):
     """The same of a batch: arrays of three dimensions, the first one that of the batch."""
     tile = cuda.shared.array(SIZE, uint64, alignment=16)

@@ -26,8 +26,10 @@ CHUNK_BYTES = 16
 THREADS = 512
 RESIDENT = 4  # blocks that a multiprocessor must hold: all its threads, 32 registers for each
 SWAPS = 7  # chunks trade places among 8: 128 bytes, all banks
-TILES = {1: (128, 128), 2: (64, 128), 4: (64, 64), 8: (32, 64)}
-"""Bytes of an element -> rows and columns of a tile: 16 KB each."""
+TILES = {1: (128, 128), 2: (64, 64), 4: (64, 64), 8: (32, 64)}
+"""Bytes of an element -> rows and columns of a tile: 16 KB each, 8 KB of 2 bytes."""
+BLOCKS = {1: (THREADS, RESIDENT), 2: (256, 6), 4: (THREADS, RESIDENT), 8: (THREADS, RESIDENT)}
+"""Bytes of an element -> threads of a block, and blocks that a multiprocessor must hold."""
 
 
 def _column(count: int, pitch: int) -> Any:
@@ -165,8 +167,8 @@ def _problem(itemsize: int, values: Mapping[str, Any]) -> Problem | None:
 def transpose_fastest_of(
     dtype: Any,
     tile: tuple[int, int] | None = None,
-    threads: int = THREADS,
-    blocks: int = RESIDENT,
+    threads: int | None = None,
+    blocks: int | None = None,
     *,
     batched: bool = False,
 ) -> Any:
@@ -175,8 +177,8 @@ def transpose_fastest_of(
     Args:
         dtype: of 1, 2, 4 or 8 bytes.
         tile: rows and columns of a tile, those of `TILES` if None.
-        threads: of a block.
-        blocks: that a multiprocessor must hold at once.
+        threads: of a block, those of `BLOCKS` if None.
+        blocks: that a multiprocessor must hold at once, likewise.
         batched: arrays have three dimensions, the first one that of the batch; matrices begin at
             multiples of 16 bytes.
 
@@ -185,6 +187,7 @@ def transpose_fastest_of(
     """
     itemsize = bytes_of(dtype)
     rows, cols = tile or TILES[itemsize]
+    threads, blocks = threads or BLOCKS[itemsize][0], blocks or BLOCKS[itemsize][1]
     choices = {"rows": rows, "cols": cols, "threads": threads, "blocks": blocks}
     refuse("transpose_fastest", choices, partial(_problem, itemsize))
     size = rows * cols

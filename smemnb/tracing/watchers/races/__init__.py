@@ -83,8 +83,9 @@ class Races(Watcher):
         if event.site.update:
             self._lost.access(event)
         record = Record(event, self._clocks.now, self._clocks.tick())
-        if event.kind.startswith("atomic"):
-            self._log.atomic(record)
+        if event.relaxed or event.kind.startswith("atomic"):
+            for one in event.cells():
+                self._log.atomic(Record(one, record.moment, record.time))
         if space == "shared":
             self._shared.access(record)
         else:

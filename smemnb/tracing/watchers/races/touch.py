@@ -110,7 +110,7 @@ def flat(record: Record, unit: int, start: int, size: int, count: int) -> Touch:
         event.site,
         array,
         event.kind != "load",
-        event.kind.startswith("atomic"),
+        event.relaxed or event.kind.startswith("atomic"),
         cell[keep].reshape(-1),
         thread[keep].reshape(-1),
         moment.epochs(shape, keep),

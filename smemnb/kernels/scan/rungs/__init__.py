@@ -1,0 +1,1 @@
+"""The rungs of the scan, a file each."""

@@ -1,0 +1,1 @@
+"""Scans from factories: other types, operations and shapes than those of the rungs."""

@@ -72,9 +72,9 @@ def test_one_of_each():
 
 @exhaustive
 def test_random():
-    """60 problems: any shape, smaller than the window too, any dtype, mode and origin."""
+    """15 problems: any shape, smaller than the window too, any dtype, mode and origin."""
     rng = np.random.default_rng(2)
-    for number in range(60):
+    for number in range(15):
         axes = int(rng.integers(1, 3))
         size = tuple(rng.integers(1, 7, axes))
         shape = tuple(rng.integers(1, 14, int(rng.integers(axes, 4))))
@@ -87,7 +87,6 @@ def test_random():
     ("size", "dtype"),
     [
         pytest.param((15, 9), "f4", marks=exhaustive),  # two pieces
-        pytest.param((19, 18), "f4", marks=exhaustive),
         pytest.param((17, 17), "i4", marks=exhaustive),  # sums in float64 between the pieces
         ((1, 40), "f8"),
         pytest.param((40,), "f4", marks=exhaustive),

@@ -5,6 +5,7 @@ import pytest
 from numba import cuda, uint8, uint16, uint64
 
 from smemnb.kernels.transpose.variants import direct, words
+from smemnb.kernels.transpose.variants.turned import transpose_turned_of
 from smemnb.tracing import trace
 
 TYPES = {1: uint8, 2: uint16}
@@ -65,6 +66,18 @@ PLACES = [
 
 
 SIZES = pytest.mark.parametrize("itemsize", [1, 2])
+
+
+@pytest.mark.first(2)
+@SIZES
+@pytest.mark.parametrize("tile", [(64, 64), (64, 32)], ids=str)
+@pytest.mark.parametrize("shape", [(1, 133, 71), (1, 128, 64), (2, 66, 35)], ids=str)
+def test_elements(itemsize, tile, shape):
+    """One by one: whole tiles without guards, and those at edges."""
+    count, rows, cols = shape
+    kernel = transpose_turned_of(TYPES[itemsize], tile, 8, batched=count > 1, whole=True)
+    grid = -(-cols // tile[1]) * count, -(-rows // tile[0])
+    turned(kernel, itemsize, shape, grid, (32, 8), begins=(1, 3))
 
 
 @pytest.mark.first(2)

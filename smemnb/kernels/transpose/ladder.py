@@ -124,7 +124,7 @@ def fastest(out: Any, inp: Any, batched: bool = False) -> Rung:
 def _line(rows: int, cols: int, size: int) -> Rung:
     """The rung of one row or one column."""
     kernel = line.transpose_line_of(TYPES[min(size, 8)], pairs=size == 16)
-    each = line.CHUNK_BYTES // size
+    each = wide.CHUNK_BYTES // size
     taken = line.THREADS * each
     tile = (taken, 1) if cols == 1 else (1, taken)
     return Rung(kernel, "", (line.THREADS, 1), tile, span=UNSIGNED, begins=each)

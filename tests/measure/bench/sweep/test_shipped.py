@@ -11,7 +11,7 @@ SWEEP = decode((files("smemnb.measure.recorded") / NAME).read_text(encoding="utf
 
 def test_problems():
     """Those of the seed, in their order; each was timed beside both libraries."""
-    wanted = [one for one in problems("matmul", SWEEP.count, SWEEP.seed)]
+    wanted = list(problems("matmul", SWEEP.count, SWEEP.seed))
     there = [one.problem for one in SWEEP.readings]
     assert there == [one for one in wanted if one in set(there)]
     for one in SWEEP.readings:

@@ -221,9 +221,8 @@ def _launch(
         kernel = stencil_framed_of(kind, size, wide, shift, adds=before is not None)
         blocks = shape.images * part.blocks[0] * part.blocks[1]
         frame = -(-shape.images * (shape.rows * shape.cols - part.rows * part.cols) // THREADS)
-        every = max(1, (blocks + frame) // max(1, frame))
         places = np.int32(part.row), np.int32(part.col), *map(np.uint32, part[2:4])
-        numbers = (*extents, *places, np.uint32(frame), np.uint32(every), *end)
+        numbers = (*extents, *places, np.uint32(frame), *end)
         return Launch(kernel, blocks + frame, THREADS, (*arrays, *numbers))
     types = TYPES[inp.dtype.name], TYPES[out.dtype.name], kind
     form = {"separable": separable, "adds": before is not None}

@@ -110,7 +110,7 @@ FRAMED = [  # type, weights, columns per thread, columns before the first
 def test_framed(number, size, wide, shift):
     """Nothing spilt, blocks as promised; multiply-adds for 4 rows of columns, and for the frame."""
     kernel, taps = stencil_framed_of(number, size, wide, shift), size[0] * size[1]
-    numbers = [*["uint32"], *["int32"] * 4, *["uint32"] * 4, *["int32"] * 3, str(number)]
+    numbers = [*["uint32"], *["int32"] * 4, *["uint32"] * 3, *["int32"] * 3, str(number)]
     types = ", ".join([*[f"{number}[::1]"] * 3, *numbers, f"UniTuple({number}, {taps})"])
     wanted = {"FFMA" if number == float32 else "DFMA": taps * (HIGH * wide + 1)}
     is_as_promised(kernel, f"void({types})", wanted)

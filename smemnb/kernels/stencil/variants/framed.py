@@ -3,7 +3,7 @@
 `..rungs.stencil_framed` is the same kernel for 5x5 weights of float32 with its numbers in it: read
 that one. A picture has an inside, whose windows do not reach beyond an edge, and a frame around it.
 A thread makes `HIGH` rows of `wide` columns of the inside, or one element of the frame; blocks of
-the frame stand among the others, so that none of them comes last.
+the frame come first, so that none of them is left for the end.
 """
 
 from __future__ import annotations
@@ -82,8 +82,8 @@ def stencil_framed_of(
 ) -> Any:
     """out = the window of inp, weighted, plus `before` where `adds` is set.
 
-    Launch with blocks of `THREADS` threads in one axis: those of the inside, and as many as the
-    frame takes, one at every `every`-th place.
+    Launch with blocks of `THREADS` threads in one axis: `frame_blocks` for the frame, which takes
+    long for an element, then those of the inside.
 
     Args:
         number: type of all, float32 or float64.
@@ -184,7 +184,6 @@ def stencil_framed_of(
         down,
         across,
         frame_blocks,
-        every,
         up,
         left,
         mode,
@@ -196,10 +195,9 @@ def stencil_framed_of(
         window = cuda.local.array(near, number)
         total = cuda.local.array(1, number)
         tx, block, pitch = int32(cuda.threadIdx.x), uint32(cuda.blockIdx.x), uint32(cols)
-        number_of = uint32(block // every)
-        if block % every != 0 or number_of >= frame_blocks:
+        if block >= frame_blocks:
             # 1. a tile of the inside, 16 bytes at a time
-            block = uint32(block - min(uint32(frame_blocks), uint32(number_of + uint32(1))))
+            block = uint32(block - uint32(frame_blocks))
             blocks_across = uint32((across + uint32(LANES - 1)) // uint32(LANES))
             chunk = uint32(block % blocks_across * uint32(LANES) + uint32(tx % LANES))
             block = uint32(block // blocks_across)
@@ -224,7 +222,7 @@ def stencil_framed_of(
             bands = uint32((rows - rows_in) * cols)
             sides = uint32(cols - cols_in)
             frame = uint32(bands + uint32(rows_in) * sides)
-            element = uint32(number_of * uint32(THREADS) + uint32(tx))
+            element = uint32(block * uint32(THREADS) + uint32(tx))
             image = uint32(element // frame)
             element = uint32(element % frame)
             if image < images:

@@ -33,7 +33,7 @@ THREADS_EACH = 1024
 SMALL, LARGE = 1 << 20, 1 << 22
 """Elements from which tiles are twice, and four times as large."""
 SLAB = 2048
-"""Elements of a few short columns that lie together, up to which a block brings them to its tile."""
+"""Elements of few short columns that lie together, up to which a block has them in its tile."""
 SHARES = 24
 """Blocks of short rows for each multiprocessor, where there are so many."""
 FEW_ROWS = 4

@@ -17,7 +17,6 @@ Whole arrays:
     scan_grouped           a tile looks back in two levels, in float64
     scan_early             a tile says its sum before it is scanned
     scan_broad             64 elements per lane: half as many tiles
-    scan_fastest           blocks stay for further tiles
 
 ladder      the rungs in order, with their launches
 combining   sums and largest values, in which types

@@ -33,12 +33,9 @@ THREADS_EACH = 1024
 SMALL, LARGE = 1 << 20, 1 << 22
 """Elements from which tiles are twice, and four times as large."""
 SLAB = 2048
-"""Elements of short columns that lie together, up to which a block brings them to its tile."""
+"""Elements of few short columns that lie together, up to which a block has them in its tile."""
 SHARES = 24
 """Blocks of short rows for each multiprocessor, where there are so many."""
-BROAD = (256, 2, True)
-"""Of the largest tiles: threads, how many times 32 registers of elements each has, and whether
-blocks stay for further ones."""
 FEW_ROWS = 4
 """Rows for each multiprocessor, below which all threads of one help with a row."""
 
@@ -67,7 +64,7 @@ def launch(
         processors: multiprocessors of the device.
     """
     outer, length, inner = lie
-    if inner > 1 and length * inner <= SLAB and outer > 1 and length > 1:
+    if 1 < inner < columns.WIDEST and length * inner <= SLAB and outer > 1 and length > 1:
         return _short(of, out, inp, lie, processors, exclusive)
     if inner > 1:
         if length <= SHORT_COLUMNS or outer * inner >= processors * THREADS_EACH:
@@ -81,7 +78,7 @@ def launch(
     cut = cut_alone(of, outer, reach, processors)
     if cut is not None:
         return _alone(of, cut, out, inp, outer, length, exclusive)
-    return _cut_rows(of, new, out, inp, outer, length, reach, processors, exclusive)
+    return _cut_rows(of, new, out, inp, outer, length, reach, exclusive)
 
 
 def cut_alone(of: Combining, rows: int, reach: int, processors: int) -> Cut | None:
@@ -109,8 +106,7 @@ def cut_of(of: Combining, elements: int) -> Cut:
         return Cut(256, deep // 2)
     if elements < LARGE:
         return Cut(256, deep, 3)
-    threads, times, stays = BROAD
-    return Cut(threads, times * deep, 2, stays)
+    return Cut(256, 2 * deep, 2)
 
 
 def _deep(of: Combining) -> int:
@@ -178,12 +174,11 @@ def _cut_rows(
     rows: int,
     length: int,
     reach: int,
-    processors: int,
     exclusive: bool,
 ) -> Launch:
     cut = cut_of(of, rows * length)
     tiles = -(-reach // cut.tile(of))
     words = signals(new, (words_needed(rows, tiles),), np.uint64)
-    blocks = min(rows * tiles, processors * cut.resident) if cut.stays else rows * tiles
     numbers = _words(rows, tiles, length)
-    return Launch(scan_of(of, cut, exclusive), blocks, cut.threads, (out, inp, words, *numbers))
+    kernel = scan_of(of, cut, exclusive)
+    return Launch(kernel, rows * tiles, cut.threads, (out, inp, words, *numbers))

@@ -17,7 +17,6 @@ from ..step import Launch, New, Step, scratch, signals
 from .rungs import scan_broad as broad
 from .rungs import scan_deep as deep
 from .rungs import scan_early as early
-from .rungs import scan_fastest as fastest
 from .rungs import scan_grouped as grouped
 from .rungs import scan_lookback as chained
 from .rungs import scan_three_launches as three
@@ -26,9 +25,6 @@ from .rungs.scan_blelloch_padded import scan_blelloch_padded
 from .rungs.scan_hillis_steele import SIZE, scan_hillis_steele
 from .rungs.scan_shuffled import scan_shuffled
 from .rungs.scan_wide import CHUNK, THREADS, scan_wide
-
-PROCESSORS = 132
-"""Multiprocessors for which blocks that stay are launched: those of an H200."""
 
 
 def _rows(kernel: Any, threads: int, new: New, out: Any, inp: Any) -> Sequence[Launch]:
@@ -52,14 +48,11 @@ def _chained(module: Any, kernel: Any, new: New, out: Any, inp: Any) -> Sequence
     return [cleared, Launch(kernel, tiles, module.THREADS, (out, inp, words))]
 
 
-def _grouped(
-    module: Any, kernel: Any, new: New, out: Any, inp: Any, most: int = 0
-) -> Sequence[Launch]:
+def _grouped(module: Any, kernel: Any, new: New, out: Any, inp: Any) -> Sequence[Launch]:
     tiles = -(-inp.size // module.TILE)
     pairs = 1 + tiles + -(-tiles // module.GROUP)
     words = signals(new, (2 * pairs,), np.uint64)
-    blocks = min(tiles, most) if most else tiles
-    return [Launch(kernel, blocks, module.THREADS, (out, inp, words, np.uint32(tiles)))]
+    return [Launch(kernel, tiles, module.THREADS, (out, inp, words, np.uint32(tiles)))]
 
 
 def _fits_rows(longest: int, multiple: int, out: Any, inp: Any) -> bool:
@@ -120,10 +113,5 @@ LADDER = (
         broad.scan_broad,
         "64 elements per lane",
         partial(_grouped, broad, broad.scan_broad),
-    ),
-    _whole(
-        fastest.scan_fastest,
-        "blocks stay for further tiles",
-        partial(_grouped, fastest, fastest.scan_fastest, most=PROCESSORS * fastest.RESIDENT),
     ),
 )

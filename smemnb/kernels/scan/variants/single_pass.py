@@ -26,15 +26,11 @@ from ..ptx_words import bits_of
 
 
 class Cut(NamedTuple):
-    """How a row is cut: threads of a block, chunks of a warp, least blocks on a multiprocessor.
-
-    With `stays`, a block takes the next tile when it has stored one.
-    """
+    """How a row is cut: threads of a block, chunks of a warp, least blocks on a multiprocessor."""
 
     threads: int
     chunks: int
     resident: int = 0
-    stays: bool = False
 
     def tile(self, what: Combining) -> int:
         """Elements of a tile."""
@@ -319,44 +315,19 @@ def scan_of(what: Combining, cut: Cut, exclusive: bool = False) -> Any:
         else:
             store(out, items, left, start, shift, begin, end, aligned)
 
-    if cut.stays:
-
-        @jit(**_options(cut))
-        def kernel(out, inp, words, rows, tiles, length):
-            sums = cuda.shared.array(32, acc)
-            place = cuda.shared.array(1, uint64)
-            carried = cuda.shared.array(1, carry)
-            items = cuda.local.array(held, acc)
-            lines, deep = uint32(rows), uint32(tiles)
-            count = uint32(lines * deep)
-            number = uint32(0)
-            while number < count:
-                if cuda.threadIdx.x == 0:
-                    place[0] = take(words, uint32(count + uint32(cuda.gridDim.x)))
-                cuda.syncthreads()  # the number of the next tile is there
-                launch = uint32(place[0] >> uint64(32))
-                number = uint32(place[0] & uint64(LOW))
-                if number < count:
-                    across = uint32(length)
-                    scan_tile(
-                        out, inp, words, lines, deep, across, launch, number, items, sums, carried
-                    )
-
-    else:
-
-        @jit(**_options(cut))
-        def kernel(out, inp, words, rows, tiles, length):
-            sums = cuda.shared.array(32, acc)
-            place = cuda.shared.array(1, uint64)
-            carried = cuda.shared.array(1, carry)
-            items = cuda.local.array(held, acc)
-            lines, deep = uint32(rows), uint32(tiles)
-            if cuda.threadIdx.x == 0:
-                place[0] = take(words, uint32(lines * deep))
-            cuda.syncthreads()  # the number of the tile is there
-            launch, number = uint32(place[0] >> uint64(32)), uint32(place[0] & uint64(LOW))
-            across = uint32(length)
-            scan_tile(out, inp, words, lines, deep, across, launch, number, items, sums, carried)
+    @jit(**_options(cut))
+    def kernel(out, inp, words, rows, tiles, length):
+        sums = cuda.shared.array(32, acc)
+        place = cuda.shared.array(1, uint64)
+        carried = cuda.shared.array(1, carry)
+        items = cuda.local.array(held, acc)
+        lines, deep = uint32(rows), uint32(tiles)
+        if cuda.threadIdx.x == 0:
+            place[0] = take(words, uint32(lines * deep))
+        cuda.syncthreads()  # the number of the tile is there
+        launch, number = uint32(place[0] >> uint64(32)), uint32(place[0] & uint64(LOW))
+        across = uint32(length)
+        scan_tile(out, inp, words, lines, deep, across, launch, number, items, sums, carried)
 
     return named(kernel, f"scan_{what.name}")
 

@@ -114,9 +114,9 @@ def _bincount(x: Any, minlength: Any, weights: Any, out: Any, stream: Any) -> An
     if out is not None:
         length = _length_of(out, view, least, asked)
         if not size or (of_bytes and not signed and length >= VALUES):
-            return perform("bincount", _plan_of_bytes, {"x": x}, (length,), out, stream)
+            return perform("bincount of bytes", _plan_of_bytes, {"x": x}, (length,), out, stream)
     elif not size or (of_bytes and not signed and least >= VALUES):
-        return perform("bincount", _plan_of_bytes, {"x": x}, (least,), None, stream)
+        return perform("bincount of bytes", _plan_of_bytes, {"x": x}, (least,), None, stream)
     if captured(view, asked):
         raise LaunchRefused(
             "bincount waits for the largest number in `x`, and the stream is captured into a CUDA"
@@ -132,7 +132,9 @@ def _bincount(x: Any, minlength: Any, weights: Any, out: Any, stream: Any) -> An
             _settled.clear()
         _settled[type(x), x.dtype, least] = bins
     if out is not None:
-        return perform("bincount", _plan_of_copy, {"counts": counts}, (length,), out, stream)
+        return perform(
+            "bincount, copied", _plan_of_copy, {"counts": counts}, (length,), out, stream
+        )
     return counts[: max(least, most + 1)]
 
 
@@ -223,8 +225,7 @@ def _plan_of_bytes(call: Call, length: int) -> Work:
     x = _flat(call)
 
     def launches(new: Any, out: Laid) -> list[Launch]:
-        seen = scratch(new, (2,), UINT32)
-        return _counting(call, out, seen, x, length)
+        return _counting(call, out, None, x, length, new)
 
     words = f"counts of {x.size} elements in {length} bins"
     fill = 0 if x.size == 0 else None
@@ -253,10 +254,13 @@ def _flat(call: Call) -> Laid:
     return flat
 
 
-def _counting(call: Call, whole: Laid, seen: Laid, x: Laid, bins: int) -> list[Launch]:
+def _counting(
+    call: Call, whole: Laid, seen: Laid | None, x: Laid, bins: int, new: Any = None
+) -> list[Launch]:
     """The launches that count x in the first elements of `whole`, all others of which become 0.
 
-    A single block stores its counts; several add them to zeros.
+    A single block stores its counts; several add them to zeros. Where nobody asks for the largest
+    number, of bytes, there is no `seen`.
     """
     counters = _counters(call, VALUES if x.itemsize == 1 else bins, x)
     zeros, out = filling(whole, np.int64(0)), whole.seen((bins,))
@@ -266,7 +270,10 @@ def _counting(call: Call, whole: Laid, seen: Laid, x: Laid, bins: int) -> list[L
         args: tuple[Any, ...] = out, seen, x, np.uint32(bins)
         return [zeros, Launch(scattering_of(own), grid, SCATTERING, args)]
     grid = blocks_of(x.size, x.itemsize, call.processors, counters)
-    args = out, seen, x, np.uint32(bins), np.uint32(counters.shift), np.uint32(counters.groups)
+    groups = 0 if seen is None else counters.groups
+    if seen is None:
+        seen = scratch(new, (2,), UINT32)
+    args = out, seen, x, np.uint32(bins), np.uint32(counters.shift), np.uint32(groups)
     if x.itemsize == 1:
         count = Launch(counting_bytes_of(own, THREADS), grid, THREADS, args)
     else:
@@ -547,10 +554,10 @@ def _plan_of_folded(call: Call, bins: int) -> Work:
         x = x.seen(x.shape, dtype=np.uint8)
 
     def launches(new: Any, out: Laid) -> list[Launch]:
-        counts, seen = scratch(new, (VALUES,), INT64), scratch(new, (2,), UINT32)
+        counts = scratch(new, (VALUES,), INT64)
         return [
             filling(out, np.int64(0)),
-            *_counting(call, counts, seen, x, VALUES),
+            *_counting(call, counts, None, x, VALUES, new),
             Launch(folded, 1, VALUES, (out, counts, bin_of)),
         ]
 

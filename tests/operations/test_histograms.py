@@ -5,7 +5,7 @@ import pytest
 from numba import cuda
 
 from smemnb.errors import LaunchRefused
-from smemnb.operations import histograms, tables
+from smemnb.operations import histograms, patterns, tables
 from smemnb.operations.backends.find import array_view
 from smemnb.operations.backends.numba_arrays import NUMBA
 from smemnb.operations.histograms import GUESS, bincount, histogram
@@ -201,6 +201,17 @@ def test_driver_launches():
         assert len(driver.launches) == len(names) + 1  # a single block stores its counts
         assert max(driver.allowed.values()) > 48 * 1024
     tables.forget()
+
+
+def test_bytes_in_as_many_bins():
+    """Counts with and without the largest value are not taken for each other, call after call."""
+    host = np.random.default_rng(10).integers(0, 200, 500).astype(np.uint8)
+    with stand_in():
+        for least in (256, 7, 256, 7, 256):
+            found = bincount(cuda.to_device(host), least).copy_to_host()
+            np.testing.assert_array_equal(found, np.bincount(host, minlength=least))
+        lengths = {known.shape for known in patterns._known.values()}
+    assert lengths == {(256,), (257,)}
 
 
 def test_a_call_like_one_before(monkeypatch):

@@ -200,6 +200,9 @@ def _value(hint: Any, found: Any, where: str) -> Any:
             raise SmemnbError(f"{where} is {_called(found)}, not an object")
         return {name: _value(inner[1], one, f"{where}.{name}") for name, one in found.items()}
     choices = inner if origin is types.UnionType else (hint,)
+    for choice in choices if found is not None else ():  # an object or a list, where null may stand
+        if type(found) in (dict, list) and typing.get_origin(choice) in (dict, tuple):
+            return _value(choice, found, where)
     if float in choices and type(found) is int:
         return float(found)
     if type(found) not in choices:

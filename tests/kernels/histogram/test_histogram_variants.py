@@ -60,6 +60,9 @@ def test_bytes(dtype):
         assert seen[0] == 255
         requests, taken = increments(report)
         assert requests == taken
+        left = np.full(2, 7, np.uint32)
+        counting_bytes_of(dtype, 256)[2, 256](out, left, x[at:], *numbers[:2], np.uint32(0))
+        assert left.tolist() == [7, 7]
 
 
 @exhaustive

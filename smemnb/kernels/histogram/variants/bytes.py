@@ -30,7 +30,7 @@ def add(value, part, lane):
 def counting_bytes_of(dtype: Any, threads: int) -> Any:
     """The kernel `(out, seen, x, bins, shift, groups)` for int8 or uint8, of 256 bins or more.
 
-    It brings its own shared memory; shift and groups are what they have to be.
+    It brings its own shared memory, and needs no shift. With 0 for groups, `seen` is left as it is.
     """
 
     @jit(launch_bounds=(threads, 2))
@@ -42,7 +42,7 @@ def counting_bytes_of(dtype: Any, threads: int) -> Any:
 
         # 1. all counters begin at 0
         alone = cuda.gridDim.x == 1
-        if alone and tx == uint32(0):
+        if alone and groups > uint32(0) and tx == uint32(0):
             seen[0] = 0
             seen[1] = 0
         at = tx
@@ -96,7 +96,7 @@ def counting_bytes_of(dtype: Any, threads: int) -> Any:
         while alone and k < bins:
             out[k] = 0
             k = uint32(k + uint32(threads))
-        if most > uint32(0):
+        if groups > uint32(0) and most > uint32(0):
             cuda.atomic.max(seen, 0, most)
 
     return named(counting_bytes, f"counting_{dtype}")

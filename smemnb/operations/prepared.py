@@ -186,7 +186,7 @@ class Launch:
     """
 
     __slots__ = (
-        *("_at", "_by_config", "_context", "_extents", "_free", "_launch", "_loaded"),
+        *("_at", "_by_config", "_context", "_extents", "_free", "_handle", "_launch", "_loaded"),
         *("_overlaps", "_template", "_write"),
     )
 
@@ -205,6 +205,7 @@ class Launch:
         self._loaded, self._context = loaded, int(loaded.context)
         self._extents, self._overlaps = (*_three(grid), *_three(block)), overlaps
         self._by_config: Any = _launch_by_config() if overlaps else None
+        self._handle = int(loaded.function) if overlaps else 0
         # what `cuLaunchKernel` takes before stream, arguments and `extra`
         extents = (*_three(grid), *_three(block))
         self._launch = partial(loaded.launch, loaded.function, *extents, shared_bytes)
@@ -243,7 +244,7 @@ class Launch:
         if block.config is None:
             return self._launch(stream_object(handle), block.at, 0)[0]
         block.config.stream = handle
-        return self._by_config(block.config_at, int(self._loaded.function), block.at, 0)
+        return self._by_config(block.config_at, self._handle, block.at, 0)
 
     def start(self, addresses: Sequence[int], numbers: Sequence[Any], handle: int) -> None:
         """Put the launch on the stream of this handle.

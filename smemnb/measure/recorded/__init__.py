@@ -7,6 +7,9 @@ model's counts, compute-sanitizer's findings, its time over that of a copy; made
 `h200_bench.json`: times of both ladders beside libraries and bounds, as `smemnb bench all --out
 FILE.json` writes them; `smemnb.measure.results.shipped` reads it.
 
+`h200_sweep_matmul.json`: seeded random products beside PyTorch and CuPy, as `smemnb bench sweep
+matmul` writes them; `measure.bench.sweep.model.load` reads it.
+
 `h200_shared_wavefronts.json`: 162 launches of one warp and one shared-memory instruction each,
 read with Nsight Compute on an H200. With one warp there is no arbitration, so the counter is the
 hardware's own count; `rules.bank` must equal it.

@@ -80,8 +80,10 @@ WIDE_STRIPS = {1: 4 * MB, 2: 8 * MB, 4: 8 * MB, 8: 8 * MB, 16: 8 * MB}
 CHUNKS = {1: 0, 2: 0, 4: 32 * MB, 8: 128 * MB}
 """Bytes of an element -> of a matrix, from which on 16 bytes per access beat elements: below, the
 smaller tiles of single elements have fewer to wait for at a barrier."""
-WORDS = {1: 7 * MB, 2: 6 * MB}
+WORDS = {1: 3 * MB, 2: 6 * MB}
 """Bytes of an element -> of a matrix, from which on words beat elements."""
+PACKED = 64 * MB
+"""Bytes of a matrix of 1-byte elements, above which `transpose_words` was not read."""
 SHIFTED = {4: (128 * MB, 512), 8: (1000 * MB, 512)}
 """Bytes of an element -> bytes and fewest rows or columns of a matrix, from which on shifted rows
 beat elements: smaller ones have more tiles at edges than inside."""
@@ -89,11 +91,13 @@ TALL = 64 * MB
 """Bytes of a matrix of 8-byte elements, from which on pieces of the output's rows are longer."""
 DIRECT = 4 * MB
 """Bytes of a matrix of 16-byte elements, below which none waits at a barrier."""
-FLAT_RUNS = {4: (5 * MB, 32), 8: (5 * MB, 32), 16: (5 * MB, 32)}
-"""Bytes of an element -> bytes and most rows of a flat matrix, up to which a run of columns is
+FLAT_RUNS = {4: ((5 * MB, 32),), 8: ((40 * MB, 10), (5 * MB, 32))}
+"""Bytes of an element -> bytes and most rows of flat matrices, up to which a run of columns is
 moved without a tile: nobody waits at a barrier."""
-FLAT_PAIRS, NARROW_RUNS = (64 * MB, 3), (2 * MB, 3)
-"""The same of few rows of 16 bytes, whose loads are whole lines; of few columns of 8 bytes."""
+NARROW_RUNS = (5 * MB, 12)
+"""The same of narrow matrices of 8 bytes."""
+FLAT_PAIRS = (32 * MB, 3, 16)
+"""Bytes, fewest and most rows of a flat matrix of 16-byte elements that goes without a tile."""
 MANY = 10**12
 """Bytes that stand for those of a batch: it has blocks enough."""
 
@@ -117,6 +121,13 @@ def fastest(out: Any, inp: Any, batched: bool = False) -> Rung:
             return found
     if 0 < least and _is_run(rows, cols, size, moved):
         return _run(rows, cols, size)
+    if (
+        size == 16
+        and moved < FLAT_PAIRS[0]
+        and FLAT_PAIRS[1] <= rows <= FLAT_PAIRS[2]
+        and rows < cols
+    ):
+        return _direct(direct.FLAT, batched)
     tiles = _tiled(out, inp, batched, moved)
     if 0 < least <= strips.LARGE.most:
         if _filled(tiles, rows, cols) < (FILLED if joined else FILLED_APART):
@@ -141,16 +152,13 @@ def _is_run(rows: int, cols: int, size: int, moved: int) -> bool:
     """Whether a run of a narrow or flat matrix goes without a tile."""
     if rows >= cols:
         return size == 8 and moved < NARROW_RUNS[0] and cols <= NARROW_RUNS[1]
-    if size == 16 and moved < FLAT_PAIRS[0] and rows <= FLAT_PAIRS[1]:
-        return True
-    most, high = FLAT_RUNS.get(size, (0, 0))
-    return moved < most and rows <= high
+    return any(moved < most and rows <= high for most, high in FLAT_RUNS.get(size, ()))
 
 
 def _run(rows: int, cols: int, size: int) -> Rung:
     """The rung of such a run."""
     flat, least = rows < cols, min(rows, cols)
-    kernel = direct.transpose_direct_run_of(TYPES[min(size, 8)], flat=flat, pairs=size == 16)
+    kernel = direct.transpose_direct_run_of(TYPES[size], flat=flat)
     taken = direct.run(least)
     tile = (least, taken) if flat else (taken, least)
     return Rung(kernel, "", (direct.THREADS, 1), tile, span=UNSIGNED)
@@ -194,7 +202,7 @@ def _tiled(out: Any, inp: Any, batched: bool, moved: int) -> Rung:
     if size <= 2:
         if moved < WORDS[size]:
             return _turned(size, (64, 64), 16, batched)
-        return _words(size, batched)
+        return _words(size, batched, moved)
     large, least = SHIFTED[size]
     if large <= moved < MANY and least <= min(rows, cols):
         shape, per_chunk = shifted.SHAPES[size], wide.CHUNK_BYTES // size
@@ -223,9 +231,9 @@ def _turned(size: int, tile: tuple[int, int], threads_y: int, batched: bool) -> 
     return Rung(kernel, "", (32, threads_y), tile, span=UNSIGNED)
 
 
-def _words(size: int, batched: bool) -> Rung:
+def _words(size: int, batched: bool, moved: int) -> Rung:
     """Tiles of elements of 1 and 2 bytes, by words."""
-    if size == 1:
+    if size == 1 and moved > PACKED:
         shape = packed.WORDS[size]
         kernel = packed.transpose_packed_of(TYPES[size], shape, batched=batched)
         return Rung(kernel, "", (shape.threads, 1), shape.tile(size), span=UNSIGNED)
@@ -238,8 +246,12 @@ def _pairs(out: Any, inp: Any, batched: bool, moved: int) -> Rung:
     """Elements of 16 bytes: without a tile where rows begin at sectors, or blocks are few."""
     sectors = not (out.strides[0] % SECTOR_BYTES or inp.strides[0] % SECTOR_BYTES)
     if sectors or moved < DIRECT:
-        shape = direct.WIDE if sectors else direct.TALL
-        kernel = direct.transpose_direct_of(TYPES[8], shape, pairs=True, batched=batched)
-        return Rung(kernel, "", (shape.threads, 1), shape.tile, span=UNSIGNED)
+        return _direct(direct.TALL if moved < DIRECT else direct.WIDE, batched)
     kernel = pairs.transpose_pairs_batched if batched else pairs.transpose_pairs
     return _unsigned(kernel, "", (pairs.TILE, pairs.ROWS), pairs.TILE)
+
+
+def _direct(shape: direct.Shape, batched: bool) -> Rung:
+    """Elements of 16 bytes without a tile."""
+    kernel = direct.transpose_direct_of(TYPES[8], shape, pairs=True, batched=batched)
+    return Rung(kernel, "", (shape.threads, 1), shape.tile, span=UNSIGNED)

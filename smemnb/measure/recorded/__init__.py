@@ -10,6 +10,10 @@ FILE.json` writes them; `smemnb.measure.results.shipped` reads it.
 `h200_sweep_matmul.json`: seeded random products beside PyTorch and CuPy, as `smemnb bench sweep
 matmul` writes them; `measure.bench.sweep.model.load` reads it.
 
+`h200_sweep_transpose.json`: 200 random transposes beside torch, CuPy and a copy, as `smemnb bench
+sweep transpose --seed 7411 --out FILE.json` writes them; `--show FILE.json --chart FILE.svg` draws
+it.
+
 `h200_shared_wavefronts.json`: 162 launches of one warp and one shared-memory instruction each,
 read with Nsight Compute on an H200. With one warp there is no arbitration, so the counter is the
 hardware's own count; `rules.bank` must equal it.

@@ -94,7 +94,7 @@ class Shape:
         return 32 // self.across * self.warps, self.across * self.each
 
 
-WIDE, TALL = Shape(8, 8, 2), Shape(4, 4, 4)
+WIDE, TALL, FLAT = Shape(8, 8, 2), Shape(4, 4, 4), Shape(8, 4, 4)
 
 
 @cache

@@ -51,7 +51,7 @@ class Shape:
         return self.down // itemsize, self.across // itemsize
 
 
-SHAPES = {1: Shape(64, 64, 128, 12), 2: Shape(128, 128, 256, 5)}
+SHAPES = {1: Shape(128, 128, 384, 4), 2: Shape(128, 128, 256, 5)}
 """Bytes of an element -> the shape of its tiles."""
 
 

@@ -44,7 +44,8 @@ def convolve(
             has as many axes as the weights, or more: then each of the arrays along its last axes is
             convolved.
         weights: of one or two axes, at least one weight along each, in host memory: an array of
-            NumPy, nested lists. They are arguments of the kernel, which the host has to know.
+            NumPy, nested lists. They are arguments of the kernel, which the host has to know. For
+            each shape of weights a kernel is compiled, at its first call, which takes seconds.
         mode: what stands beyond an edge: "reflect" (d c b a | a b c d | d c b a), "constant"
             (`cval`), "nearest" (a a a a | a b c d | d d d d), "mirror" (d c b | a b c d | c b a),
             "wrap" (a b c d | a b c d | a b c d); scipy's "grid-mirror", "grid-constant" and
@@ -62,7 +63,7 @@ def convolve(
 
         float32 is summed in float32, in which weights are rounded first: with n weights the error
         is at most (n + 2) * 2**-24 times the sum of |weight * element| over the window (scipy sums
-        in float64). More than 60 weights of float32 that are a column times a row, each within
+        in float64). More than 60 weights for it that are a column times a row, each within
         2**-21 of its value, are applied as such: rows first, then columns; then the error is at
         most (rows + columns + 12) * 2**-24 times that sum. float64 and whole numbers are summed in
         float64 and, of whole numbers, cut towards 0, as scipy does; a sum that the type does not

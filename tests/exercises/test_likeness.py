@@ -13,7 +13,7 @@ OPEN = {
     *("ex18_above", "ex18_running", "ex18_woven", "ex20_added", "ex21_scaled", "ex23_blocks"),
     *("ex24_gather", "ex30_weights", "ex31_matches", "ex40_ring"),
     *("ex32_centres", "ex33_vector", "ex34_quads", "ex36_product"),
-    *("ex35_neighbours", "ex41_arrival"),
+    *("ex35_neighbours", "ex41_arrival", "ex52_smooth"),
 }
 
 COPY = '''

@@ -145,6 +145,10 @@ def _of_any_place() -> dict[str, Built]:
     for what, cut in (("middle", MIDDLE), ("small", SMALL), ("wide", WIDE)):
         kernel = transpose_flat_of(uint8, True, cut=cut)
         found[f"transpose_flat-{what}"] = _placed(kernel, uint8, cut.threads)
+    for dtype, tile in ((uint8, (64, 64)), (float32, (64, 32)), (uint64, (32, 32))):
+        threads_y = tile[0] // 4 if dtype is uint8 else 8
+        kernel = transpose_turned_of(dtype, tile, threads_y, whole=True)
+        found[f"transpose_turned-{dtype}-whole"] = _placed(kernel, dtype, 32 * threads_y)
     kernel = transpose_line_of(uint8)
     found["transpose_line"] = _placed(kernel, uint8, LINE_THREADS)
     for what, shape in (("wide", DIRECT_WIDE), ("tall", DIRECT_TALL)):

@@ -15,6 +15,8 @@ from smemnb.simulator.seam import OUT_OF_TREE
 from smemnb.tracing import trace
 from tests.tiers import sampled
 
+NOTES = {"unused_waiver", "unused_shared", "unused_barrier"}
+"""Kinds of findings that may stay: what one shape, say, has no need of."""
 LAYOUTS = list(itertools.product((False, True), repeat=2))
 
 
@@ -51,7 +53,7 @@ def checked(kernel, grid, threads, shape, columns, *, wide=False, own=(), beta=0
         room = np.full(whole.shape, np.nan, np.float32)
         room[inside] = expected
         np.testing.assert_array_equal(whole.copy_to_host(), room)
-    assert [one for one in found.findings if not one.price] == []
+    assert {one.kind for one in found.findings if not one.price} <= NOTES
     return found
 
 

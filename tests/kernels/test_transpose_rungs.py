@@ -192,8 +192,14 @@ CHOSEN = [
     (1, 100, 10**6, 0, "transpose_flat", (100, 256)),
     (2, 10**6, 100, 0, "transpose_narrow", (128, 100)),
     (4, 101, 10**6, 0, "transpose_turned", (64, 32)),
+    (4, 9, 43306, 0, "transpose_direct_flat", (9, 56)),
+    (8, 10, 54712, 0, "transpose_direct_flat", (10, 51)),
+    (16, 3, 350787, 0, "transpose_direct_flat", (3, 170)),
+    (16, 4, 350787, 0, "transpose_flat", (4, 256)),
+    (8, 67708, 2, 0, "transpose_direct_narrow", (256, 2)),
+    (8, 200000, 2, 0, "transpose_narrow", (256, 2)),
     (4, 1, 10**6, 0, "transpose_line", (1, 1024)),
-    (4, 1, 10**6, 3, "transpose_flat", (1, 2048)),
+    (4, 1, 10**6, 3, "transpose_direct_flat", (1, 512)),
     (4, 10**6, 1, 3, "transpose_narrow", (2048, 1)),
 ]
 

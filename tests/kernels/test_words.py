@@ -5,6 +5,7 @@ import pytest
 from numba import cuda, uint8, uint16, uint64
 
 from smemnb.kernels.transpose.variants import direct, words
+from smemnb.kernels.transpose.variants.turned import transpose_turned_of
 from smemnb.tracing import trace
 
 TYPES = {1: uint8, 2: uint16}
@@ -65,12 +66,25 @@ PLACES = [
 
 
 SIZES = pytest.mark.parametrize("itemsize", [1, 2])
+BATCH = pytest.param((2, 66, 35), marks=pytest.mark.exhaustive)
 
 
-@pytest.mark.first(2)
+@pytest.mark.first(1)
+@SIZES
+@pytest.mark.parametrize("tile", [(64, 64), (64, 32)], ids=str)
+@pytest.mark.parametrize("shape", [(1, 133, 71), (1, 128, 64), BATCH], ids=str)
+def test_elements(itemsize, tile, shape):
+    """One by one: whole tiles without guards, and those at edges."""
+    count, rows, cols = shape
+    kernel = transpose_turned_of(TYPES[itemsize], tile, 8, batched=count > 1, whole=True)
+    grid = -(-cols // tile[1]) * count, -(-rows // tile[0])
+    turned(kernel, itemsize, shape, grid, (32, 8), begins=(1, 3))
+
+
+@pytest.mark.first(1)
 @SIZES
 @pytest.mark.parametrize("placed", PLACES, ids=str)
-@pytest.mark.parametrize("shape", [(1, 133, 71), (1, 5, 9), (2, 66, 35)], ids=str)
+@pytest.mark.parametrize("shape", [(1, 133, 71), (1, 5, 9), BATCH], ids=str)
 def test_values(itemsize, placed, shape):
     """Several tiles, less than one, a batch; rows that begin anywhere, with and without gaps."""
     tiles(itemsize, words.SHAPES[itemsize], shape, **placed)
@@ -88,6 +102,7 @@ def test_values_of_more_shapes(itemsize):
         tiles(itemsize, tiling, shape, begins=begins.tolist(), gaps=gaps.tolist())
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("itemsize", [8, 16])
 @pytest.mark.parametrize("shape", [direct.WIDE, direct.TALL], ids=str)
 @pytest.mark.parametrize(("rows", "cols"), [(3, 70), (70, 3), (33, 17)])
@@ -112,6 +127,7 @@ def per_request(found, kind, space, width):
     )
 
 
+@pytest.mark.exhaustive
 def test_counts_of_words():
     """A tile of 128x128 bytes inside a matrix: 8 reads of a word for 4 words that are turned.
 
@@ -122,3 +138,21 @@ def test_counts_of_words():
     assert per_request(found, "load", "shared", 4)[0] == 8 * groups + 5 * chunks
     assert per_request(found, "store", "shared", 4)[:2] == (4 * groups, 4 * groups)
     assert per_request(found, "store", "global", 16) == (chunks, 0, 16 * chunks)
+
+
+@pytest.mark.first(2)
+@pytest.mark.parametrize("itemsize", [8, 16])
+@pytest.mark.parametrize("flat", [False, True], ids=["narrow", "flat"])
+@pytest.mark.parametrize(("extent", "length"), [(3, 400), (10, 51), (2, 257), (32, 17)])
+def test_runs(itemsize, flat, extent, length):
+    """A run of whole columns or rows without a tile, and what is left of one."""
+    rows, cols = (extent, length) if flat else (length, extent)
+    parts = itemsize // 8
+    host = np.arange(rows * cols * parts, dtype=np.uint64).reshape(rows, cols * parts)
+    out = cuda.to_device(np.zeros((cols, rows * parts), np.uint64))
+    kernel = direct.transpose_direct_run_of(uint64, flat=flat, pairs=parts == 2)
+    blocks = -(-length // direct.run(extent))
+    found = trace(kernel)[(1, blocks), direct.THREADS](out, cuda.to_device(host))
+    expected = host.reshape(rows, cols, parts).swapaxes(0, 1).reshape(cols, rows * parts)
+    np.testing.assert_array_equal(out.copy_to_host(), expected)
+    assert all(one.price for one in found.findings)

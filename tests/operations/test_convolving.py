@@ -72,9 +72,9 @@ def test_one_of_each():
 
 @exhaustive
 def test_random():
-    """60 problems: any shape, smaller than the window too, any dtype, mode and origin."""
+    """15 problems: any shape, smaller than the window too, any dtype, mode and origin."""
     rng = np.random.default_rng(2)
-    for number in range(60):
+    for number in range(15):
         axes = int(rng.integers(1, 3))
         size = tuple(rng.integers(1, 7, axes))
         shape = tuple(rng.integers(1, 14, int(rng.integers(axes, 4))))
@@ -86,17 +86,16 @@ def test_random():
 @pytest.mark.parametrize(
     ("size", "dtype"),
     [
-        ((15, 9), "f4"),  # two pieces
-        pytest.param((19, 18), "f4", marks=exhaustive),
+        pytest.param((15, 9), "f4", marks=exhaustive),  # two pieces
         pytest.param((17, 17), "i4", marks=exhaustive),  # sums in float64 between the pieces
-        pytest.param((1, 40), "f8", marks=exhaustive),
+        ((1, 40), "f8"),
         pytest.param((40,), "f4", marks=exhaustive),
     ],
 )
 def test_many_weights(size, dtype):
     """Weights of more than one kernel, and windows larger than the array."""
     rng = np.random.default_rng(3)
-    for shape in ((13, 24), (40, 5))[: 1 if size == (15, 9) else 2]:
+    for shape in ((13, 24), (40, 5))[: 1 if size == (1, 40) else 2]:
         x, values = exact(rng, shape, size, dtype)
         values.flat[:2] = 1, 2  # no column times a row
         assert_convolved(x, values, "mirror" if size[0] % 2 else "constant", 3.0)
@@ -112,6 +111,7 @@ def test_a_column_times_a_row(size, mode):
     assert_convolved(x, np.outer(down, across), mode, 2.0)
 
 
+@exhaustive
 def test_error_bound():
     """Sums of float32: within what the docstring says of them, of products too."""
     rng = np.random.default_rng(5)

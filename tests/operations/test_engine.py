@@ -87,7 +87,7 @@ def test_limit(monkeypatch):
     with pytest.raises(LaunchRefused) as found:
         transpose(x)
     assert facts(str(found.value)) == facts(
-        f"70 71 0.0034 transpose_turned {BY_RATE} 0.001 x.T.copy() {INSTEAD} 1"
+        f"70 71 0.0033 transpose_turned {BY_RATE} 0.001 x.T.copy() {INSTEAD} 1"
     )
     monkeypatch.setenv("SMEMNB_ENGINE_SECONDS", "60.5")
     assert limit_s() == 60.5

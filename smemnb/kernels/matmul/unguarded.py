@@ -35,11 +35,17 @@ CUTS = (
     Cut(64, 64, resident=6, band=16),
     Cut(32, 128, resident=6, band=16),
     Cut(128, 32, lanes_down=8, resident=6, band=16),
+    Cut(16, 128, lanes_down=2, resident=11, band=16),
+    Cut(128, 16, lanes_down=16, resident=11, band=16),
 )
-"""From which `offers` takes. `resident` is what their registers allow, and no fewer."""
+"""From which `offers` takes. `resident` is what their registers allow, and no fewer. The last two
+are for results that are too low or too narrow for the others."""
 
-RATE = (0.869, 0.835, 0.840, 0.820, 0.795, 0.785, 0.733)
-"""Of each cut: the share of issue slots that are used where it has all its warps."""
+RATE = (0.869, 0.835, 0.840, 0.820, 0.795, 0.785, 0.733, 0.72, 0.68)
+"""Of each cut: the share of issue slots that are used where it has all its warps; the last two were
+set beside those of 32x128 and 128x32, and have not been fitted."""
+LOW = 32
+"""Rows, or columns, from which on tiles of 16 are not offered."""
 ALONE = {16: 0.40, 8: 0.33}
 """Rows of a thread -> the share of a scheduler's slots that one warp uses at most."""
 BEGIN = 5000
@@ -113,6 +119,8 @@ def offers(problem: Problem, a: Side, b: Side, multiprocessors: int) -> Iterator
     for cut, rate in zip(CUTS, RATE, strict=True):
         if problem.rows < cut.rows or problem.cols < cut.cols or not problem.depth:
             continue
+        if (cut.rows < LOW <= problem.rows) or (cut.cols < LOW <= problem.cols):
+            continue
         share = ffma_share(cut, a, b) * rate
         if problem.batch > 1 or problem.depth <= CHUNK * cut.depth:  # else sums would be too long
             yield _whole(problem, cut, share, multiprocessors)
@@ -125,7 +133,7 @@ def best_offer(problem: Problem, a: Side, b: Side, multiprocessors: int) -> Offe
 
     >>> best_offer(Problem(4096, 4000, 4096), Side(True, True), Side(True, True), 132).cut.rows
     128
-    >>> best_offer(Problem(20, 4000, 4096), Side(True, True), Side(True, True), 132) is None
+    >>> best_offer(Problem(4000, 12, 4096), Side(True, True), Side(True, True), 132) is None
     True
     """
     found = list(offers(problem, a, b, multiprocessors))

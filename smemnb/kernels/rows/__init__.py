@@ -8,7 +8,7 @@ from top to bottom, its numbers first:
     softmax_block      one block per row, its threads side by side: 4 sectors
     softmax_online     maximum and sum in one pass: a row is read twice
     softmax_staged     the row waits in shared memory: read once
-    softmax_shuffled   maxima and sums by shuffles, 2 barriers for 20
+    softmax_shuffled   maxima and sums by shuffles, 2 barriers for 19
     softmax_held       the row waits in registers
     softmax_warps      one warp per row, for short rows: no barrier
     softmax_packed     8 lanes per row, for shorter ones

@@ -47,9 +47,10 @@ PART_THREADS, PART_RESIDENT = 256, {4: 4, 8: 3}
 """Of a part; bytes of an element -> blocks on a multiprocessor."""
 PART_HELD = {True: 8, False: 16}
 """Wide or not -> chunks of a thread that has a part of a row; half of them of 8 bytes each."""
-JOINED_PARTS = 128
-"""Parts of a row up to which its blocks wait for each other: with more the wait is longer than
-another reading, which in part comes from L2."""
+QUEUES = 8
+"""Streams whose launches a driver puts on a GPU at once, unless told otherwise
+(CUDA_DEVICE_MAX_CONNECTIONS). Blocks of a row wait for each other where those of so many launches
+leave room for a block that has not begun; a row of more parts is read twice."""
 
 
 def row_shape(length: int, itemsize: int, wide: bool) -> Shape | None:
@@ -116,7 +117,7 @@ def row_launches(
     parts = -(-length // shape.most(size))
     blocks, count = rows * parts, np.uint32(parts)
     firsts, seconds = (scratch(new, (blocks,), inp.dtype) for _ in range(2))
-    if parts <= min(JOINED_PARTS, processors):
+    if QUEUES * (parts - 1) < processors * PART_RESIDENT[size]:
         kernel = joined_parts_of(form, shape, dtype)
         words = flags(new, (1 + 2 * rows,), np.dtype(np.uint32))
         args = (out, inp, weight, bias, firsts, seconds, words, count, number)

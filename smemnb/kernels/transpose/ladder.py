@@ -89,6 +89,11 @@ TALL = 64 * MB
 """Bytes of a matrix of 8-byte elements, from which on pieces of the output's rows are longer."""
 DIRECT = 4 * MB
 """Bytes of a matrix of 16-byte elements, below which none waits at a barrier."""
+FLAT_RUNS = {4: (5 * MB, 32), 8: (5 * MB, 32), 16: (5 * MB, 32)}
+"""Bytes of an element -> bytes and most rows of a flat matrix, up to which a run of columns is
+moved without a tile: nobody waits at a barrier."""
+FLAT_PAIRS, NARROW_RUNS = (64 * MB, 3), (2 * MB, 3)
+"""The same of few rows of 16 bytes, whose loads are whole lines; of few columns of 8 bytes."""
 MANY = 10**12
 """Bytes that stand for those of a batch: it has blocks enough."""
 
@@ -110,6 +115,8 @@ def fastest(out: Any, inp: Any, batched: bool = False) -> Rung:
         found = _line(rows, cols, size)
         if found.fits(out, inp):
             return found
+    if 0 < least and _is_run(rows, cols, size, moved):
+        return _run(rows, cols, size)
     tiles = _tiled(out, inp, batched, moved)
     if 0 < least <= strips.LARGE.most:
         if _filled(tiles, rows, cols) < (FILLED if joined else FILLED_APART):
@@ -124,10 +131,29 @@ def fastest(out: Any, inp: Any, batched: bool = False) -> Rung:
 def _line(rows: int, cols: int, size: int) -> Rung:
     """The rung of one row or one column."""
     kernel = line.transpose_line_of(TYPES[min(size, 8)], pairs=size == 16)
-    each = line.CHUNK_BYTES // size
+    each = wide.CHUNK_BYTES // size
     taken = line.THREADS * each
     tile = (taken, 1) if cols == 1 else (1, taken)
     return Rung(kernel, "", (line.THREADS, 1), tile, span=UNSIGNED, begins=each)
+
+
+def _is_run(rows: int, cols: int, size: int, moved: int) -> bool:
+    """Whether a run of a narrow or flat matrix goes without a tile."""
+    if rows >= cols:
+        return size == 8 and moved < NARROW_RUNS[0] and cols <= NARROW_RUNS[1]
+    if size == 16 and moved < FLAT_PAIRS[0] and rows <= FLAT_PAIRS[1]:
+        return True
+    most, high = FLAT_RUNS.get(size, (0, 0))
+    return moved < most and rows <= high
+
+
+def _run(rows: int, cols: int, size: int) -> Rung:
+    """The rung of such a run."""
+    flat, least = rows < cols, min(rows, cols)
+    kernel = direct.transpose_direct_run_of(TYPES[min(size, 8)], flat=flat, pairs=size == 16)
+    taken = direct.run(least)
+    tile = (least, taken) if flat else (taken, least)
+    return Rung(kernel, "", (direct.THREADS, 1), tile, span=UNSIGNED)
 
 
 def _filled(rung: Rung, rows: int, cols: int) -> float:

@@ -13,7 +13,7 @@ from ...kernels.matmul import ladder as products
 from ...kernels.matmul.variants.sliced import matmul_sliced_of
 from ...kernels.rung import Rung
 from ...kernels.transpose import ladder as transposes
-from ...kernels.transpose.variants import shifted
+from ...kernels.transpose.variants import pairs, shifted, wide
 from ...measure.verify.case import Case, empty, numbers
 
 DEPTH = 24
@@ -60,11 +60,14 @@ def _product(rung: Rung, rows: int, cols: int, depth: int) -> Case:
 
 
 def _chosen(size: int) -> Case:
-    """The choice for elements of another size, in whole tiles."""
+    """Elements of another size by 16 bytes, in whole tiles."""
     dtype = {1: np.uint8, 2: np.uint16, 8: np.uint64, 16: np.uint64}[size]
-    parts = 2 if size == 16 else 1
-    stand_in = np.zeros((128, 128), np.dtype(f"V{size}") if size == 16 else dtype)
-    return _transpose(transposes.fastest(stand_in, stand_in), 128, 128, dtype, parts)
+    if size == 16:
+        side = pairs.TILE
+        rung = Rung(pairs.transpose_pairs, "", (side, pairs.ROWS), (side, side))
+        return _transpose(rung, 128, 128, dtype, 2)
+    kernel, (threads, _) = wide.transpose_fastest_of(transposes.TYPES[size]), wide.BLOCKS[size]
+    return _transpose(Rung(kernel, "", (threads, 1), wide.TILES[size]), 128, 128, dtype)
 
 
 def _shape(rung: Rung) -> tuple[int, int]:

@@ -106,7 +106,8 @@ def _own(case: Case, library: Library, inputs: Sequence[Any], out: Any) -> Calla
         return partial(library.transposed_into, x, out)
     if out is None:
         return partial(library.module.matmul, *inputs)
-    return partial(library.product, *inputs, out)
+    a, b = inputs
+    return partial(library.product, a, b, out)
 
 
 def _call(operation: Callable[..., Any], inputs: Sequence[Any], given: Any) -> Callable[[], object]:

@@ -208,6 +208,17 @@ def test_reads_of_a_row(name):
     assert sum(loads) == READS.get(name, 1) * x.size * lanes
 
 
+@pytest.mark.parametrize(
+    ("name", "barriers"),
+    [("softmax_block", 19), ("softmax_staged", 19), ("softmax_shuffled", 2), ("softmax_wide", 2)],
+)
+def test_barriers(name, barriers):
+    """19 of two trees, one after each round; 2 where lanes exchange by shuffles."""
+    x = drawn((1, 512), 9)
+    (report,) = ran(ladder.step_named(name), np.zeros_like(x), x)
+    assert report.barriers == barriers
+
+
 def test_every_change_can_be_shown():
     """A step and the one it follows differ in what `show_change` shows, not in all lines."""
     before = {after.name: first.name for first, after in pairwise(ladder.LADDER)} | ladder.BEFORE

@@ -6,8 +6,8 @@ import re
 import numpy as np
 import pytest
 
+from smemnb.errors import KernelStopped
 from smemnb.kernels.scan.ladder import LADDER
-from smemnb.kernels.scan.rungs import scan_deep
 from smemnb.laboratory.twins.source import barriers, twins
 from smemnb.lockstep.launch import launch as lockstep
 from smemnb.measure.verify.case import Case
@@ -18,7 +18,7 @@ NAMES = [step.name for step in LADDER]
 OF_ROWS, OF_WHOLE = NAMES[:5], NAMES[5:]
 LOOKING = OF_WHOLE[1:]
 FIRST = ("scan_three_launches", "scan_lookback", "scan_fastest")  # whose code has that of others
-TILE = dict.fromkeys(OF_WHOLE[:2], 1024) | dict.fromkeys(OF_WHOLE[2:], scan_deep.TILE)
+TILE = {step.name: inspect.getmodule(step.kernels[0].py_func).TILE for step in LADDER[5:]}
 
 
 def numbers(shape, seed=1):
@@ -145,6 +145,20 @@ def test_words_serve_launch_after_launch(name):
 
 
 @exhaustive
+@pytest.mark.parametrize("name", ["scan_grouped", "scan_fastest"])
+def test_words_of_earlier_launches_say_nothing(name):
+    """The second tile of a second launch waits for the first one, of which a first launch spoke."""
+    x = numbers(TILE[name] * 2)
+    one = main_launch(step_named(name), x)
+    one.start()
+    words = one.args[2]
+    assert words[2] >> np.uint64(32) == 1 and words[0] == 1 << 32
+    words[0] += np.uint64(1)  # the first tile is taken by nobody
+    with pytest.raises(KernelStopped, match="never ends"):
+        lockstep(one.kernel.py_func, (1, 1, 1), (one.block, 1, 1), one.args, patience_s=60)
+
+
+@exhaustive
 def test_error_does_not_grow_with_the_tiles():
     """The carry in float64 keeps the error of a tile: 70 tiles of a large mean."""
     x = (np.random.default_rng(5).random(TILE["scan_deep"] * 70) + 1).astype(np.float32)
@@ -250,10 +264,14 @@ def case_of(name, tiles):
 @pytest.mark.first(3)
 @pytest.mark.parametrize("name", NAMES)
 def test_no_findings(name):
-    """No rung races, not where tiles wait for each other either; notes are of budgets alone."""
+    """No rung races, not where tiles wait for each other either.
+
+    Of 64 elements of a lane the source does not tell whether they are in registers; the tests of
+    machine code do.
+    """
     case = case_of(name, 3)
     found = trace(case.kernel)[case.grid, case.block](*case.make())
-    assert [one.kind for one in found.all_findings] == []
+    assert {one.kind for one in found.all_findings} <= {"open_local_array"}
     assert found.limits == ()
 
 
@@ -266,7 +284,7 @@ def test_launches_after_the_first_race_with_nothing():
 
 
 @exhaustive
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*OF_ROWS, *FIRST])
 def test_twins_without_a_barrier_race(name, tmp_path):
     """A barrier less is a race that is found, every one of them."""
     case = case_of(name, 5)

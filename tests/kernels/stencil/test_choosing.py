@@ -50,12 +50,12 @@ def test_random_pictures(share, mode, monkeypatch):
     """Any shape, also smaller than the window; rows of whole chunks or not; windows to one side."""
     monkeypatch.setattr(choosing, "FRAMED", share)
     rng = np.random.default_rng(MODES.index(mode))
-    for number in range(6):
+    for number in range(2):
         size = tuple(int(one) for one in rng.integers(1, 7, 2))
         befores = [int(rng.integers(0, n)) for n in size]
         images, rows, cols = (int(one) for one in rng.integers(1, (4, 40, 200)))
-        cols = -(-cols // 4) * 4 if number % 2 else cols
-        check((images, rows, cols), size, (np.float32, np.float64)[number // 3], mode, befores)
+        cols = -(-cols // 4) * 4 if (number + MODES.index(mode)) % 2 else cols
+        check((images, rows, cols), size, (np.float32, np.float64)[number], mode, befores)
 
 
 def test_choice():

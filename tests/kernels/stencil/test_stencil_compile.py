@@ -73,7 +73,6 @@ def test_rungs(step):
 
 SLIDING = [  # type, type of sums, weights, columns per thread, columns before the first, separable
     (float32, float32, (15, 15), 4, 1, True),
-    (float32, float32, (5, 5), 4, 2, False),
     (uint8, float64, (5, 5), 1, 0, False),
 ]
 
@@ -102,7 +101,6 @@ def test_sliding(dtype, number, size, wide, shift, separable):
 
 FRAMED = [  # type, weights, columns per thread, columns before the first
     (float32, (3, 3), 4, 3),
-    (float32, (5, 5), 4, 2),
     (float32, (5, 5), 1, 0),
     (float64, (5, 5), 2, 0),
 ]

@@ -10,8 +10,8 @@ from smemnb.tracing import trace
 from tests.kernels.stencil.reference import weighed
 from tests.tiers import exhaustive
 
-PICTURES = [(1, 1), (2, 3), (5, 4), (8, 32), (31, 33), (33, 132), (65, 516)]
-LINES = [(1,), (4,), (31,), (255,), (256,), (257,), (1028,), (2100,)]
+PICTURES = [(1, 1), (5, 4), (31, 33), (33, 132)]
+LINES = [(1,), (4,), (31,), (256,), (257,), (1028,)]
 STEPS = [
     *((step, PICTURES, (5, 5)) for step in ladder.LADDER),
     *((step, LINES, (9,)) for step in ladder.LINES),
@@ -174,6 +174,7 @@ COUNTS = {  # requests, wavefronts, sectors of each access
 }
 
 
+@pytest.mark.first(6)
 @pytest.mark.parametrize("name", [step.name for step, _, _ in STEPS])
 def test_counts(name):
     """What the comments say of a request, over a whole picture with its edges."""

@@ -33,7 +33,8 @@ def stored_by_rows(cut: Cut) -> Any:
     """A device function: alpha * acc + beta * out, as far as it lies in the block's own tile."""
     (tall, wide), down, cols = cut.thread, cut.lanes_down, cut.warp_cols
     pitch, across_apart = cols + PAD, QUAD * cut.lanes_across
-    rows, chunks = QUAD * down, cols // WARP
+    rows, side = QUAD * down, min(WARP, cols)  # of a warp's rows; lanes side by side
+    at_once, chunks = WARP // side, cols // side
     warps_across = cut.cols // cols
     warp_rows, warp_elems = cut.warp_rows, rows * pitch
 
@@ -46,28 +47,30 @@ def stored_by_rows(cut: Cut) -> Any:
     @device
     def take_row(number, tiles, mine, at):
         for chunk in range(chunks):
-            mine[number * chunks + chunk] = load1(tiles, at + (number * pitch + chunk * WARP))
+            place = number * at_once * pitch + chunk * side
+            mine[number * chunks + chunk] = load1(tiles, at + place)
 
     @device
     def add_row(number, mine, out, row, col, keep, begins):
-        at_row = uint32(row + (number % down * QUAD + number // down))
+        at_row = uint32(row + (number * at_once % down * QUAD + number * at_once // down))
         if at_row >= begins[0]:
             line = uint32(at_row * uint32(out.strides[0] // 4) + col)
             for chunk in range(chunks):
-                if uint32(col + chunk * WARP) >= begins[1]:
-                    old = load1(out, uint32(line + chunk * WARP))
+                if uint32(col + chunk * side) >= begins[1]:
+                    old = load1(out, uint32(line + chunk * side))
                     mine[number * chunks + chunk] += keep * old
 
     @device
     def store_row(number, mine, out, row, col, begins):
-        at_row = uint32(row + (number % down * QUAD + number // down))
+        at_row = uint32(row + (number * at_once % down * QUAD + number * at_once // down))
         line = uint32(at_row * uint32(out.strides[0] // 4) + col)
         for chunk in range(chunks):
-            if at_row >= begins[0] and uint32(col + chunk * WARP) >= begins[1]:
-                store1(out, uint32(line + chunk * WARP), mine[number * chunks + chunk])
+            if at_row >= begins[0] and uint32(col + chunk * side) >= begins[1]:
+                store1(out, uint32(line + chunk * side), mine[number * chunks + chunk])
 
-    put_rows, take_rows = unroll(4, put_row), unroll(rows, take_row)
-    add_rows, store_rows, each = unroll(rows, add_row), unroll(rows, store_row), rows * chunks
+    put_rows, take_rows = unroll(4, put_row), unroll(rows // at_once, take_row)
+    add_rows, store_rows = unroll(rows // at_once, add_row), unroll(rows // at_once, store_row)
+    each = rows // at_once * chunks
 
     @device
     def some_rows(quad, tiles, out, acc, put_at, take_at, row, col, scale, keep, begins):
@@ -94,9 +97,13 @@ def stored_by_rows(cut: Cut) -> Any:
         mine = uint32(warp * uint32(warp_elems))
         put_at = uint32(mine + below * uint32(pitch) + along * uint32(QUAD))
         row = uint32(row0 + warp // uint32(warps_across) * uint32(warp_rows))
-        col = uint32(col0 + warp % uint32(warps_across) * uint32(cols) + lane)
+        col = uint32(col0 + warp % uint32(warps_across) * uint32(cols) + lane % uint32(side))
+        take_at = uint32(mine + lane % uint32(side))
+        if at_once > 1:
+            lower = uint32(lane // uint32(side))
+            row = uint32(row + lower * uint32(QUAD))
+            take_at = uint32(take_at + lower * uint32(pitch))
         scale, keep = float32(factors[0]), float32(factors[1])
-        take_at = uint32(mine + lane)
         all_rows((tiles, out, acc, put_at, take_at, row, col, scale, keep, begins))
 
     cut_across = cut.lanes_across

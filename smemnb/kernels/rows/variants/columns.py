@@ -84,7 +84,8 @@ def columns_of(form: Form, threads: int, chunks: int, dtype: Any) -> Any:
     low, lowest, log = dtype(-math.inf), dtype(LOWEST[dtype]), form.what == "log_softmax"
     largest, total = _trees()
 
-    @jit(launch_bounds=(threads, 1))
+    # registers for 1024 threads on a multiprocessor, or float64 would leave room for half of them
+    @jit(launch_bounds=(threads, max(1, 1024 // threads)))
     def columns_in_registers(out, inp, outer, length, inner, width, lines, groups):
         held = cuda.local.array(chunks, dtype)
         tops = cuda.shared.array(threads, dtype)

@@ -12,9 +12,9 @@ first launch read last is still in the L2 cache.
 `firsts` and `seconds` have one element for each block, `flags` two uint32 for each row and one
 before them, all 0, which are 0 again at the end.
 
-**Limits**: flat offsets are 32 bits without a sign. Blocks that wait hold their place: where so
-many such launches go on at once, on streams of their own, that each has begun fewer than `parts`
-blocks and the GPU is full, none of them gets on.
+**Limits**: flat offsets are 32 bits without a sign. Blocks that wait hold their place. A launch
+has at most `parts - 1` of them that wait for a block that has not begun, so launches on several
+streams at once must not have as many in all as the GPU holds (`choosing.QUEUES`).
 """
 
 from __future__ import annotations

@@ -25,8 +25,8 @@ from .variants.moves import MOVES
 
 LIKE_H200 = 132
 """Multiprocessors for which a launch is made where nobody says how many there are."""
-SINGLE_BYTES = 32
-"""Bytes of a line up to which a thread takes it element by element: its lines are all in L1."""
+SINGLE, SINGLE_BYTES = 8, 32
+"""Elements of a line, and bytes, up to which a thread takes it one by one: they come from L1."""
 NARROW = 64
 """Columns below which lanes would be idle if each took one."""
 MANY = 1 << 14
@@ -71,8 +71,10 @@ def launch(
     if lie.length_step == 1 or lie.length == 1:
         count = lie.length // per
         if count <= WARP_MOVES and (many * 32 >= processors * 256 or count <= 64):
-            wide = lie.length * of.dtype.itemsize > SINGLE_BYTES
-            return _rows(of, out, inp, lie, wide=wide)
+            size = lie.length * of.dtype.itemsize
+            if lie.length <= SINGLE and size <= SINGLE_BYTES:
+                return _rows(of, out, inp, lie, wide=False, lanes=1)
+            return _rows(of, out, inp, lie, wide=True)
         return _lines(of, new, out, inp, lie, processors, wide=True)
     if lie.inner_step == 1 and lie.inner > 1:
         run = lie.length_step == lie.inner
@@ -95,14 +97,17 @@ def _words(*numbers: int) -> tuple[Any, ...]:
     return tuple(np.uint32(number) for number in numbers)
 
 
-def _rows(of: Combining, out: Any, inp: Any, lie: Lie, *, wide: bool) -> Launch:
-    moves = lie.length // (16 // of.dtype.itemsize) if wide else lie.length
-    lanes, each = 1, 3 if wide else MOVES  # moves of a lane, about
-    while lanes < 32 and lanes * each < moves:
-        lanes *= 2
+def _rows(
+    of: Combining, out: Any, inp: Any, lie: Lie, *, wide: bool, lanes: int | None = None
+) -> Launch:
     many = lie.outer * lie.inner
-    if not wide and 1 < lie.inner and lie.inner_step < lie.length_step and many >= MANY:
-        lanes = 1  # neighbouring lanes take neighbouring lines
+    if lanes is None:
+        moves = lie.length // (16 // of.dtype.itemsize) if wide else lie.length
+        lanes, each = 1, 3 if wide else MOVES  # moves of a lane, about
+        while lanes < 32 and lanes * each < moves:
+            lanes *= 2
+        if not wide and 1 < lie.inner and lie.inner_step < lie.length_step and many >= MANY:
+            lanes = 1  # neighbouring lanes take neighbouring lines
     kernel = rows.rows_of(of, lanes, wide=wide)
     grid = -(-many * lanes // rows.THREADS)
     numbers = (many, lie.length, lie.length_step, lie.inner, lie.outer_step, lie.inner_step)

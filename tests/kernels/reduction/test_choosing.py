@@ -73,6 +73,8 @@ def test_small_shapes_wait_for_nobody():
     assert (made.kernel.__name__, made.grid) == ("max_columns", 5)
     made.start()
     assert out.tolist() == x.reshape(-1).tolist()
+    made, _ = chosen("sum", np.zeros((1 << 16, 7, 1), np.float32), 132)
+    assert (made.kernel.__name__, made.grid) == ("sum_rows", 256), "a thread for each line"
     made, _ = chosen("argmax", np.zeros((1, 84, 3), np.float32), 132)
     assert (made.kernel.__name__, made.grid) == ("argmax_rows", 1)
 

@@ -240,7 +240,7 @@ def _performed(
     library = exact.get(type(operands[0]))
     if library is None or not prepared.usable():
         return _whole(plan, arrays, options, out, stream)[0]
-    operation: Any = (name, *arrays, options)
+    operation: Any = (name, plan, *arrays, options)
     glanced = _glanced(operation, library, operands, out, (), stream, None)
     if glanced is None:
         return _whole(plan, arrays, options, out, stream)[0]

@@ -140,9 +140,17 @@ def overhead_lines(overheads: Sequence[Overhead]) -> Iterator[str]:
         "host time of one call, microseconds (median; beyond: what the operation adds;"
         " own: the arrays' library)"
     )
-    left = f"  {'operation':<11}", f"{'arrays':<8}", f"{'result':<8}"
-    times = f"{'call':>8}", f"{'launch':>8}", f"{'beyond':>8}", f"{'quartiles':>15}"
-    yield head(*left, *times, f"{'own':>8}", f"{'call/own':>10}")
+    yield head(
+        f"  {'operation':<11}",
+        f"{'arrays':<8}",
+        f"{'result':<8}",
+        f"{'call':>8}",
+        f"{'launch':>8}",
+        f"{'beyond':>8}",
+        f"{'quartiles':>15}",
+        f"{'own':>8}",
+        f"{'call/own':>10}",
+    )
     for one in overheads:
         quartiles = f"{one.low_us:.1f}-{one.high_us:.1f}"
         left = f"  {one.operation:<11}", f"{one.arrays:<8}", f"{one.result:<8}"

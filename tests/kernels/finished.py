@@ -22,6 +22,7 @@ from smemnb.kernels.matmul.choosing import CUTS
 from smemnb.kernels.matmul.cut import Cut
 from smemnb.kernels.matmul.unguarded import CUTS as UNGUARDED
 from smemnb.kernels.matmul.variants.balanced import matmul_balanced_of, matmul_inside_of
+from smemnb.kernels.matmul.variants.direct import matmul_direct_of, threads_of
 from smemnb.kernels.matmul.variants.guarded import matmul_guarded_of
 from smemnb.kernels.matmul.variants.vector_tiling import vector_plan
 from smemnb.kernels.matmul.variants.vectors import vector_product_of
@@ -51,7 +52,7 @@ class Finished:
 @cache
 def finished() -> list[Finished]:
     """All rungs of both ladders, the kernels of `further`, and what the operations choose."""
-    return [*_transposes(), *_products(), *_vectors(), *_guarded(), *_unguarded()]
+    return [*_transposes(), *_products(), *_vectors(), *_guarded(), *_unguarded(), *_direct()]
 
 
 def _transposes() -> Iterator[Finished]:
@@ -228,6 +229,37 @@ def _inside_the_edges(
 
     how = "shared" if shared else "one by one"
     name = f"{cut.rows}x{cut.cols}, {cut.tall} rows per thread, {how}, by columns {columns}"
+    return Finished(name, launch, quick=False)
+
+
+def _direct() -> Iterator[Finished]:
+    yield _by_a_few_lanes(4, "elements", "rows", (False, True))
+    yield _by_a_few_lanes(16, "depth", "rows", (True, False))
+
+
+def _by_a_few_lanes(group: int, lanes: str, order: str, columns: tuple[bool, bool]) -> Finished:
+    rows, cols, depth = 40, 36, 9 * group + group // 2 + 1
+
+    @cache
+    def launch() -> Trace:
+        rng = np.random.default_rng(12)
+        a, b, out = (
+            rng.integers(-9, 10, size).astype(np.float32)
+            for size in ((rows, depth), (depth, cols), (rows, cols))
+        )
+        expected = a @ b + 0.5 * out
+        stored = [
+            np.ascontiguousarray(one.T) if turned else one
+            for one, turned in zip((a, b), columns, strict=True)
+        ]
+        threads = threads_of(group)
+        blocks = -(-rows * cols // (threads // group))
+        kernel = matmul_direct_of(group, lanes, order, *columns)
+        report = trace(kernel)[(blocks, 1), threads](out, *stored, 1.0, 0.5)
+        assert np.array_equal(out, expected)
+        return report
+
+    name = f"an element by {group} lanes, lanes along the {lanes}, by columns {columns}"
     return Finished(name, launch, quick=False)
 
 

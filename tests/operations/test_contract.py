@@ -9,9 +9,14 @@ from numpy.lib.stride_tricks import as_strided
 
 from smemnb.errors import LaunchRefused
 from smemnb.operations import matmul, transpose
+from smemnb.operations.backends.cupy_arrays import CupyArrays
 from smemnb.operations.backends.find import matrix_view
+from smemnb.operations.backends.jax_arrays import JaxArrays
 from smemnb.operations.backends.matrix_view import HOST, MatrixView
-from smemnb.operations.backends.numpy_arrays import NUMPY
+from smemnb.operations.backends.numba_arrays import NumbaArrays
+from smemnb.operations.backends.numpy_arrays import NUMPY, NumpyArrays
+from smemnb.operations.backends.protocols import DlpackArrays, InterfaceArrays
+from smemnb.operations.backends.torch_tensors import TorchTensors
 from smemnb.operations.contract import cast_to, check_aligned
 from tests.facts import facts
 
@@ -69,6 +74,23 @@ NO_ARRAYS = {
 def test_cast_to(dtype, taken, cast):
     """The cure is a dtype that is taken: the same, one that holds all, the widest of its kind."""
     assert cast_to(np.dtype(dtype), taken.split()) == cast
+
+
+@pytest.mark.parametrize(
+    ("library", "cast"),
+    [
+        (NumpyArrays, "x.astype(np.int64)"),
+        (NumbaArrays, "cuda.to_device(x.copy_to_host().astype(np.int64))"),
+        (CupyArrays, "x.astype(cupy.int64)"),
+        (TorchTensors, "x.to(torch.int64)"),
+        (JaxArrays, "x.astype(jax.numpy.int64)"),
+        (InterfaceArrays, "a copy of x in int64"),
+        (DlpackArrays, "a copy of x in int64"),
+    ],
+)
+def test_cast_of_each_library(library, cast):
+    """The copy is written as the library of the array writes it."""
+    assert library.cast.format(name="x", dtype="int64") == cast
 
 
 def test_cast_of_no_number_of_numpy():

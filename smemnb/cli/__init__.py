@@ -27,7 +27,9 @@ GRAMMAR = """how the kernel is launched, one of:
 ARG is one of (quote it, shells read brackets):
   "float32[128,128]"          an array with 0, 1, 2, ... in the order of memory
   "float32[128,128]=0"        filled with a number
-  "float32[128,128]=random"   random numbers, the same in every run
+  "float32[128,128]=random"   random numbers, the same in every run: floats of 0 to 1,
+                              integers of 0 to 99
+  "int32[4096]=random:64"     random integers of 0 to 63
   "float32[128,128]F"         column-major
   "@data.npy"                 a saved array
   5   2.5   True   "(1, 2)"   a Python value

@@ -7,7 +7,8 @@
     (np.int64(5), 2.5, (1, 2))
 
 Contents are the same in every run: 0, 1, 2, ... in the order of memory, one number, or random
-numbers of a fixed seed. Nothing written here is executed.
+numbers of a fixed seed: floats from 0 to below 1, whole numbers below 100 or below the number that
+is written (`=random:64`). Nothing written here is executed.
 """
 
 from __future__ import annotations
@@ -81,7 +82,24 @@ def _contents(text: str, fill: str | None, size: int, dtype: np.dtype[Any]) -> A
         if dtype.kind in "fc":
             return rng.random(size).astype(dtype)
         return rng.integers(0, 2 if dtype.kind == "b" else 100, size).astype(dtype)
+    start, colon, below = fill.partition(":")
+    if colon and start.strip() == "random":
+        return _random_below(text, below.strip(), size, dtype)
     return _filled(text, _literal(text, fill), size, dtype)
+
+
+def _random_below(text: str, below: str, size: int, dtype: np.dtype[Any]) -> Any:
+    if dtype.kind not in "iu":
+        raise LaunchRefused(
+            f'"{text}": random:{below} is for whole numbers; {dtype} takes =random alone'
+        )
+    if not below.isdecimal() or not 1 <= int(below) <= _most(dtype):
+        raise LaunchRefused(
+            f'"{text}": write a whole number from 1 to {_most(dtype)} after random:, such as'
+            " random:64"
+        )
+    rng = np.random.default_rng(0)
+    return rng.integers(0, int(below), size, dtype=np.uint64).astype(dtype)
 
 
 def _filled(text: str, value: Any, size: int, dtype: np.dtype[Any]) -> Any:

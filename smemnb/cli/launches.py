@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import LaunchRefused, SmemnbError
 from ..tracing import Trace, trace
 from .argument_text import argument, extent
-from .kernel_file import KernelFile, functions, load, where
+from .kernel_file import KernelFile, functions, kernels, load, where
 
 if TYPE_CHECKING:
     from ..measure.verify.case import Case
@@ -100,6 +100,8 @@ def _call(source: KernelFile, call: str, stand_in: Any) -> None:
     if not callable(function):
         known = ", ".join(functions(source.module)) or "none"
         raise LaunchRefused(f"{source.path.name} has no function {call}; it has: {known}")
+    if call == source.name:
+        raise LaunchRefused(_no_kernel(source))
     setattr(source.module, source.name, stand_in)
     try:
         function()
@@ -112,7 +114,21 @@ def _call(source: KernelFile, call: str, stand_in: Any) -> None:
     finally:
         setattr(source.module, source.name, source.kernel)
     if not stand_in.found:
+        if not hasattr(source.kernel, "py_func"):
+            raise LaunchRefused(_no_kernel(source))
         raise LaunchRefused(f"{call}() came back and had not launched {source.name}")
+
+
+def _no_kernel(source: KernelFile) -> str:
+    """The sentence for a name that no function of the file launches."""
+    if hasattr(source.kernel, "py_func"):
+        known = ", ".join(functions(source.module)) or "none"
+        return f"{source.name} is the kernel; --call takes a function that launches it: {known}"
+    known = ", ".join(kernels(source.module)) or "none"
+    return (
+        f"{source.name} is no kernel; the file has: {known}. Write {source.path.name}:KERNEL, the"
+        " kernel that is launched"
+    )
 
 
 class _Seen:

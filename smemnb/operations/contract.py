@@ -86,12 +86,45 @@ def check_single(arrays: Sequence[MatrixView]) -> None:
     """Raise TypeRefused unless all arrays are float32."""
     for matrix in arrays:
         if matrix.dtype != matrix.backend.float32:
-            cure = matrix.backend.single.format(name=matrix.name)
-            if matrix.name == "out":
-                cure = "an `out` of float32"
             raise TypeRefused(
-                f"`{matrix.name}` is {matrix.dtype}; the product is made in float32. Pass {cure}"
+                f"`{matrix.name}` is {matrix.dtype}; the product is made in float32."
+                f" {dtype_cure(matrix, ('float32',))}"
             )
+
+
+def dtype_cure(view: MatrixView, taken: Sequence[str], *, by_parts: bool = False) -> str:
+    """What to pass for an array that is of none of the dtypes `taken`, a sentence without its stop.
+
+    `by_parts`: whether an operation on complex numbers is one on either part.
+    """
+    kind = view.backend.number_type(view.dtype)
+    dtype = cast_to(kind, taken)
+    if view.name == "out":  # a copy would not be the caller's
+        return f"Pass an `out` of {dtype}"
+    if kind is not None and kind.kind == "c":
+        parts = view.backend.parts.format(name=view.name)
+        each = f": pass {parts}, one at a time" if by_parts else ""
+        return f"Complex numbers are not taken{each}"
+    if kind is not None and kind.kind not in "biuf":
+        return f"Pass an array of {dtype}"
+    return f"Pass {view.backend.cast.format(name=view.name, dtype=dtype)}"
+
+
+def cast_to(kind: np.dtype[Any] | None, taken: Sequence[str]) -> str:
+    """The dtype among `taken` to cast to: one that holds all that `kind` does, if there is one.
+
+    >>> cast_to(np.dtype(np.float16), ("float32", "float64"))
+    'float32'
+    """
+    if kind is not None and kind.name in taken:  # of the other order of bytes
+        return kind.name
+    if kind is not None and kind.kind in "iuf":
+        group = "f" if kind.kind == "f" else "iu"
+        alike = [name for name in taken if np.dtype(name).kind in group]
+        alike.sort(key=lambda name: np.dtype(name).itemsize)
+        if alike:
+            return next((name for name in alike if np.can_cast(kind, name)), alike[-1])
+    return next((name for name in ("float32", "int64") if name in taken), taken[0])
 
 
 def check_out(

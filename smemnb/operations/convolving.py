@@ -19,6 +19,7 @@ from .workspace import Workspace
 
 ALSO = {"grid-mirror": "reflect", "grid-constant": "constant", "grid-wrap": "wrap"}
 """Other names that scipy.ndimage has for modes."""
+_OF_NUMPY = ("full", "same", "valid")
 SECONDS, MORE = 22e-9, 8
 """In the lockstep engine, for an element and each of its weights and so many more."""
 
@@ -92,7 +93,7 @@ def _plan(
     cval: bytes,
     origins: tuple[int, ...],
 ) -> Work:
-    call.check_dtype("x", tuple(TYPES), "convolve")
+    call.check_dtype("x", tuple(TYPES), "convolve", by_parts=True)
     x = call.contiguous("x")
     if x.ndim < len(size):
         raise LaunchRefused(
@@ -165,8 +166,13 @@ def _weights(weights: Any) -> np.ndarray[Any, Any]:
 def _mode(mode: Any) -> str:
     known = ALSO.get(mode, mode) if isinstance(mode, str) else None
     if known not in MODES:
+        why = (
+            ", which np.convolve has: this is scipy.ndimage.convolve, whose result has the shape of"
+            " `x` and whose modes say what lies beyond an edge"
+        )
         raise LaunchRefused(
-            f"`mode` is {mode!r}. Pass one of {', '.join(map(repr, (*MODES, *ALSO)))}"
+            f"`mode` is {mode!r}{why if mode in _OF_NUMPY else ''}. Pass one of"
+            f" {', '.join(map(repr, (*MODES, *ALSO)))}"
         )
     return known
 

@@ -101,7 +101,7 @@ def _bincount(x: Any, minlength: Any, weights: Any, out: Any, stream: Any) -> An
         )
     least = _whole_number("minlength", minlength, 0)
     asked = handle_in(stream)
-    view = array_view("x", x, asked)
+    view = array_view("x", x, asked, "int64")
     check_dtype(view, COUNTED, "bincount")
     if len(view.extents) != 1:
         raise LaunchRefused(

@@ -63,7 +63,7 @@ from .backends.find import array_view, exact
 from .backends.matrix_view import HOST, MatrixView, TypeRefused
 from .backends.numba_arrays import _described, on_device, stream_of
 from .choice import moved_as
-from .contract import MAX_ELEMENTS, check_aligned, check_together, handle_in
+from .contract import MAX_ELEMENTS, check_aligned, check_together, dtype_cure, handle_in
 from .engine import check_time
 from .laid import Folded, Laid, folded
 from .overlap import share
@@ -126,9 +126,19 @@ class Call:
     def __contains__(self, name: str) -> bool:
         return name in self._laid
 
-    def check_dtype(self, name: str, allowed: Sequence[str], what: str = "this operation") -> None:
-        """Raise TypeRefused unless an argument is of one of these dtypes of NumPy."""
-        check_dtype(self.views[name], allowed, what)
+    def check_dtype(
+        self,
+        name: str,
+        allowed: Sequence[str],
+        what: str = "this operation",
+        *,
+        by_parts: bool = False,
+    ) -> None:
+        """Raise TypeRefused unless an argument is of one of these dtypes of NumPy.
+
+        `by_parts`: whether the operation on complex numbers is one on either part.
+        """
+        check_dtype(self.views[name], allowed, what, by_parts=by_parts)
 
     def contiguous(self, name: str) -> Laid:
         """The argument in the order of its rows, without gaps: as it lies, or a copy."""
@@ -171,15 +181,15 @@ class Call:
         return laid.flat(), found
 
 
-def check_dtype(view: MatrixView, allowed: Sequence[str], what: str) -> None:
+def check_dtype(
+    view: MatrixView, allowed: Sequence[str], what: str, *, by_parts: bool = False
+) -> None:
     """Raise TypeRefused unless an array is of one of these dtypes of NumPy."""
     kind = view.backend.number_type(view.dtype)
     if kind is not None and kind.name in allowed and kind.isnative:
         return
-    cure = view.backend.single.format(name=view.name)
-    raise TypeRefused(
-        f"`{view.name}` is {view.dtype}; {what} takes {', '.join(allowed)}. Pass {cure}"
-    )
+    cure = dtype_cure(view, allowed, by_parts=by_parts)
+    raise TypeRefused(f"`{view.name}` is {view.dtype}; {what} takes {', '.join(allowed)}. {cure}")
 
 
 def engine_seconds(elements: int, launches: int = 1, per_element: float = 60e-9) -> float:

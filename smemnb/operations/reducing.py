@@ -165,7 +165,7 @@ class _Stage(NamedTuple):
 
 
 def _plan(call: Call, name: str, axis: Any, keepdims: Any) -> Work:
-    call.check_dtype("x", TAKEN, name)
+    call.check_dtype("x", TAKEN, name, by_parts=name in ("sum", "mean"))
     x, said = call["x"], axis.axis if isinstance(axis, _Said) else axis
     ordered = name.startswith("arg")
     if ordered and said is not None:

@@ -104,7 +104,8 @@ class _Said:
 
 def _plan(call: Call, name: str, axis: Any, exclusive: Any) -> Work:
     words = {"sum": "cumsum", "max": "cummax"}[name]
-    call.check_dtype("x", SUMMED if name == "sum" else COMPARED, words)
+    taken = SUMMED if name == "sum" else COMPARED
+    call.check_dtype("x", taken, words, by_parts=name == "sum")
     said = axis.axis if isinstance(axis, _Said) else axis
     shape = call["x"].shape
     lie = (1, prod(shape), 1)

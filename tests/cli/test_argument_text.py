@@ -57,6 +57,16 @@ def test_random_is_the_same_twice():
     assert argument("int32[64]=random").max() < 100
 
 
+def test_random_below():
+    """Whole numbers from 0 to below the one that is written, whose default is 100."""
+    for text in ("int32[4096]=random:64", "uint8[9999]=random:256", "uint64[64]=random:2"):
+        found, below = argument(text), int(text.partition(":")[2])
+        assert found.dtype == np.dtype(text.partition("[")[0])
+        assert (found.min(), found.max()) == (0, below - 1)
+    assert int(argument(f"uint64[64]=random:{2**64}").max()) > 2**63
+    assert (argument("int32[64]=random") == argument("int32[64]=random:100")).all()
+
+
 def test_saved_array(tmp_path):
     """@FILE.npy is the array as it was saved."""
     np.save(tmp_path / "a.npy", np.arange(3, dtype=np.int16))
@@ -79,6 +89,11 @@ def test_pickles_are_refused(tmp_path):
         ("float32[a]", "write the shape as whole numbers"),
         ("float32[100000,100000]", "more than 2 GiB"),
         ("float32[3]=many", "is no argument"),
+        ("float32[3]=random:9", "random:9 is for whole numbers"),
+        ("bool[3]=random:9", "random:9 is for whole numbers"),
+        ("int32[3]=random:", "write a whole number from 1 to 2147483648"),
+        ("int32[3]=random:0", "write a whole number from 1 to 2147483648"),
+        ("int8[3]=random:129", "write a whole number from 1 to 128 after random:"),
         ("inp", "is no argument"),
         ("__import__('os')", "is no argument"),
         ("'text'", "is no argument"),

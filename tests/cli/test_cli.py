@@ -184,6 +184,12 @@ def test_numbers_without_commas(sample, capsys):
             "has no function run; it has: main, for_all, idle, failing",
         ),
         ([":transpose_tiled", "--call", "idle"], "idle() came back and had not launched"),
+        ([":main", "--call", "main"], "main is no kernel; the file has: transpose_tiled, racing"),
+        (
+            [":racing", "--call", "racing"],
+            "racing is the kernel; --call takes a function that launches it: main, for_all",
+        ),
+        ([":idle", "--call", "main"], "idle is no kernel; the file has: transpose_tiled, racing"),
         ([":transpose_tiled", "--call", "failing"], "failing() raised (line 44): ValueError: on"),
         ([":transpose", *LAUNCH], "has no transpose; it has: transpose_tiled, racing"),
         (["", *LAUNCH], "has several kernels; it has: transpose_tiled, racing"),

@@ -9,10 +9,15 @@ from numpy.lib.stride_tricks import as_strided
 
 from smemnb.errors import LaunchRefused
 from smemnb.operations import matmul, transpose
+from smemnb.operations.backends.cupy_arrays import CupyArrays
 from smemnb.operations.backends.find import matrix_view
+from smemnb.operations.backends.jax_arrays import JaxArrays
 from smemnb.operations.backends.matrix_view import HOST, MatrixView
-from smemnb.operations.backends.numpy_arrays import NUMPY
-from smemnb.operations.contract import check_aligned
+from smemnb.operations.backends.numba_arrays import NumbaArrays
+from smemnb.operations.backends.numpy_arrays import NUMPY, NumpyArrays
+from smemnb.operations.backends.protocols import DlpackArrays, InterfaceArrays
+from smemnb.operations.backends.torch_tensors import TorchTensors
+from smemnb.operations.contract import cast_to, check_aligned
 from tests.facts import facts
 
 X = np.arange(12, dtype=np.float32).reshape(3, 4)
@@ -43,13 +48,54 @@ def refusal(operation, *args, **named):
 NO_ARRAYS = {
     "list": ([[1, 2]], "a list", "np.array(x, dtype=np.float32)"),
     "tuple": (((1, 2),), "a tuple", "np.array(x, dtype=np.float32)"),
-    "None": (None, "None", "a matrix"),
-    "float": (3.0, "a float", "a matrix"),
-    "int": (3, "an int", "a matrix"),
-    "scalar": (np.float32(3), "a float32", "a matrix"),
-    "text": ("ab", "a str", "a matrix"),
-    "class": (np.ndarray, "the class ndarray", "a matrix"),
+    "None": (None, "None", "an array"),
+    "float": (3.0, "a float", "an array"),
+    "int": (3, "an int", "an array"),
+    "scalar": (np.float32(3), "a float32", "an array"),
+    "text": ("ab", "a str", "an array"),
+    "class": (np.ndarray, "the class ndarray", "an array"),
 }
+
+
+@pytest.mark.parametrize(
+    ("dtype", "taken", "cast"),
+    [
+        ("float16", "float64 float32", "float32"),
+        (">f8", "float32 float64", "float64"),
+        ("longdouble", "float32 float64", "float64"),
+        ("float64", "bool int8 int64", "int64"),
+        ("uint8", "float32 float64 int32 int64", "int32"),
+        ("uint64", "float32 float64 int32 int64", "int64"),
+        ("int64", "float32 float64", "float32"),
+        ("bool", "int8 int64", "int64"),
+        ("datetime64[s]", "int8 uint8", "int8"),
+    ],
+)
+def test_cast_to(dtype, taken, cast):
+    """The cure is a dtype that is taken: the same, one that holds all, the widest of its kind."""
+    assert cast_to(np.dtype(dtype), taken.split()) == cast
+
+
+@pytest.mark.parametrize(
+    ("library", "cast"),
+    [
+        (NumpyArrays, "x.astype(np.int64)"),
+        (NumbaArrays, "cuda.to_device(x.copy_to_host().astype(np.int64))"),
+        (CupyArrays, "x.astype(cupy.int64)"),
+        (TorchTensors, "x.to(torch.int64)"),
+        (JaxArrays, "x.astype(jax.numpy.int64)"),
+        (InterfaceArrays, "a copy of x in int64"),
+        (DlpackArrays, "a copy of x in int64"),
+    ],
+)
+def test_cast_of_each_library(library, cast):
+    """The copy is written as the library of the array writes it."""
+    assert library.cast.format(name="x", dtype="int64") == cast
+
+
+def test_cast_of_no_number_of_numpy():
+    """One that NumPy does not have, as bfloat16."""
+    assert cast_to(None, ["float64", "float32"]) == "float32"
 
 
 @pytest.mark.parametrize("what", NO_ARRAYS)
@@ -61,6 +107,12 @@ def test_no_arrays(what):
     assert refusal(matmul, value, B) == said.replace("x", "a", 1).replace("(x,", "(a,")
     with pytest.raises(TypeError):
         transpose(X, out=value) if value is not None else transpose(value)
+
+
+def test_no_out():
+    """What is no array has no memory for a result, and a copy of it would not be the caller's."""
+    said = f"`out` is a list, no array. Pass one made for the result, or none; {TAKEN}"
+    assert refusal(transpose, X, out=[[1, 2]]) == said
 
 
 def fields():
@@ -247,6 +299,10 @@ PRODUCTS = {
     "float64 out": (
         lambda: ((A, B, np.zeros((3, 5))), {}),
         "`out` is float64; the product is made in float32. Pass an `out` of float32",
+    ),
+    "complex64": (
+        lambda: ((A, B.astype("c8")), {}),
+        "`b` is complex64; the product is made in float32. Complex numbers are not taken",
     ),
     "shape of out": (
         lambda: ((A, B, np.zeros((5, 3), "f4")), {}),

@@ -169,8 +169,11 @@ def refusal(*args, **named):
 def test_refusals():
     """Each names the argument, what came and what is wanted; `out` stays as it is."""
     x, three = np.ones((3, 4), np.float32), [1, 2, 3]
-    for dtype in (np.float16, bool, np.complex64):
+    for dtype in (np.float16, bool):
         assert {"x", "x.astype(np.float32)"} <= refusal(x.astype(dtype), three)
+    for dtype in (np.complex64, np.complex128):
+        found = refusal(x.astype(dtype), three)
+        assert {"x", "x.real", "x.imag"} <= found and "x.astype(np.float32)" not in found
     assert "weights" in refusal(x, [1j])
     assert "weights" in refusal(x, [[1, 2], [3]])
     assert "weights" in refusal(x, "box")
@@ -179,7 +182,8 @@ def test_refusals():
     assert "weights" in refusal(x, np.ones((2, 2, 2)))
     assert {"weights", "x"} <= refusal(np.ones(3, np.float32), np.ones((2, 2)))
     assert {"weights", "weights.get()", "weights.cpu()"} <= refusal(x, cuda.to_device(np.ones(3)))
-    assert "mode" in refusal(x, three, "same")
+    for mode in ("full", "same", "valid"):
+        assert {"mode", "scipy.ndimage.convolve", "np.convolve"} <= refusal(x, three, mode)
     assert "mode" in refusal(x, three, 0)
     assert "cval" in refusal(x, three, "constant", "0")
     assert "cval" in refusal(x, three, "constant", 1j)

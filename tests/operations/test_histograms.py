@@ -100,12 +100,21 @@ def test_bincount_refusals():
     assert {"x", "0"} <= set(refusal(bincount, np.array([1, -2])))
     assert "x" in refusal(bincount, np.array([1 << 40]))
     assert {"x", "x.reshape(-1)"} <= set(refusal(bincount, x.reshape(1, 2)))
-    assert "x" in refusal(bincount, x.astype(np.float32))
-    assert "x" in refusal(bincount, [1, 2])
+    for dtype in (np.float16, np.float32, np.float64):
+        assert {"x", "x.astype(np.int64)"} <= set(refusal(bincount, x.astype(dtype)))
+    assert {"x", "x.astype(np.int16)"} <= set(refusal(bincount, x.astype(">i2")))
+    assert {"x", "x.astype(np.int64)"} <= set(refusal(bincount, x.astype(object)))
+    assert {"x", "np.array(x, dtype=np.int64)"} <= set(refusal(bincount, [1, 2]))
+    there = refusal(bincount, cuda.to_device(x.astype(np.float32)))
+    assert "cuda.to_device(x.copy_to_host().astype(np.int64))" in there
     assert "minlength" in refusal(bincount, x, -1)
     assert "minlength" in refusal(bincount, x, 2.0)
     assert "weights" in refusal(bincount, x, weights=x)
-    assert "out" in refusal(bincount, x, out=np.zeros(5, np.int32))
+    for dtype in (np.int32, np.float32, np.complex64):
+        with pytest.raises(LaunchRefused, match=r"\. Pass an `out` of int64$"):
+            bincount(x, out=np.zeros(5, dtype))
+        with pytest.raises(LaunchRefused, match=r"\. Pass an `out` of int64$"):
+            histogram(x, out=np.zeros(10, dtype))
     assert "out" in refusal(bincount, x, 9, out=np.zeros(5, np.int64))
     both = np.arange(8)
     assert {"out", "x"} <= set(refusal(bincount, both[:4], out=both[3:]))

@@ -122,7 +122,10 @@ def test_refusals():
     x = np.ones((3, 4), np.float32)
     assert {"x", "axis"} <= set(refusal(smemnb.max, np.empty((0, 3), np.float32), 0)) | {"axis"}
     assert "x" in refusal(smemnb.sum, x.astype(np.float16))
-    assert "x" in refusal(smemnb.sum, x.astype(np.complex64))
+    for operation, parts in ((smemnb.sum, True), (smemnb.mean, True), (smemnb.max, False)):
+        found = refusal(operation, x.astype(np.complex64))
+        assert "x" in found and "x.astype(np.float32)" not in found
+        assert ({"x.real", "x.imag"} <= set(found)) is parts
     assert "axis" in refusal(smemnb.argmax, x, (0, 1))
     assert {"axis", "2"} <= set(refusal(smemnb.sum, x, 2))
     assert "out" in refusal(smemnb.argmax, x, 0, out=np.zeros(4, np.float32))

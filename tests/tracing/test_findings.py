@@ -117,7 +117,7 @@ def test_divergent_barrier():
     found = only(seen("divergent_barrier", WAIT, **HALF))
     assert facts(found.cause) == facts(f"1008 {BARRIER} 3 1 1 16 16 0 0")
     assert found.cure.startswith(f"Move {SYNC} out of the if or the loop")
-    assert (found.source, found.unit, found.count, found.array) == (SYNC, "threads", 32, None)
+    assert (found.source, found.unit, found.count, found.array) == (SYNC, "times", 32, None)
 
 
 def test_divergent_barrier_at_two_lines():

@@ -23,7 +23,8 @@ class ArrayBackend:
     Attributes:
         label: how a refusal calls its arrays.
         contiguous: what to write for a copy with contiguous rows of `{name}`.
-        single: what to write for a copy in float32.
+        cast: what to write for a copy in `{dtype}`, by NumPy's name.
+        parts: what to write for the real and the imaginary part.
         float32: the library's dtype of that name.
         unsigned_sums: whether sums of unsigned integers are unsigned.
         borrowed: whether memory may be used anew as soon as the array is dropped, before work on
@@ -32,7 +33,8 @@ class ArrayBackend:
 
     label = "an array"
     contiguous = "a copy of {name} with contiguous rows"
-    single = "a copy of {name} in float32"
+    cast = "a copy of {name} in {dtype}"
+    parts = "its real part and its imaginary part"
     float32: Any = None
     unsigned_sums = True
     borrowed = False

@@ -22,7 +22,8 @@ class CupyArrays(ArrayBackend):
 
     label = "a CuPy array"
     contiguous = "cupy.ascontiguousarray({name})"
-    single = "{name}.astype(cupy.float32)"
+    cast = "{name}.astype(cupy.{dtype})"
+    parts = "{name}.real and {name}.imag"
     float32 = np.dtype(np.float32)
 
     def __init__(self, cupy: Any) -> None:

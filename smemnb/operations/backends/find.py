@@ -39,8 +39,12 @@ def matrix_view(name: str, value: Any, stream: int | None = None) -> MatrixView:
     return array_view(name, value, stream).check()
 
 
-def array_view(name: str, value: Any, stream: int | None = None) -> MatrixView:
+def array_view(
+    name: str, value: Any, stream: int | None = None, wanted: str = "float32"
+) -> MatrixView:
     """The array in an argument of any library, of any number of axes; `problem` if no matrix.
+
+    `wanted` is the dtype that a refusal names where the argument has none of numbers.
 
     Raises:
         TypeRefused: it is no array.
@@ -49,9 +53,12 @@ def array_view(name: str, value: Any, stream: int | None = None) -> MatrixView:
     if backend is None:
         backend = _of_library(value)
         if backend is None:  # what a protocol says may differ from object to object of a type
-            return _by_protocol(name, value).view(name, value, stream)
+            return _by_protocol(name, value, wanted).view(name, value, stream)
         _of_type[type(value)] = backend
         _note_exact(type(value), backend)
+    if backend is NUMPY and value.dtype.hasobject:
+        cure = backend.cast.format(name=name, dtype=wanted)
+        raise TypeRefused(f"`{name}` is an array of Python objects. Give it a number type: {cure}")
     return backend.view(name, value, stream)
 
 
@@ -82,15 +89,15 @@ def _of_library(value: Any) -> ArrayBackend | None:
     return None
 
 
-def _by_protocol(name: str, value: Any) -> ArrayBackend:
+def _by_protocol(name: str, value: Any, wanted: str) -> ArrayBackend:
     if not isinstance(value, type):
         if hasattr(value, "__cuda_array_interface__"):
             return INTERFACE
         if hasattr(value, "__dlpack__") and hasattr(value, "__dlpack_device__"):
             return DLPACK
     raise TypeRefused(
-        f"`{name}` is {_what(value)}, no array. Pass {_instead(name, value)}; arrays of NumPy,"
-        " Numba, CuPy, PyTorch and JAX are taken, and any with __cuda_array_interface__ or"
+        f"`{name}` is {_what(value)}, no array. Pass {_instead(name, value, wanted)}; arrays of"
+        " NumPy, Numba, CuPy, PyTorch and JAX are taken, and any with __cuda_array_interface__ or"
         " __dlpack__"
     )
 
@@ -104,9 +111,11 @@ def _what(value: Any) -> str:
     return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
 
 
-def _instead(name: str, value: Any) -> str:
+def _instead(name: str, value: Any, wanted: str) -> str:
+    if name == "out":  # a copy would not be the caller's
+        return "one made for the result, or none"
     if hasattr(value, "to_numpy") and not isinstance(value, type):
         return f"{name}.to_numpy()"
     if isinstance(value, list | tuple):
-        return f"np.array({name}, dtype=np.float32)"
-    return "a matrix"
+        return f"np.array({name}, dtype=np.{wanted})"
+    return "an array"

@@ -27,7 +27,8 @@ class JaxArrays(ArrayBackend):
 
     label = "a JAX array"
     contiguous = "jax.numpy.array({name})"
-    single = "{name}.astype(jax.numpy.float32)"
+    cast = "{name}.astype(jax.numpy.{dtype})"
+    parts = "{name}.real and {name}.imag"
     float32 = np.dtype(np.float32)
     borrowed = True
 

@@ -121,7 +121,7 @@ class NumbaArrays(ArrayBackend):
 
     label = "a Numba device array"
     contiguous = "cuda.to_device(np.ascontiguousarray({name}.copy_to_host()))"
-    single = "cuda.to_device({name}.copy_to_host().astype(np.float32))"
+    cast = "cuda.to_device({name}.copy_to_host().astype(np.{dtype}))"
     float32 = np.dtype(np.float32)
 
     def view(self, name: str, value: Any, stream: int | None = None) -> MatrixView:

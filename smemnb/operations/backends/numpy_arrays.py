@@ -16,18 +16,14 @@ class NumpyArrays(ArrayBackend):
 
     label = "a NumPy array"
     contiguous = "np.ascontiguousarray({name})"
-    single = "{name}.astype(np.float32)"
+    cast = "{name}.astype(np.{dtype})"
+    parts = "{name}.real and {name}.imag"
     float32 = np.dtype(np.float32)
 
     def view(self, name: str, value: Any, stream: int | None = None) -> MatrixView:
         """The matrix in a NumPy array."""
         if isinstance(value, np.ma.MaskedArray):
             raise TypeRefused(f"`{name}` is a masked array. Pass {name}.filled(0)")
-        if value.dtype.hasobject:
-            raise TypeRefused(
-                f"`{name}` is an array of Python objects. Give it a number type:"
-                f" {name}.astype(np.float32)"
-            )
         return MatrixView(
             name,
             value,

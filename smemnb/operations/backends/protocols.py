@@ -31,7 +31,7 @@ class InterfaceArrays(NumbaArrays):
 
     label = "an object with __cuda_array_interface__"
     contiguous = "a copy of {name} with contiguous rows"
-    single = "a copy of {name} in float32"
+    cast = "a copy of {name} in {dtype}"
 
     def view(self, name: str, value: Any, stream: int | None = None) -> MatrixView:
         """The matrix that the interface describes."""
@@ -73,7 +73,7 @@ class DlpackArrays(ArrayBackend):
     label = "an object with __dlpack__"
     borrowed = True
     contiguous = "a copy of {name} with contiguous rows"
-    single = "a copy of {name} in float32"
+    cast = "a copy of {name} in {dtype}"
     float32 = np.dtype(np.float32)
 
     def view(self, name: str, value: Any, stream: int | None = None) -> MatrixView:

@@ -18,7 +18,8 @@ class TorchTensors(ArrayBackend):
 
     label = "a PyTorch tensor"
     contiguous = "{name}.contiguous()"
-    single = "{name}.float()"
+    cast = "{name}.to(torch.{dtype})"
+    parts = "{name}.real and {name}.imag"
     unsigned_sums = False
 
     def __init__(self, torch: Any) -> None:

@@ -43,7 +43,7 @@ class Finding:
 
     @property
     def unit(self) -> str:
-        """What `count` counts, in the right number: "elements", "threads" or "times"."""
+        """What `count` counts, in the right number: "elements", "extra sectors" or "times"."""
         noun = kind_of(self.kind).unit
         return noun if self.count == 1 else noun + "s"
 

@@ -81,18 +81,17 @@ KINDS = _table(
         Kind("race_atomic", "error", "element", signals.race_atomic),
         Kind("race_flag", "warning", "element", signals.race_flag),
         # threads that do not come
-        Kind(
-            "divergent_barrier", "error", "thread", barriers.divergent_barrier, brings_others=True
-        ),
+        # counted each time that a thread does not come, which a loop makes more than threads
+        Kind("divergent_barrier", "error", "time", barriers.divergent_barrier, brings_others=True),
         Kind(
             "exited_before_grid_barrier",
             "error",
-            "thread",
+            "time",
             barriers.exited_before_grid_barrier,
             brings_others=True,
         ),
-        Kind("exited_before_barrier", "note", "thread", barriers.exited_before_barrier),
-        Kind("divergent_syncwarp", "error", "thread", barriers.divergent_syncwarp),
+        Kind("exited_before_barrier", "note", "time", barriers.exited_before_barrier),
+        Kind("divergent_syncwarp", "error", "time", barriers.divergent_syncwarp),
         Kind("stray_shuffle", "error", "time", barriers.stray_shuffle),
         Kind("unnamed_lane", "error", "time", barriers.unnamed_lane),
         Kind("missing_lane", "error", "time", barriers.missing_lane),

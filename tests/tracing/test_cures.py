@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from smemnb import trace
+from tests.tiers import exhaustive
 
 HEAD = """from numba import cuda, float32, int32
 
@@ -114,6 +115,7 @@ BODIES = {
     out[t] = v
 """,
 }
+FIRST = {"tree", "scan"}  # the others are for the second tier
 BETWEEN = re.compile(
     r"Put (cuda\.\w+\(\)) between line (\d+) and line (\d+)(?:, outside of the \w+ of line (\d+))?"
 )
@@ -204,7 +206,9 @@ LAUNCHES = {"cuda.syncwarp()": 32, "cuda.syncthreads()": 256}
 @pytest.mark.parametrize(
     ("name", "barrier"),
     [
-        pytest.param(name, barrier, id=f"{name}-{barrier[5:-2]}")
+        pytest.param(
+            name, barrier, id=f"{name}-{barrier[5:-2]}", marks=() if name in FIRST else exhaustive
+        )
         for name, barrier in itertools.product(BODIES, LAUNCHES)
     ],
 )

@@ -222,3 +222,37 @@ def test_obeyed(name, barrier, tmp_path):
     cured = obeyed(text, [(one.cure, one.line) for one in found])
     left = findings(cured, tmp_path, 1, block)
     assert not left, (cured, left)
+
+
+@pytest.mark.parametrize("inside", ["", "            cuda.syncwarp()\n"])
+def test_a_later_pass(inside, tmp_path):
+    """The store of one pass comes before the load of the next, in words too.
+
+    With a syncwarp of some lanes, times of single lanes are compared.
+    """
+    text = source("tree_of_two_lines", "cuda.syncwarp()")
+    text = text.replace("            s[t] = v\n", f"{inside}            s[t] = v\n")
+    (found,) = [one for one in findings(text, tmp_path, 0, 32) if one.race]
+    load, store, last = 13, 14 + bool(inside), 15 + bool(inside)
+    assert (found.line, found.other_line) == (store, load)
+    assert re.search(
+        rf"Line {store} stores s\[t\] \(.*\) and, in a later pass of the loop, "
+        rf"line {load} loads s\[t \+ step\]",
+        found.cause,
+    )
+    assert found.cure.startswith(
+        f"Put cuda.syncwarp() after line {last}, at the end of the loop body and outside of the "
+        "if of line 12: "
+    )
+
+
+@pytest.mark.parametrize("order", ["reversed", "random"])
+def test_warps_take_turns(order, tmp_path):
+    """The cure is the same in whatever order warps run."""
+    for name in FIRST:
+        text = source(name, "cuda.syncthreads()")
+        cures = [
+            {one.cure for one in findings(text, tmp_path, number, 256, how)}
+            for number, how in enumerate((None, order))
+        ]
+        assert cures[0] == cures[1]

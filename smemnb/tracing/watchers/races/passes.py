@@ -63,11 +63,10 @@ def _passes(pair: Pair, touches: list[Touch]) -> frozenset[str]:
     turn, side = (np.repeat([column[at] for column in columns], number) for at in (3, 4))
     warp = thread // 32
     keep = np.isin(cell, pair.cells)
-    if pair.scope == LANES:
-        group, unit = (cell, epoch, warp), thread % 32
-    else:
-        group, unit = (cell,), warp
-    return _met(tuple(one[keep] for one in group), unit[keep], turn[keep], side[keep] == 1)
+    inside = pair.scope == LANES
+    group = [cell, epoch, warp] if inside else [cell]
+    unit = thread % 32 if inside else warp
+    return _met([one[keep] for one in group], unit[keep], turn[keep], side[keep] == 1)
 
 
 def _numbered(first: set[int], then: set[int]) -> dict[int, int]:
@@ -81,10 +80,10 @@ def _numbered(first: set[int], then: set[int]) -> dict[int, int]:
     return numbers
 
 
-def _met(group: tuple[Array, ...], unit: Array, turn: Array, second: Array) -> frozenset[str]:
+def _met(group: list[Array], unit: Array, turn: Array, second: Array) -> frozenset[str]:
     """How rows of A and of B (`second`) with different units meet in their groups."""
     order = np.lexsort((second, turn, *group))
-    group = tuple(one[order] for one in group)
+    group = [one[order] for one in group]
     unit, turn, second = unit[order], turn[order], second[order]
     new = np.zeros(len(order), bool)
     for one in group:

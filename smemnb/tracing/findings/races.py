@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ...lockstep.batch import DYNAMIC_BASE
 from ...lockstep.watch import Site
 from ..model import Observation
 from ..subscript import subscript
-from .words import Words, element
+from .loops import around
+from .words import Words, element, passes
 
 
 def race(words: Words, seen: Observation) -> tuple[str, str]:
@@ -44,14 +47,22 @@ def _ordered_by(barrier: str, words: Words, seen: Observation) -> str:
     broken = broken_between(words, first, then)
     if broken:
         return broken
+    met = passes(seen)
+    if met == {"back"}:
+        return put_between(barrier, words, first, then, met)
     if (first.file, first.line) == (then.file, then.line):
         if first.text == then.text:
             return (
                 "Make it one step that no other thread comes between: cuda.atomic.add, or "
                 "another function of cuda.atomic."
             )
-        return f"Load into a variable first, then {barrier}, then store on a line of its own."
-    return put_between(barrier, words, first, then)
+        branch = around(first, then).branch
+        outside = f" outside of the {branch}" if branch else ""
+        return (
+            f"Load into a variable first, then {barrier}{outside}, then store on a line of its "
+            f"own.{_again_at_the_end(barrier, words, first, then, met)}"
+        )
+    return put_between(barrier, words, first, then, met)
 
 
 def broken_between(words: Words, first: Site, then: Site) -> str:
@@ -65,14 +76,45 @@ def broken_between(words: Words, first: Site, then: Site) -> str:
     )
 
 
-def put_between(barrier: str, words: Words, first: Site, then: Site) -> str:
-    """Where a barrier goes: between two lines, or at the end of the loop that comes back."""
-    if first.file == then.file and first.function == then.function and first.line > then.line:
+def put_between(
+    barrier: str, words: Words, first: Site, then: Site, met: frozenset[str] = frozenset()
+) -> str:
+    """Where a barrier goes: between two lines, or at the end of the loop that comes back, or both.
+
+    `met` says in which passes of a loop the two race: "within" one, in a "later" one, or "back".
+    """
+    same = first.file == then.file and first.function == then.function
+    found = around(first, then)
+    if same and (first.line > then.line or (met == {"back"} and found.loop)):
         return (
-            f"Put {barrier} after {words.line(first)}, at the end of the loop body: the next "
+            f"Put {barrier} {_loop_end(words, first, then)}: the next "
             f"pass comes back to {words.line(then)} while other threads are still there."
         )
-    return f"Put {barrier} between {words.line(first)} and {words.line(then)}."
+    outside = f", outside of the {found.branch}" if found.branch else ""
+    return (
+        f"Put {barrier} between {words.line(first)} and {words.line(then)}{outside}."
+        f"{_again_at_the_end(barrier, words, first, then, met)}"
+    )
+
+
+def _loop_end(words: Words, first: Site, then: Site) -> str:
+    """The place behind all that a pass does, for all threads."""
+    found = around(first, then)
+    last = replace(first, line=found.end) if found.loop else first
+    said = f"after {words.line(last)}, at the end of the loop body"
+    return said + (f" and outside of the {found.left}" if found.left else "")
+
+
+def _again_at_the_end(
+    barrier: str, words: Words, first: Site, then: Site, met: frozenset[str]
+) -> str:
+    """Of a pair that races when the loop comes back, too."""
+    if "back" not in met or not around(first, then).loop:
+        return ""
+    return (
+        f" Put another one {_loop_end(words, first, then)}, for the next pass comes back to "
+        f"{words.line(first)}."
+    )
 
 
 def race_in_warp(words: Words, seen: Observation) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...lockstep.watch import Site
 from ..model import Observation, place
 from .races import broken_between, put_between
-from .words import Words, act, element
+from .words import Words, act, element, passes
 
 
 def race_between_blocks(words: Words, seen: Observation) -> tuple[str, str]:
@@ -41,7 +41,7 @@ def race_atomic(words: Words, seen: Observation) -> tuple[str, str]:
     else:
         ways = broken_between(words, seen.site, then)
         if not ways:
-            ways = put_between("cuda.syncthreads()", words, seen.site, then)
+            ways = put_between("cuda.syncthreads()", words, seen.site, then, passes(seen))
             ways = f"{ways[:-1]}; or use {instead}."
     return cause, ways
 

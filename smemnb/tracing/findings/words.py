@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from ...lockstep.watch import Site
 from ..model import Dim3, Observation, place
+from .loops import around
 
 Said = tuple[str, str]
 """What went wrong, and what to change."""
@@ -65,7 +66,9 @@ class Words:
             )
         else:
             there = self.does(seen, other=True).removeprefix(f"{self.line(seen.site)} ")
-            said = f"{self.does(seen)} and {there}"
+            comes_back = passes(seen) == {"back"} and around(seen.site, seen.other).loop
+            later = ", in a later pass of the loop," if comes_back else ""
+            said = f"{self.does(seen)} and{later} {there}"
         return f"{said}: the same element {element(seen)}"
 
     def broken_barrier(self, first: Site, then: Site) -> Site | None:
@@ -79,6 +82,11 @@ class Words:
     def at(self, coordinates: Dim3) -> str:
         """A thread's coordinates, as many as the block has axes."""
         return place(coordinates, self.block)
+
+
+def passes(seen: Observation) -> frozenset[str]:
+    """In which passes of a loop the sides of a race meet (`watchers.races.passes`)."""
+    return frozenset(str(seen.detail.get("passes", "")).split())
 
 
 def act(site: Site) -> str:

@@ -40,6 +40,7 @@ from .in_global import GlobalRaces
 from .in_shared import SharedRaces
 from .lost import LostUpdates
 from .pairs import BLOCKS, LANES, SAME, WARPS, Pair
+from .passes import BACK, in_source_order
 from .signals import SignalLog
 from .touch import Record, index_of
 from .trail import FenceRecord
@@ -145,6 +146,7 @@ class Races(Watcher):
             or not _of_one_statement(one)
             or _statement(one.site) not in losing - worse
         ]
+        said = [_as_it_happened(one) for one in said]
         return said + [one for one in lost if _statement(one.site) not in worse]
 
     def _is_worst(self, key: Key) -> bool:
@@ -167,7 +169,8 @@ class Races(Watcher):
         count = len(np.unique(cells)) * weight
         seen = self._found.get(key)
         if seen is not None:
-            self._found[key] = replace(seen, count=seen.count + count)
+            passes = pair.passes.union(str(seen.detail.get("passes", "")).split())
+            self._found[key] = replace(seen, count=seen.count + count, detail=_said(passes))
             return
         launch, far = self._launch, pair.scope == BLOCKS
         block, thread = divmod(pair.thread, self._lanes)
@@ -185,7 +188,30 @@ class Races(Watcher):
             other_block=launch.block_of(other_block) if far else None,
             index=index_of(array, first),
             count=count,
+            detail=_said(pair.passes),
         )
+
+
+def _said(passes: frozenset[str]) -> dict[str, str]:
+    return {"passes": " ".join(sorted(passes))} if passes else {}
+
+
+def _as_it_happened(seen: Observation) -> Observation:
+    """The sides of a race in the order in which they met."""
+    passes = str(seen.detail.get("passes", "")).split()
+    if not passes or seen.other is None or seen.other_thread is None or seen.other_warp is None:
+        return seen
+    if in_source_order(seen.site, seen.other) == (passes != [BACK]):
+        return seen
+    return replace(
+        seen,
+        site=seen.other,
+        other=seen.site,
+        thread=seen.other_thread,
+        other_thread=seen.thread,
+        warp=seen.other_warp,
+        other_warp=seen.warp,
+    )
 
 
 def _statement(site: Site) -> tuple[str, str, int, str]:

@@ -15,6 +15,7 @@ import numpy as np
 
 from .order import Nodes, Order
 from .pairs import ATOMIC, BLOCKS, LANES, SAME, WARPS, Pair, agreed_cells
+from .passes import met
 from .signals import Signals
 from .touch import Touch
 from .trail import FenceRecord, Trail, before, trail_of
@@ -125,6 +126,7 @@ def _reported(touches: list[Touch], points: Trail, a: Array, b: Array, cell: Arr
     write = np.array([touch.write for touch in touches])[points.source]
     agreed = agreed_cells(_with_cells(touches, points, cell))
     same = write[a] & write[b] & np.isin(cell[a], agreed)
+    time = np.array([touch.time for touch in touches])[points.source]
     found: list[Pair] = []
     keys = np.stack([rank[a], rank[b], same, scope], 1)
     kinds, group = np.unique(keys, axis=0, return_inverse=True)
@@ -142,6 +144,7 @@ def _reported(touches: list[Touch], points: Trail, a: Array, b: Array, cell: Arr
             cells,
             int(points.thread[i[first[0]]]),
             int(points.thread[j[first[0]]]),
+            met(one.site, other.site, time[i], time[j]),
         )
         _add(found, pair)
     return found

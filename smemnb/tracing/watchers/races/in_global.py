@@ -22,6 +22,7 @@ import numpy as np
 
 from .exact import pairs_of
 from .pairs import BLOCKS, Pair, pairs_between_blocks, pairs_in_blocks
+from .passes import with_passes
 from .signals import SignalLog, addresses, judged, signals_of
 from .suspects import plain_beside_atomic, suspects
 from .touch import Record, Touch, flat, folded, split
@@ -153,7 +154,8 @@ class GlobalRaces:
             pairs = pairs_of(now, signals, lanes, inside_blocks)
             if pairs is None:
                 inside = [touch.moved(key) for touch, key in zip(now, keys, strict=True)]
-                pairs = pairs_between_blocks(touches, lanes) + pairs_in_blocks(inside)
+                pairs = pairs_between_blocks(touches, lanes)
+                pairs += with_passes(pairs_in_blocks(inside), inside)
             for pair in judged(pairs, touches, log.fences, lanes):
                 if len((fresh := self._fresh(region, pair)).cells):
                     self._found(region, fresh, 1)

@@ -22,6 +22,7 @@ from ....lockstep.watch import ArrayInfo
 from .exact import pairs_of
 from .folding import merged
 from .pairs import Pair, pairs_in_blocks
+from .passes import with_passes
 from .signals import SignalLog, addresses, judged, signals_of
 from .suspects import plain_beside_atomic, suspects
 from .touch import Record, Touch, flat, folded, for_blocks, split
@@ -251,7 +252,7 @@ class SharedRaces:
         for region, touches, weight in found:
             pairs = pairs_of(touches, signals, lanes)
             if pairs is None:
-                pairs = pairs_in_blocks(touches)
+                pairs = with_passes(pairs_in_blocks(touches), touches)
             for pair in judged(pairs, touches, log.fences, lanes):
                 fresh = _fresh(region, pair, keep=fold)
                 if len(fresh.cells):

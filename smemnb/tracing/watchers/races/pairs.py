@@ -27,7 +27,7 @@ class Pair:
     """Two sites that race: in which cells, and in the first of them a thread of each site.
 
     `scope` is the kind the race would have if neither were an atomic: it says how far apart the
-    threads are.
+    threads are. `passes` says in which passes of a loop they meet (`passes`).
     """
 
     kind: str
@@ -38,6 +38,7 @@ class Pair:
     cells: Array
     thread: int
     other_thread: int
+    passes: frozenset[str] = frozenset()
 
 
 @dataclass

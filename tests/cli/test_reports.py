@@ -118,7 +118,7 @@ def of_the_model():
 
 
 PLAIN = {
-    "bench": "913842be4ab7",
+    "bench": "ca11bc44b546",
     "bench, wrong": "d7db5cce7fdb",
     "bench, compared": "12313e434e0a",
     "sweep": "e4d1caf3831c",

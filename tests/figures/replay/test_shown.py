@@ -26,8 +26,8 @@ from tests.figures.replay.kernels import (
     moved_up,
     product,
     tall,
-    warp_waits,
     waits_elsewhere,
+    warp_waits,
 )
 
 FULL, READ = line_of(product, "# both tiles are full"), line_of(product, "# everyone has read")

@@ -132,8 +132,8 @@ class Forecast:
             return self.table
         if self.refusal:
             told = _row("forecast", self.refusal)
-            head = f"{self.exercise}: not yet" if self.known else unknown_exercise(self.exercise)
-            return f"{head if self.verdict is None else self.verdict}\n{told}"
+            first = f"{self.exercise}: not yet" if self.known else unknown_exercise(self.exercise)
+            return f"{first if self.verdict is None else self.verdict}\n{told}"
         rows = [_row("launch", self.launch)]
         for line in self.lines:
             rows.append(_row(line.state, line.said))

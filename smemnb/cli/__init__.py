@@ -144,7 +144,15 @@ def _add_check(commands: Commands) -> None:
 
 
 def _add_progress(commands: Commands) -> None:
-    parser = commands.add_parser("progress", help="which exercises are done")
+    from ..exercises.home import file
+
+    parser = commands.add_parser(
+        "progress",
+        help="which exercises are done",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=f"Progress is kept in one file:\n  {file()}\nTo begin anew, delete that file."
+        " SMEMNB_HOME names another folder for it.",
+    )
     parser.set_defaults(run=_progress, passes_on=False)
 
 
@@ -263,10 +271,14 @@ def _check(options: argparse.Namespace, rest: list[str]) -> int:
 
 
 def _progress(options: argparse.Namespace, rest: list[str]) -> int:
-    from ..exercises.progress import progress
+    from ..exercises.home import file
+    from ..exercises.progress import off, progress
     from .terminal import show_lines
 
-    show_lines(str(progress()), r"^  (done|open) ")
+    said = str(progress())
+    if not off() and file().exists():
+        said += f"\nkept in {file()}; to begin anew, delete that file"
+    show_lines(said, r"^  (done|open) ")
     return 0
 
 

@@ -41,7 +41,14 @@ def argument(text: str) -> Any:
         return _array(text, match)
     if (match := SCALAR.fullmatch(text)) is not None:
         dtype = _dtype(text, match["dtype"])
-        return _filled(text, _literal(text, match["value"]), 1, dtype)[0]
+        value = _literal(text, match["value"])
+        if isinstance(value, tuple) and all(type(one) is int and one >= 0 for one in value):
+            shape = ",".join(map(str, value))
+            raise LaunchRefused(
+                f'"{text}": round brackets hold one number; an array of this shape is written'
+                f" {match['dtype']}[{shape}]"
+            )
+        return _filled(text, value, 1, dtype)[0]
     return _literal(text, text)
 
 

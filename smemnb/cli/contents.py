@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
 
+from ..exercises.home import file
 from ..exercises.progress import progress
 from ..exercises.registry import exercises
 from ..exercises.whole_file import write_whole
@@ -105,6 +106,9 @@ def contents(chapters: Sequence[Chapter], done: Sequence[str], earlier: Sequence
             "The [glossary](GLOSSARY.md) explains the words. `smemnb lab` writes this page anew"
             " each time it starts, from your progress; `smemnb.progress()` in a cell says it at"
             " once.",
+            "",
+            f"Your progress is kept in `{file()}`: delete that file to begin anew. If you delete a"
+            " chapter from this folder, the next `smemnb lab` lays it here as it was at first.",
             "",
         ]
     )

@@ -23,6 +23,7 @@ BOUNDS: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
     "nvidia-cuda-runtime-cu12": ((12, 4, 127), (13,)),
     "rich": ((14,), (16,)),
 }
+_GRADING, _FOR = "grading others", "for teachers: smemnb grade --execute"
 NO_DEVICE, OLD_DRIVER, MISMATCH = 100, 35, 803
 
 
@@ -249,19 +250,19 @@ def tracing(machine: Machine) -> Check | None:
 
 
 def apart(machine: Machine) -> Check | None:
-    """What code of learners is kept in, where `smemnb grade --execute` runs it."""
+    """What code of learners is kept in, where a teacher's `smemnb grade --execute` runs it."""
     if machine.try_apart is None:
         return None
     try:
         sealed, text = machine.try_apart()
     except SmemnbError as error:
-        return Check("learners' code", NOTE, "cannot be done here", str(error))
+        return Check(_GRADING, NOTE, f"not as this user ({_FOR})", str(error))
     if sealed:
-        return Check("learners' code", WORKS, text)
+        return Check(_GRADING, WORKS, f"{text} ({_FOR})")
     cure = "grade without --execute, or in a container"
     if machine.system == "Linux":
         cure = "install bubblewrap, or grade without --execute"
-    return Check("learners' code", NOTE, text, cure)
+    return Check(_GRADING, NOTE, f"{text} ({_FOR})", cure)
 
 
 def _bounded(machine: Machine, label: str, package: str, cure: str) -> Check:

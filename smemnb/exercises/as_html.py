@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from ..tracing.report.view.code import coloured, monospaced
 from .glossary_links import linked
+from .grading.verdict import unknown_exercise
 
 if TYPE_CHECKING:
     from .forecasts.answer import Forecast
@@ -34,10 +35,14 @@ def verdict(found: Verdict) -> str:
     rows = [_part(one.name, one.text, YES if one.ok else NO, one.ok) for one in found.parts]
     said = (("hint", found.hint), ("note", found.note))
     rows += [_part(name, text, "", None) for name, text in said if text]
+    head = (
+        f"<strong>{escape(unknown_exercise(found.exercise))}</strong>"
+        if found.reason == "exercise"
+        else f"<strong>{escape(found.exercise)}</strong>: "
+        f"{_word('done' if done else 'not yet', done)}"
+    )
     return _edged(
-        f'<p style="margin:0 0 4px"><strong>{escape(found.exercise)}</strong>: '
-        f"{_word('done' if done else 'not yet', done)}</p>"
-        f"{_table(rows)}",
+        f'<p style="margin:0 0 4px">{head}</p>{_table(rows)}',
         RIGHT if done else OPEN,
     )
 
@@ -49,11 +54,10 @@ def forecast(found: Forecast) -> str:
     kernel = "" if found.verdict is None else verdict(found.verdict)
     if found.refusal:
         row = _part("forecast", found.refusal, "", None)
-        name = (
-            ""
-            if kernel
-            else f"<strong>{escape(found.exercise)}</strong>: {_word('not yet', False)}"
-        )
+        name = f"<strong>{escape(found.exercise)}</strong>: {_word('not yet', False)}"
+        if not found.known:
+            name = f"<strong>{escape(unknown_exercise(found.exercise))}</strong>"
+        name = "" if kernel else name
         return kernel + _edged(f"{name}{_table([row])}", OPEN)
     done = bool(found)
     rows = [_part("launch", found.launch, "", None)]

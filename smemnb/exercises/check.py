@@ -94,7 +94,7 @@ def answered(
         raise shortened(error) from error.__cause__
     exercise = find(name)
     if exercise is None:
-        return refusal(name[:40] if isinstance(name, str) else call, "exercise", unknown(name))
+        return refusal(name[:40] if isinstance(name, str) else "", "exercise", unknown(name))
     try:
         watch_cells()
         return answer(exercise)

@@ -73,7 +73,7 @@ def forecast(name: Any, kernel: Any, figures: Any = None) -> Forecast:
         "forecast",
         name,
         partial(forecast_of, kernel=kernel, figures=figures),
-        lambda exercise, _, text: Forecast(exercise, refusal=text),
+        lambda exercise, part, text: Forecast(exercise, refusal=text, known=part != "exercise"),
     )
 
 

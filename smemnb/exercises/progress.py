@@ -14,14 +14,13 @@ from __future__ import annotations
 
 import json
 import os
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from .filelock import locked
+from .home import file, folder
 from .registry import exercises
 from .whole_file import is_plain, leftovers, write_whole
 
@@ -147,23 +146,6 @@ def _first_try(entry: dict[str, Any]) -> tuple[int, int] | None:
 def off() -> bool:
     """Whether SMEMNB_PROGRESS asks for no record at all."""
     return os.environ.get("SMEMNB_PROGRESS", "").strip().lower() in ("off", "0", "no", "false")
-
-
-def folder() -> Path:
-    """The folder of the learner's file: SMEMNB_HOME, else the platform's place for user data."""
-    home = os.environ.get("SMEMNB_HOME")
-    if home:
-        return Path(home).expanduser()
-    if sys.platform == "win32":
-        return Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData/Local") / "smemnb"
-    if sys.platform == "darwin":
-        return Path.home() / "Library/Application Support/smemnb"
-    return Path(os.environ.get("XDG_DATA_HOME") or Path.home() / ".local/share") / "smemnb"
-
-
-def file() -> Path:
-    """The learner's file; it need not exist."""
-    return folder() / "progress.json"
 
 
 def _looked_up() -> tuple[State, str]:

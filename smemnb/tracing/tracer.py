@@ -62,7 +62,8 @@ def trace(
             out ("skip"), so that a few blocks of a large launch take a moment.
         order: how warps run between two barriers: together (None), one after the other with the
             last one first ("reversed"), or as drawn from `seed` ("random"), blocks likewise. A
-            race then also shows as a wrong result; without races nothing changes.
+            race may then also show as a wrong result, one in this order and another in that;
+            without races nothing changes.
         seed: of a random order.
         waivers: whether comments of the source may waive findings
             (`# smemnb: allow[kind] reason`, see `smemnb.tracing.waivers`).

@@ -84,6 +84,10 @@ def test_pickles_are_refused(tmp_path):
     ("text", "said"),
     [
         ("floaty[3]", "floaty is no number type"),
+        ("float32(50,100)", r"an array of this shape is written float32\[50,100\]"),
+        ("int8(4,)", r"an array of this shape is written int8\[4\]"),
+        ("float32(0.5, 2)", "write one number, not a tuple"),
+        ("float32[4]=(1, 2)", "write one number, not a tuple"),
         ("object[3]", "object is no number type"),
         ("float32[]", "write the shape as whole numbers"),
         ("float32[a]", "write the shape as whole numbers"),

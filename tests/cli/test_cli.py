@@ -11,6 +11,7 @@ import pytest
 
 import smemnb
 from smemnb.cli import main
+from smemnb.exercises.progress import remember
 from smemnb.tracing import Trace
 from smemnb.version import VERSION
 
@@ -236,6 +237,23 @@ def test_progress(capsys):
     """The table of exercises."""
     assert main(["progress"]) == 0
     assert "exercises done" in capsys.readouterr().out
+
+
+def test_progress_says_where_it_is(capsys, tmp_path, monkeypatch):
+    """The help names the file, and how to begin anew; so does the foot, once there is a file."""
+    monkeypatch.setenv("SMEMNB_HOME", str(tmp_path))
+    monkeypatch.setenv("SMEMNB_PROGRESS", "on")
+    path = str(tmp_path / "progress.json")
+    with pytest.raises(SystemExit, match="0"):
+        main(["progress", "--help"])
+    said = capsys.readouterr().out
+    assert path in said and "delete that file" in said
+    main(["progress"])
+    assert path not in capsys.readouterr().out
+    remember("ex00_scale", done=True)
+    main(["progress"])
+    said = capsys.readouterr().out.splitlines()[-1]
+    assert path in said and "delete that file" in said
 
 
 def test_unknown_option(capsys):

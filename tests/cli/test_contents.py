@@ -79,6 +79,16 @@ def test_written_anew_with_progress(tmp_path, recorded):
     assert f"1 of {len(exercises())} exercises" in (mine / CONTENTS).read_text(encoding="utf-8")
 
 
+def test_how_to_begin_anew(tmp_path, recorded):
+    """The foot names the file of the progress, and what brings an untouched chapter."""
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    lay_contents(workbook(), mine)
+    foot = (mine / CONTENTS).read_text(encoding="utf-8").rstrip().split("\n")[-1]
+    assert f"`{tmp_path / 'home' / 'progress.json'}`" in foot
+    assert foot.count("delete") == 2
+
+
 def test_work_in_it_is_kept(tmp_path, recorded):
     """A page with the learner's own notes is never written again."""
     mine = tmp_path / "mine"

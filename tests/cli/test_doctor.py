@@ -60,8 +60,8 @@ def broken():
     [
         ({"python": (3, 10, 13)}, "Python", "wrong", "3.11 or newer"),
         ({"virtual": False}, "environment", "note", "python3 -m venv"),
-        ({"try_apart": lambda: (False, "limits")}, "learners' code", "note", "bubblewrap"),
-        ({"try_apart": nowhere}, "learners' code", "note", "as another user"),
+        ({"try_apart": lambda: (False, "limits")}, "grading others", "note", "bubblewrap"),
+        ({"try_apart": nowhere}, "grading others", "note", "as another user"),
         ({"versions": versions(numpy="2.5.0")}, "NumPy", "wrong", '"numpy>=2,<2.5"'),
         ({"versions": versions(numpy="1.26.4")}, "NumPy", "wrong", '"numpy>=2,<2.5"'),
         ({"versions": versions(numba="0.65.1")}, "Numba", "wrong", '"numba>=0.66,<0.70"'),
@@ -111,6 +111,13 @@ def test_each_trouble(changed, name, state, words):
 def test_what_is_well(changed):
     """Near-identical machines that have nothing amiss."""
     assert states(replace(HEALTHY, **changed)) == {}
+
+
+@pytest.mark.parametrize("apart", [nowhere, lambda: (False, "limits"), lambda: (True, "a box")])
+def test_grading_is_for_teachers(apart):
+    """What is missing for `smemnb grade --execute` is nothing that a learner lacks."""
+    (check,) = [one for one in examine(replace(HEALTHY, try_apart=apart)) if "grad" in one.name]
+    assert "for teachers" in check.seen and "smemnb grade --execute" in check.seen
 
 
 def test_intel_mac():

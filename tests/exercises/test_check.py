@@ -125,6 +125,17 @@ def test_unknown_name(name):
     assert "ex00_scale" in repr(verdict) or "progress()" in repr(verdict)
 
 
+@pytest.mark.parametrize(
+    ("name", "head"), [("ex00_scal", "unknown exercise ex00_scal"), (None, "unknown exercise")]
+)
+def test_unknown_name_is_no_verdict_on_a_kernel(name, head):
+    """A misspelt name does not read as an answer that is wrong."""
+    verdict = check(name, SCALE.solution)
+    assert repr(verdict).splitlines()[0] == head
+    assert head in verdict._repr_html_()
+    assert "not yet" not in repr(verdict) + verdict._repr_html_()
+
+
 def test_name_array():
     """An array compares item by item: it is no name either."""
     assert check(np.array(["ex00_scale"]), None).reason == "exercise"

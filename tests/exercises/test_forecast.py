@@ -334,7 +334,11 @@ def test_a_name_of_several():
 
 def test_unknown_exercise():
     """The name is asked for as check asks."""
-    assert "ex00_scale" in forecast("ex00_scal", scale).refusal
+    found = forecast("ex00_scal", scale)
+    assert "ex00_scale" in found.refusal
+    assert repr(found).splitlines()[0] == "unknown exercise ex00_scal"
+    assert "unknown exercise ex00_scal" in found._repr_html_()
+    assert "not yet" not in repr(found) + found._repr_html_()
     assert "ex00_scale" in forecast(scale, {}).refusal
 
 

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import Literal
 
-from ..grading.verdict import INDENT, WIDTH, Verdict
+from ..grading.verdict import INDENT, WIDTH, Verdict, unknown_exercise
 from .figures import COLUMNS
 
 State = Literal["right", "misjudged", "open"]
@@ -67,6 +67,7 @@ class Forecast:
         first_try: how many accesses were right at first try, and of how many; None as long as
             some are open.
         note: of the record of progress.
+        known: whether there is such an exercise.
     """
 
     exercise: str
@@ -77,6 +78,7 @@ class Forecast:
     refusal: str = ""
     first_try: tuple[int, int] | None = None
     note: str = ""
+    known: bool = True
 
     def __bool__(self) -> bool:
         return bool(self.verdict and self.lines) and self.right == len(self.lines)
@@ -130,8 +132,8 @@ class Forecast:
             return self.table
         if self.refusal:
             told = _row("forecast", self.refusal)
-            graded = self.verdict is not None
-            return f"{self.verdict if graded else f'{self.exercise}: not yet'}\n{told}"
+            first = f"{self.exercise}: not yet" if self.known else unknown_exercise(self.exercise)
+            return f"{first if self.verdict is None else self.verdict}\n{told}"
         rows = [_row("launch", self.launch)]
         for line in self.lines:
             rows.append(_row(line.state, line.said))

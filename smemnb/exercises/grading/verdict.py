@@ -47,6 +47,13 @@ class Verdict:
         return bool(self.parts) and all(part.ok for part in self.parts)
 
     @property
+    def head(self) -> str:
+        """The first line: whether it is done, or that there is no such exercise."""
+        if self.reason == "exercise":
+            return unknown_exercise(self.exercise)
+        return f"{self.exercise}: {'done' if self else 'not yet'}"
+
+    @property
     def reason(self) -> str:
         """The first part that is not right, "" if there is none."""
         return next((part.name for part in self.parts if not part.ok), "")
@@ -67,13 +74,17 @@ class Verdict:
     def __repr__(self) -> str:
         rows = [(part.name, part.text) for part in self.parts]
         rows += [(name, text) for name, text in (("hint", self.hint), ("note", self.note)) if text]
-        head = f"{self.exercise}: {'done' if self else 'not yet'}"
-        return "\n".join([head, *(_row(name, text) for name, text in rows)])
+        return "\n".join([self.head, *(_row(name, text) for name, text in rows)])
 
     def _repr_html_(self) -> str:
         from ..as_html import verdict
 
         return verdict(self)
+
+
+def unknown_exercise(name: str) -> str:
+    """The first line of an answer about an exercise that does not exist; "" for no name at all."""
+    return f"unknown exercise {name}".rstrip()
 
 
 def _row(name: str, text: str) -> str:

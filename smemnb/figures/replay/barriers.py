@@ -17,12 +17,21 @@ from typing import Any
 from ...lockstep.intrinsics.names import qualified
 from ...lockstep.source import closure_values, source_tree
 
-__all__ = ["barrier_lines", "has_shared_memory"]
+__all__ = ["barrier_lines", "has_barriers", "has_shared_memory"]
 
 
 def barrier_lines(function: FunctionType) -> tuple[int, ...]:
     """The lines of the barriers in a kernel's own text, ascending."""
     return tuple(sorted({node.lineno for node in _barriers(function)}))
+
+
+def has_barriers(function: FunctionType) -> bool:
+    """Whether the kernel, or a function that it reaches, has a barrier of the block."""
+    return any(
+        isinstance(node, ast.Call) and qualified(_called(one, node.func)).startswith("syncthreads")
+        for one in _reached(function, [])
+        for node in ast.walk(source_tree(one))
+    )
 
 
 def has_shared_memory(function: FunctionType) -> bool:

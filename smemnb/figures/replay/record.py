@@ -171,6 +171,8 @@ class Run:
         stale_count: how many there are.
         stale_at: of each event with stale reads, their positions.
         unmatched: shared loads of which nothing is known to compare them with.
+        warp_barriers: phases in which a warp came to a barrier of its own.
+        bare: whether the kernel has no barriers of the block.
     """
 
     kernel: str
@@ -190,6 +192,8 @@ class Run:
     stale_count: int = 0
     stale_at: dict[int, Array] = field(default_factory=dict)
     unmatched: int = 0
+    warp_barriers: frozenset[int] = frozenset()
+    bare: bool = False
 
     @property
     def phases(self) -> int:

@@ -58,6 +58,7 @@ class Recorder(Watcher):
         self.steps: list[Step] = []
         self.barriers: list[int | None] = []
         self.tiles: list[Tile] = []
+        self.warp_barriers: set[int] = set()
         self.full = False
         self._numbers: dict[int, tuple[ArrayInfo, int]] = {}  # by id, which the array keeps
         self._put: list[_Put] = []
@@ -79,9 +80,11 @@ class Recorder(Watcher):
             self._put_aside(None, event.active, event.turn)
 
     def barrier(self, event: Barrier) -> None:
-        """Settle the phase that ends here."""
+        """Settle the phase that ends here; a barrier of a warp is only noted."""
         if event.scope != "warp":
             self._settle(event.site.line)
+        else:
+            self.warp_barriers.add(self._phase)
 
     def finish(self) -> None:
         """Settle the last phase."""

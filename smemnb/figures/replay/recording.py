@@ -11,10 +11,14 @@ the first with a stale read is kept, else the first; a race that shows in none o
 
 Taught in `30_tiles` (what each barrier is there for).
 
-**Limits**: lanes of one warp run together, so that a race inside a warp does not show; what other
-blocks store in global memory is not seen; an array that is given twice is two; a kernel that waits
-for other blocks is stopped after `PATIENCE_S` seconds. `MOST_BARRIERS` barriers are left out in
-turn, the one that `without` names among them. A run records `record.MOST_ELEMENTS` elements.
+A kernel without barriers is recorded once; its stale reads are those that see another store than in
+lockstep order, in which all warps go from line to line together.
+
+**Limits**: lanes of one warp run together, so that a race inside a warp does not show, which
+`trace` finds; what other blocks store in global memory is not seen; an array that is given twice is
+two; a kernel that waits for other blocks is stopped after `PATIENCE_S` seconds. `MOST_BARRIERS`
+barriers are left out in turn, the one that `without` names among them. A run records
+`record.MOST_ELEMENTS` elements.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, cast
 
@@ -40,7 +44,7 @@ from ...tracing.model import Dim3, place
 from ...tracing.trace import Trace
 from ...tracing.tracer import Configured as TracedLaunch
 from ...tracing.tracer import Tracer
-from .barriers import barrier_lines, has_shared_memory
+from .barriers import barrier_lines, has_barriers, has_shared_memory
 from .camera import Camera
 from .film import Film, film_of
 from .record import MOST_ELEMENTS, Run
@@ -164,7 +168,10 @@ class Replayer:
                 f"block={here}: this block of {self._function.__name__} touches no shared array in"
                 " this launch; name one that does, or pass data that reach it"
             )
-        runs, notes = [how.worst(self._kernel, None, reference)], list[str]()
+        # a barrier that is no syncthreads(), as of a whole grid, is known where a run came to it
+        bare = not has_barriers(self._function) and set(reference.barriers) <= {None}
+        runs = [replace(how.worst(self._kernel, None, reference), bare=bare)]
+        notes: list[str] = []
         chosen = lines[:MOST_BARRIERS]
         if self._without is not None and self._without not in chosen:
             chosen = (*chosen[:-1], self._without)
@@ -242,6 +249,7 @@ class OneBlock:
             steps=tuple(recorder.steps),
             barriers=tuple(recorder.barriers),
             full=recorder.full,
+            warp_barriers=frozenset(recorder.warp_barriers),
         )
 
     def film(self, kernel: Any, function: FunctionType, patience_s: float = FILM_S) -> Film:

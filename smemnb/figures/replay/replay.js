@@ -201,7 +201,7 @@ class Replay {
     this.tiles = viewsOf(run);
     this.root.replaceChildren(
       make("p", { class: "smr-title" }, run.title),
-      this.buildBarriers(),
+      ...this.buildBarriers(),
       make("p", { class: `smr-summary${run.stale ? " smr-wrong" : ""}`, role: "status" }, run.summary),
       make("p", { class: "smr-how" }, run.how),
       this.buildPlayer(),
@@ -218,7 +218,7 @@ class Replay {
     );
   }
 
-  // A box per barrier; of the recorded runs each lacks one of them at most.
+  // A box per barrier, and none around no boxes; of the recorded runs each lacks one at most.
   buildBarriers() {
     const boxes = this.state.runs.flatMap((run, number) => {
       if (run.without === null) return [];
@@ -229,10 +229,11 @@ class Replay {
       const source = this.state.lines[run.without] ?? "";
       return [make("label", {}, box, ` line ${run.without} `, make("code", {}, source))];
     });
-    return make(
+    if (!boxes.length) return [];
+    return [make(
       "fieldset", { class: "smr-barriers" },
       make("legend", {}, "barriers; take one out to see the run without it"), ...boxes,
-    );
+    )];
   }
 
   buildPlayer() {

@@ -23,9 +23,10 @@ import numpy as np
 
 from .record import MOST_STALE, NOBODY, PLACES, Array, Event, Run, Stale, StaleKind, Store
 
-__all__ = ["compared"]
+__all__ = ["compared", "lanes_meet"]
 
 Key = tuple[tuple[Any, ...], int]
+_LANES = 32
 UNKNOWN = -2  # a store without a twin
 
 
@@ -160,3 +161,30 @@ def _stale(
         seen=seen,
         wanted=wanted,
     )
+
+
+def lanes_meet(run: Run) -> bool:
+    """Whether a lane touches an element that another lane of its warp stores in the same step.
+
+    Loads and stores of shared arrays alone. **Limits**: a phase with a barrier of a warp is passed
+    over.
+    """
+    stored: dict[int, Array] = {}
+    loaded: dict[int, Array] = {}
+    for event in run.events:
+        tile = run.tiles[event.tile]
+        if tile.space != "shared" or event.kind not in ("load", "store"):
+            continue
+        if run.steps[event.step].phase in run.warp_barriers:
+            continue
+        for seen in (stored, loaded):
+            if event.tile not in seen:
+                seen[event.tile] = np.full(int(np.prod(tile.shape)), NOBODY, np.int64)
+        for seen in (stored,) if event.reads else (stored, loaded):
+            step, lane = np.divmod(seen[event.tile][event.elements], _LANES)
+            if ((step == event.step) & (lane != event.lanes)).any():
+                return True
+        (loaded if event.reads else stored)[event.tile][event.elements] = (
+            event.step * _LANES + event.lanes
+        )
+    return False

@@ -13,6 +13,7 @@ from ..words import counted, listed
 from .film import Film, Move
 from .record import Box, Event, Run, Stale, Store
 from .recorder import box_of
+from .stale import lanes_meet
 
 __all__ = [
     "Line",
@@ -30,6 +31,14 @@ __all__ = [
 ]
 
 PHASES_SAID, WIDTH = 6, 88
+COMPARED = (
+    "The kernel has no barrier at which its warps wait for each other. A read is stale if it sees"
+    " another store than in lockstep order, in which all warps go from line to line together."
+)
+INSIDE = (
+    "Lanes of one warp touch elements that other lanes of it store, without a barrier between. A"
+    " replay reorders whole warps and shows no race inside a warp: trace does."
+)
 
 
 class Line(NamedTuple):
@@ -75,7 +84,8 @@ def text(
     if run.stale:
         first = f"first: {said_stale(run, run.stale[0])}"
         said += wrap(first, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
-    said += left_out(run)
+    for more in ([COMPARED] if run.bare else []) + left_out(run):
+        said += wrap(more, WIDTH, subsequent_indent="  ", break_on_hyphens=False)
     for other in others:
         which = _which(other)
         said.append(f"{which[0].upper()}{which[1:]}: {summary(other)}")
@@ -90,6 +100,8 @@ def title(run: Run) -> str:
 
 
 def _which(run: Run) -> str:
+    if run.bare:
+        return "no barriers"
     if run.without is None:
         return "with all barriers"
     return f"without the barrier of line {run.without}"
@@ -103,9 +115,11 @@ def order_said(run: Run) -> str:
 
 
 def order_explained(run: Run) -> str:
-    """What the order of warps means, in one sentence."""
+    """What the order of warps means, in one sentence; without barriers what it is compared with."""
     drawn = f"in an order drawn from seed {run.seed}"
     order = drawn if run.order == "random" else "the last one first"
+    if run.bare:
+        return f"The engine runs the warps one after the other, {order}. {COMPARED}"
     return (
         f"Between two barriers the engine runs the warps one after the other, {order}: one that"
         " need not wait goes ahead of the others."
@@ -134,9 +148,16 @@ def left_out(run: Run) -> list[str]:
         )
     if run.unmatched:
         said.append(
-            f"Of {counted(run.unmatched, 'load')} it is not known what they see with all barriers."
+            f"Of {counted(run.unmatched, 'load')} it is not known what they see {_beside(run)}."
         )
+    if run.without is None and not run.stale_count and lanes_meet(run):
+        said.append(INSIDE)
     return said
+
+
+def _beside(run: Run) -> str:
+    """In which run a read sees what it should."""
+    return "in lockstep order" if run.bare else "with all barriers"
 
 
 def left_out_of_film(film: Film) -> list[str]:
@@ -214,7 +235,7 @@ def said_stale(run: Run, one: Stale) -> str:
         said += f"which is already as {_written(run, one.seen, passes=passes)}"
     if one.wanted is None:
         return f"{said}; in lockstep order nobody has written it then"
-    return f"{said}; with all barriers it is as {_written(run, one.wanted, passes=passes)}"
+    return f"{said}; {_beside(run)} it is as {_written(run, one.wanted, passes=passes)}"
 
 
 def _written(run: Run, store: Store, *, passes: bool) -> str:

@@ -275,6 +275,53 @@ def asserts(out):
 
 
 @cuda.jit
+def bare(out, inp):
+    """No barrier at all, and each thread reads what another one stored."""
+    tile = cuda.shared.array(128, float32)
+    t = cuda.threadIdx.x
+    tile[t] = inp[t]
+    out[t] = tile[inp.size - 1 - t]
+
+
+@cuda.jit
+def moved_up(out, inp):
+    """Each lane overwrites what its neighbour has read, without a barrier between."""
+    tile = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    tile[t] = inp[t]
+    cuda.syncthreads()
+    own = tile[t // 32 * 32 + (t + 1) % 32]
+    tile[t] = own + 1
+    cuda.syncthreads()
+    out[t] = tile[t]
+
+
+@cuda.jit
+def warp_waits(out, inp):
+    """The lanes of each warp read each other's elements, behind a barrier of the warp."""
+    tile = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    tile[t] = inp[t]
+    cuda.syncwarp()
+    out[t] = tile[t // 32 * 32 + 31 - t % 32]
+
+
+@cuda.jit(device=True)
+def wait():
+    cuda.syncthreads()
+
+
+@cuda.jit
+def waits_elsewhere(out, inp):
+    """Its only barrier stands in a device function."""
+    tile = cuda.shared.array(64, float32)
+    t = cuda.threadIdx.x
+    tile[t] = inp[t]
+    wait()
+    out[t] = tile[63 - t]
+
+
+@cuda.jit
 def no_tile(out):
     """No shared memory at all."""
     out[cuda.threadIdx.x] = 1

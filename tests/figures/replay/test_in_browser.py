@@ -7,7 +7,7 @@ import smemnb
 from smemnb.figures.replay import page, state
 from smemnb.figures.replay.words import said_move
 from smemnb.kernels.transpose import transpose_tiled
-from tests.figures.replay.kernels import ahead, line_of, product
+from tests.figures.replay.kernels import ahead, bare, line_of, product
 
 pytestmark = pytest.mark.browser
 FULL, READ = line_of(product, "# both tiles are full"), line_of(product, "# everyone has read")
@@ -100,6 +100,15 @@ def test_one_box_per_barrier(show, products):
     assert at(tab, "without") == ""
     summary = tab.inner_text(".smr-summary")
     assert str(products.without(READ).stale_count) not in summary
+
+
+def test_no_boxes_without_barriers(show):
+    """A kernel without barriers has none to take out; the page says so and has no empty box."""
+    inp = np.arange(128, dtype=np.float32)
+    tab = show(smemnb.replay(bare)[1, 128](np.zeros_like(inp), inp))
+    assert tab.locator(".smr-barriers").count() == 0
+    assert "no barriers" in tab.inner_text(".smr-title")
+    assert "lockstep order" in tab.inner_text(".smr-how")
 
 
 def test_each_step(show, products):

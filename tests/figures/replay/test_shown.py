@@ -19,7 +19,16 @@ from smemnb.figures.replay.still import WRITTEN, panels, still
 from smemnb.figures.replay.words import lines_of, order_explained
 from smemnb.figures.sheet import SERIES
 from tests.facts import facts
-from tests.figures.replay.kernels import line_of, long_walk, product, tall
+from tests.figures.replay.kernels import (
+    bare,
+    line_of,
+    long_walk,
+    moved_up,
+    product,
+    tall,
+    waits_elsewhere,
+    warp_waits,
+)
 
 FULL, READ = line_of(product, "# both tiles are full"), line_of(product, "# everyone has read")
 
@@ -71,6 +80,49 @@ def test_long_runs(long):
     said = repr(long)
     assert len(said.splitlines()) < 45
     assert facts("6 17") == facts(next(one for one in said.splitlines() if "phases" in one))
+
+
+def block_of(kernel, threads):
+    inp = np.arange(threads, dtype=np.float32)
+    return smemnb.replay(kernel)[1, threads](np.zeros_like(inp), inp)
+
+
+def test_without_barriers():
+    """A kernel that has none: this is said, and what its reads are compared with."""
+    found = block_of(bare, 128)
+    assert found.run.stale_count
+    for said in (repr(found), found.still.text, found.still.alt, str(found.state)):
+        assert "no barriers" in said and "with all barriers" not in said
+    flat = " ".join(repr(found).split())
+    assert "; in lockstep order it is as thread" in flat
+    for said in (flat, found.state["runs"][0]["how"]):
+        assert "another store than in lockstep order" in said
+
+
+@pytest.mark.parametrize("kernel", [waits_elsewhere, moved_up])
+def test_with_barriers(kernel):
+    """A barrier in a device function is one."""
+    said = repr(block_of(kernel, 64))
+    assert "with all barriers" in said and "no barriers" not in said
+
+
+INSIDE = "no race inside a warp"
+
+
+def test_race_inside_a_warp():
+    """No read is stale where only lanes of one warp race: the text and the page send to trace."""
+    for kernel, threads in ((bare, 32), (moved_up, 64)):
+        found = block_of(kernel, threads)
+        assert not found.run.stale_count
+        for said in (repr(found), " ".join(found.state["runs"][0]["notes"])):
+            assert INSIDE in said and "trace" in said
+
+
+def test_no_race_inside_a_warp(found, long):
+    """It is said only where lanes of a warp touch what others of it store, or may be stale."""
+    ordered = (block_of(waits_elsewhere, 64), block_of(warp_waits, 64))
+    for said in map(repr, (found, long, *ordered)):
+        assert INSIDE not in said
 
 
 # --- picture -------------------------------------------------------------------------------------

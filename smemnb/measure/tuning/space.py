@@ -81,7 +81,7 @@ def start(operation: str, itemsize: int = 4) -> Choices:
     if itemsize not in wide.TILES:
         raise SmemnbError(f"--itemsize {itemsize}: transposes of 1, 2, 4 or 8 bytes are tuned")
     rows, cols = wide.TILES[itemsize]
-    return Chunks(itemsize, rows, cols)
+    return Chunks(itemsize, rows, cols, *wide.BLOCKS[itemsize])
 
 
 def changed(choices: Choices, changes: Mapping[str, Any]) -> Choices:

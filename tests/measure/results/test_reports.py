@@ -47,7 +47,7 @@ matmul 5 x 6, depth 7, 3 spare per row
                   TFLOP/s         ms           quartiles  ratio  regs  local
   fastest        not timed: wrong values
 
-host time of one call, microseconds (median; beyond: what the operation adds)
+host time of one call, microseconds (median; beyond: what the operation adds; own: the arrays' library)
   operation  arrays  result      call  launch  beyond      quartiles     own  call/own
   matmul     numba   given       30.5     9.0    21.0      20.0-23.0
 """  # noqa: E501

@@ -174,9 +174,10 @@ def test_interrupted():
 def test_transposes():
     """Tile, threads and blocks of any size of elements."""
     begin = start("transpose", 2)
-    assert (begin.rows, begin.cols, begin.dtype.bitwidth) == (64, 128, 16)
-    result = found(Priced(lambda one: 1.0 + abs(one.threads - 256)), begin)
-    assert result.best["threads"] == 256
+    assert (begin.rows, begin.cols, begin.dtype.bitwidth) == (64, 64, 16)
+    result = found(Priced(lambda one: 1.0 + abs(one.threads - 512)), begin)
+    assert begin.threads == 256
+    assert result.best["threads"] == 512
     assert Chunks(**result.best).kernel().__name__ == "transpose_fastest"
     with pytest.raises(SmemnbError, match="1, 2, 4 or 8 bytes are tuned"):
         start("transpose", 16)

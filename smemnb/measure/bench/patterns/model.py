@@ -61,9 +61,9 @@ class PatternReading:
     def gb_per_s(self, name: str = OURS) -> float | None:
         """Bytes that have to be moved over a contender's time; None without a time.
 
-        >>> reading = PatternReading("sum", "8 float32", 32, {"smemnb": Time(1e-5, 0, 0)}, {})
+        >>> reading = PatternReading("sum", "8000 float32", 32_000, {"smemnb": Time(1e-3, 0, 0)}, {})
         >>> reading.gb_per_s()
-        3.2
+        32.0
         """
         time = self.times.get(name)
         return None if time is None else self.moved / time.ms / 1e6

@@ -3,4 +3,11 @@
 Exercise -> line of its solution, as it stands there without its comment -> the reason.
 """
 
-EQUIVALENTS: dict[str, dict[str, str]] = {}
+EQUIVALENTS: dict[str, dict[str, str]] = {
+    "ex51_peaks": {
+        "if lane >= step:": "shfl_up hands the lanes below their own value, the largest with itself"
+    },
+    "ex51_steps": {
+        "acc = buffers[old, tx]": "acc still holds this very sum, of the step before, in a register"
+    },
+}

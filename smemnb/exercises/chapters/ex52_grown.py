@@ -115,7 +115,7 @@ EXERCISE = Exercise(
                 "from_row =": "from_row = row - ty + y - 1",
                 "from_col =": "from_col = col - tx + x - 1",
             },
-            ("findings", "out"),
+            ("output", "wrong"),
         ),
         Wrong(
             "The place of a column is held to the number of rows.",
@@ -128,14 +128,14 @@ EXERCISE = Exercise(
                 "for y": "for y in range(ty, ty + 3):",
                 "for x": "for x in range(tx, tx + 3):",
             },
-            ("findings", "race"),
+            ("sectors", "budget"),
         ),
         Wrong(
             "Right, but a warp loads a row of the tile element by element.",
             {
                 "for x": "for x in range(cuda.blockDim.x + 2):",
             },
-            ("findings", "race"),
+            ("requests", "inp"),
         ),
     ),
     cases=tuple(_cases()),

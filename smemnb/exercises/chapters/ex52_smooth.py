@@ -104,7 +104,7 @@ EXERCISE = Exercise(
         Wrong(
             "The halo stays empty: a thread loads its own element alone.",
             {"for x": "for x in range(tx + 1, tx + 2):"},
-            ("findings", "uninitialised"),
+            ("output", "nan"),
         ),
         Wrong(
             "Beyond an edge stands the nearest element, not 0.",
@@ -118,7 +118,7 @@ EXERCISE = Exercise(
         Wrong(
             "The row below the block is never added to the last row.",
             {"for y": "for y in range(row0 - 1, min(row0 + 16, rows)):"},
-            ("output", "wrong"),
+            ("output", "not written"),
         ),
         Wrong(
             "Walks down to the end of the block, below the picture too.",
@@ -138,7 +138,7 @@ EXERCISE = Exercise(
                 "    if 0 <= y < rows and 0 <= col + k - 1 < cols:\n"
                 "        three += inp[y, col + k - 1]",
             },
-            ("requests", "inp"),
+            ("sectors", "budget"),
         ),
     ),
     cases=tuple(_cases()),

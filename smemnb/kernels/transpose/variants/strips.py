@@ -435,7 +435,8 @@ def transpose_narrow_of(
         number = uint32(cuda.blockIdx.y * cuda.gridDim.x + cuda.blockIdx.x)
         move(out, inp, tile, number)
 
-    @jit(launch_bounds=(threads, cut.resident))
+    # one block in six less: with the matrix's own place, registers for all of them do not suffice
+    @jit(launch_bounds=(threads, cut.resident * 5 // 6))
     def transpose_narrow_batched(out, inp):
         tile = cuda.shared.array(size, dtype, alignment=16)
         most = uint32(uint32(groups) // uint32(inp.shape[2] // units) * uint32(8 * per_chunk))

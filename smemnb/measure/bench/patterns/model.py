@@ -61,7 +61,8 @@ class PatternReading:
     def gb_per_s(self, name: str = OURS) -> float | None:
         """Bytes that have to be moved over a contender's time; None without a time.
 
-        >>> reading = PatternReading("sum", "8000 float32", 32_000, {"smemnb": Time(1e-3, 0, 0)}, {})
+        >>> times = {"smemnb": Time(1e-3, 0, 0)}
+        >>> reading = PatternReading("sum", "8000 float32", 32_000, times, {})
         >>> reading.gb_per_s()
         32.0
         """

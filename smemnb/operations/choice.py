@@ -41,7 +41,7 @@ class Plan(NamedTuple):
     With `swapped` a product takes b before a.
     `typed` is Numba's letter for the layout of its matrices: A takes any strides, so that one
     compiled kernel serves all; C has contiguous ones typed as Numba types its own device arrays.
-    With `overlaps` the kernel touches no memory before `ptx_async.await_previous`, so that it may
+    With `overlaps` the kernel touches no memory before `ptx.await_previous`, so that it may
     be brought to the GPU while the one before it in the stream still runs.
     """
 

@@ -182,7 +182,7 @@ class Launch:
         own: how the arrays after the numbers lie.
         shared_bytes: of shared memory that the launch brings.
         overlaps: the kernel may be brought to the GPU while the one before it in the stream still
-            runs. It then waits by itself (`kernels.ptx_async.await_previous`).
+            runs. It then waits by itself (`kernels.ptx.asynchronous.await_previous`).
     """
 
     __slots__ = (

@@ -23,6 +23,5 @@ combining   sums and largest values, in which types
 lookback    how a tile of a row learns what lies before it
 variants    kernels for any type, for rows and columns, out of factories
 choosing    which of them scans which array
-ptx_words   words that blocks talk through
 TUNING.md   what was tried, foretold and measured
 """

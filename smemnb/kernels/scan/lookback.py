@@ -30,8 +30,8 @@ from typing import Any
 
 from numba import cuda, uint32, uint64
 
+from ..ptx.relaxed import bits_of, load_pair, number_of, store_pair
 from ..unrolled import device
-from .ptx_words import bits_of, load_pair, number_of, store_pair
 
 EVERYONE = 0xFFFFFFFF  # lanes that take part
 OWN, WHOLE = 1, 2

@@ -28,7 +28,7 @@ from typing import Any
 from numba import cuda, float32, uint32
 
 from ...ptx import load1, store1
-from ...ptx_async import await_previous
+from ...ptx.asynchronous import await_previous
 from ...unrolled import device, jit, named
 
 WARP, LEAST_THREADS = 32, 128

@@ -27,7 +27,7 @@ from typing import Any
 from numba import cuda, float32, uint32
 
 from ...ptx import load1, load16, store1, store16
-from ...ptx_async import (
+from ...ptx.asynchronous import (
     await_previous,
     close_group,
     copy1,

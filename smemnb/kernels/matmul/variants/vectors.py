@@ -33,7 +33,7 @@ from typing import Any
 from numba import cuda, float32, uint32
 
 from ...ptx import load1, load16, store1
-from ...ptx_async import await_previous
+from ...ptx.asynchronous import await_previous
 from ...unrolled import device, jit, named, smaller, unroll
 from .loads import put
 from .vector_tiling import PART, QUAD, THREADS, WARP, VectorTiling

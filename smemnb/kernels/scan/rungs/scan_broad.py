@@ -21,8 +21,8 @@ from __future__ import annotations
 from numba import cuda, float32, float64, uint32, uint64
 
 from ...ptx import load1, load16, store1, store16
+from ...ptx.relaxed import bits_of, load_pair, number_of, store_pair
 from ...unrolled import device, jit
-from ..ptx_words import bits_of, load_pair, number_of, store_pair
 
 QUAD = 4  # elements in 16 bytes
 CHUNKS = 16  # of a lane

@@ -18,8 +18,8 @@ from __future__ import annotations
 from numba import cuda, float32, uint32, uint64
 
 from ...ptx import load1, load16, store1, store16
+from ...ptx.relaxed import bits_of, load_word, number_of, store_word
 from ...unrolled import device, jit
-from ..ptx_words import bits_of, load_word, number_of, store_word
 
 CHUNK = 4  # elements in 16 bytes
 THREADS = 256

@@ -20,10 +20,10 @@ from typing import Any
 from numba import cuda, uint32, uint64
 
 from ...ptx import load1, store1
+from ...ptx.relaxed import bits_of
 from ...unrolled import jit, named
 from ..combining import Combining
 from ..lookback import LOW, say, sum_before_of, take
-from ..ptx_words import bits_of
 
 THREADS = 256
 DEEP = 16  # elements of a thread

@@ -19,10 +19,10 @@ from typing import Any, NamedTuple
 from numba import cuda, int32, uint32, uint64
 
 from ...ptx import load1, load4, load16, misalignment, store1, store16
+from ...ptx.relaxed import bits_of
 from ...unrolled import device, jit, named
 from ..combining import Combining
 from ..lookback import EVERYONE, LOW, say, sum_before_of, take
-from ..ptx_words import bits_of
 
 
 class Cut(NamedTuple):

@@ -22,8 +22,8 @@ from typing import Any
 from numba import cuda, uint32, uint64
 
 from ...ptx import load1, load4, load16, misalignment, permuted, store1, store16
+from ...ptx.wide_words import store_words
 from ...unrolled import device, jit, named, smaller
-from ..ptx_words import store_words
 from .order import bytes_of, chunk_of_column, tile_in_batch, tile_turned
 from .packed import WORD_BYTES, _turned
 from .strips import _last_chunk

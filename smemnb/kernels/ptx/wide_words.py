@@ -11,7 +11,7 @@ from numba.cuda.extending import intrinsic
 
 from ...lockstep.protocol import lockstep_implementation
 from ...lockstep.watch import Access
-from ..ptx import WIDE_BYTES, WORD_BYTES, _address, _as, _lane, _place_wide
+from .accesses import WIDE_BYTES, WORD_BYTES, _address, _as, _lane, _place_wide
 
 
 @intrinsic

@@ -31,8 +31,8 @@ from llvmlite import ir
 from numba.core import types
 from numba.cuda.extending import intrinsic
 
-from ..lockstep.protocol import lockstep_implementation
-from .ptx import WIDE_BYTES, _address, load1, load16, store1, store16
+from ...lockstep.protocol import lockstep_implementation
+from .accesses import WIDE_BYTES, _address, load1, load16, store1, store16
 
 SHARED, GLOBAL = 3, 1
 _WORD, _ADDRESS = ir.IntType(32), ir.IntType(64)

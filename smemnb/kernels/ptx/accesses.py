@@ -16,10 +16,6 @@ first one, in memory: `row * (array.strides[0] // array.itemsize) + col`. In the
 checked: every element must lie inside the array, 16 bytes at an address divisible by 16, 4 bytes
 at one divisible by 4.
 
-To add one: an `@intrinsic` for the GPU and, below, its `@lockstep_implementation`. Inline PTX has
-to name the memory (`ld.global...`): of a generic access nobody can count the sectors. Without a
-GPU, `trace(kernel)[...](...).as_compiled()` shows whether it is the instruction that was meant.
-
 **Limits**: arrays whose last axis has neighbouring elements of 1, 2, 4 or 8 bytes.
 """
 
@@ -32,11 +28,11 @@ from llvmlite import ir
 from numba.core import types
 from numba.cuda.extending import intrinsic
 
-from ..errors import KernelStopped, MisalignedAddress
-from ..lockstep.lanes import EVERY_LANE
-from ..lockstep.protocol import lockstep_implementation
-from ..lockstep.watch import Access
-from . import alignment as _alignment  # noqa: F401  shared arrays at multiples of 16 bytes
+from ...errors import KernelStopped, MisalignedAddress
+from ...lockstep.lanes import EVERY_LANE
+from ...lockstep.protocol import lockstep_implementation
+from ...lockstep.watch import Access
+from .. import alignment as _alignment  # noqa: F401  shared arrays at multiples of 16 bytes
 
 WIDE_BYTES, WORD_BYTES = 16, 4
 
@@ -226,7 +222,9 @@ def cycles(typingctx):
 
 def _place(batch: Any, mask: Any, site: Any, array: Any, index: Any, at: int = 0) -> Any:
     """Offset in the store and the lanes inside, of the element `at` places after `index`."""
-    if array.strides[-1] != 1 or array.unit != array.itemsize or not array.uniform:
+    # Rows of one element have no neighbours: the stride between them says nothing.
+    neighbours = array.strides[-1] == 1 or array.shape[-1] == 1
+    if not neighbours or array.unit != array.itemsize or not array.uniform:
         raise KernelStopped(
             f"{site.text} in line {site.line} counts along rows of neighbouring elements; "
             f"{array.name} has strides of {array.strides} elements. Pass an array whose rows are "

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numba import cuda, float32, uint32
 
-from smemnb.kernels.ptx_async import (
+from smemnb.kernels.ptx.asynchronous import (
     await_previous,
     close_group,
     copy1,

@@ -158,6 +158,20 @@ def test_scattered_elements_are_refused():
 
 
 @cuda.jit
+def first_column(out, inp):
+    i = cuda.threadIdx.x
+    store1(out, i, load1(inp, uint32(i * 3)))
+
+
+def test_rows_of_one_element_have_no_neighbours():
+    """A column of a wider array: whatever stride it has along its rows."""
+    host = np.arange(96, dtype=np.float32).reshape(32, 3)
+    out = np.zeros(32, np.float32)
+    first_column[1, 32](out, cuda.to_device(host)[:, 1:2])
+    np.testing.assert_array_equal(out, host[:, 1])
+
+
+@cuda.jit
 def words_apart(out, inp, selector, beyond):
     at = uint32(cuda.grid(1))
     each = uint32(4 // inp.itemsize)

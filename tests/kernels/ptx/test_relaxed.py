@@ -6,7 +6,7 @@ from numba import cuda, float64, int64, uint32, uint64
 
 from smemnb.errors import KernelStopped
 from smemnb.kernels.ptx import load1, store1
-from smemnb.kernels.scan.ptx_words import (
+from smemnb.kernels.ptx.relaxed import (
     bits_of,
     load_pair,
     load_word,

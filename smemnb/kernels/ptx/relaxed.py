@@ -28,7 +28,7 @@ from numba.cuda.extending import intrinsic
 
 from ...lockstep.protocol import lockstep_implementation
 from ...lockstep.watch import Access
-from ..ptx import _address, _place, _place_wide
+from .accesses import _address, _place, _place_wide
 
 WORD, PAIR_BYTES = ir.IntType(64), 16
 _LOAD_WORD = "{ .reg .u64 at; cvta.to.global.u64 at, $1; ld.relaxed.gpu.global.u64 $0, [at]; }"

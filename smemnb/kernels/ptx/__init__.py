@@ -1,0 +1,44 @@
+"""Instructions that Numba does not offer, each with two implementations: for a GPU, for the engine.
+
+    accesses       loads and stores of an element, of 4 and of 16 bytes, by flat offset
+    wide_words     16 bytes of words into an array of smaller elements
+    relaxed        words through which blocks talk while they run
+    asynchronous   copies to shared memory that nobody waits for at once; kernels that begin early
+
+Most are one instruction of the GPU. In the engine the same call is counted and checked like any
+other access, so a kernel that uses them is traced as it is. The names of `accesses` are importable
+from here; the others stand in their modules.
+
+To add one: an `@intrinsic` for the GPU and, below it, its `@lockstep_implementation`
+(`smemnb.lockstep.protocol`). Inline PTX has to name the memory (`ld.global...`): of a generic
+access nobody can count the sectors. Without a GPU, `trace(kernel)[...](...).as_compiled()` shows
+whether it is the instruction that was meant.
+"""
+
+from .accesses import (
+    WIDE_BYTES,
+    WORD_BYTES,
+    cycles,
+    load1,
+    load4,
+    load16,
+    misalignment,
+    permuted,
+    store1,
+    store4,
+    store16,
+)
+
+__all__ = [
+    "WIDE_BYTES",
+    "WORD_BYTES",
+    "cycles",
+    "load1",
+    "load4",
+    "load16",
+    "misalignment",
+    "permuted",
+    "store1",
+    "store4",
+    "store16",
+]

@@ -43,7 +43,9 @@ def test_names():
 
 
 @needs_machine_code
-@pytest.mark.parametrize("case", sampled(CASES, 1, by=lambda case: case.kernel.__module__))
+@pytest.mark.parametrize(
+    "case", sampled(CASES, 1, second=3, by=lambda case: case.kernel.__module__)
+)
 def test_machine_code(case):
     """Each compiles for cc 9.0 without a stack."""
     used = resources(case.kernel, case.launch(case.small)[1], (9, 0))

@@ -6,6 +6,7 @@ its predicate off in all lanes: such an instruction is issued and moves nothing.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -25,7 +26,8 @@ class Site:
     """One memory instruction of the machine code: what it is, and its counts in each memory.
 
     `asked` stands for all of its requests, whatever their order, and of lanes that swap addresses
-    where that changes no count: two runs in which it is equal have asked for the same.
+    where that changes no count: two runs in which it is equal have asked for the same. `seen` is
+    called with each execution, where somebody wants to see them all.
     """
 
     located: Located
@@ -33,10 +35,13 @@ class Site:
     width: int
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
     asked: int = 0
+    seen: Callable[[Site, Group, str, Array], None] | None = None
     _waiting: dict[str, list[tuple[Array, Array]]] = field(default_factory=dict)
 
     def add(self, group: Group, space: str, address: Array) -> None:
         """Count one execution by the rows of a group."""
+        if self.seen is not None:
+            self.seen(self, group, space, address)
         some: Array = np.logical_or.reduce(group.mask, axis=1)
         executed = int(some.sum())
         counts = self.counts.setdefault(space, {})
@@ -102,13 +107,14 @@ def _plus(counts: dict[str, int], name: str, value: int) -> None:
 class Tally:
     """All memory instructions of a kernel."""
 
-    def __init__(self) -> None:
+    def __init__(self, seen: Callable[[Site, Group, str, Array], None] | None = None) -> None:
         self._sites: dict[int, Site] = {}
+        self._seen = seen
 
     def site(self, located: Located, kind: str, width: int) -> Site:
         """The record of an instruction; the same one in every batch of blocks."""
         if located.address not in self._sites:
-            self._sites[located.address] = Site(located, kind, width)
+            self._sites[located.address] = Site(located, kind, width, seen=self._seen)
         return self._sites[located.address]
 
     def sites(self) -> list[Site]:

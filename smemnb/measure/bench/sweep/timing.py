@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
@@ -97,6 +98,9 @@ class Place(Protocol):
         Raises:
             NotCaptured: a graph cannot hold them.
         """
+
+    def alone(self) -> AbstractContextManager[object]:
+        """Within it nobody else works on the GPU."""
 
 
 def reading(problem: Problem, place: Place) -> Reading:
@@ -235,6 +239,11 @@ class _Times:
 
 
 def _timed(contenders: Sequence[Contender], place: Place) -> _Times:
+    with place.alone():
+        return _timed_alone(contenders, place)
+
+
+def _timed_alone(contenders: Sequence[Contender], place: Place) -> _Times:
     launches = launches_for(_shortest_ms(contenders, place.clock), len(contenders[0].launches))
     runs: list[Callable[[], object]] = []
     not_captured: dict[str, str] = {}

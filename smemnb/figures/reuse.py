@@ -123,15 +123,15 @@ def measure(trace: Trace, array: str, *, block: int = 0) -> ReuseMap:
             patience_s=PATIENCE_S,
             segments=lambda _: [Segment(block, 1)],
         )
-    where = np.unravel_index(block, how.grid[::-1])[::-1]
-    here = place(tuple(int(one) for one in where), how.grid)
+    z, y, x = (int(one) for one in np.unravel_index(block, how.grid[::-1]))
+    here = place((x, y, z), how.grid)
     if heard.loads is None:
         known = ", ".join(sorted(heard.loaded)) or "none"
         raise SmemnbError(
             f"block {here} of {how.kernel} does not load from an array {array};"
             f" it loads from: {known}"
         )
-    return ReuseMap(str(how), str(here), array, heard.loads.reshape(_two(heard.shape)), heard.own())
+    return ReuseMap(str(how), here, array, heard.loads.reshape(_two(heard.shape)), heard.own())
 
 
 class _Loads(Watcher):

@@ -110,7 +110,7 @@ def _ways(served: Service, banks: float, high: float) -> Iterator[tuple[str, lis
     for chip in chips(served):
         x, y = LEFT + (chip.bank + chip.wide / 2) * CELL, banks - 4 - tops[chip.bank] * high
         starts = (LEFT + (lane + 0.5) * CELL for lane in chip.lanes)
-        ends = [(start, TOP + PIECE, x, y) for start in starts]
+        ends: list[Line] = [(start, TOP + PIECE, x, y) for start in starts]
         yield shade(chip.wavefront - 1, served.wavefronts), ends
 
 

@@ -94,8 +94,8 @@ def opened(memories: Iterable[Memory]) -> list[str]:
     known = [memory.space for memory in memories if memory.space in _OPENED]
     if not known:
         return []
-    of = (lambda space: f" ({space} memory)") if len(known) > 1 else (lambda space: "")
-    said = "; ".join(f"{_OPENED[space]}{of(space)}" for space in known)
+    of = " ({} memory)" if len(known) > 1 else ""
+    said = "; ".join(_OPENED[space] + of.format(space) for space in known)
     return [sentence(f"A line with a triangle opens and shows its requests, {said}.")]
 
 

@@ -232,7 +232,10 @@ class CopyGroup:
     """A step in the life of the asynchronous copies that the active lanes have issued.
 
     `step` is "commit": what a lane has issued since its last one is a group; or "wait": all its
-    groups but the last `pending` have arrived. `turn` as for `Access`.
+    groups but the last `pending` have arrived. Where an mbarrier says that copies are there, it is
+    "attach" (what the lane has issued arrives before the mbarrier at the shared address `barrier`
+    ends its phase of this number) and "passed" (the lane knows that so many phases have ended).
+    `turn` as for `Access`.
     """
 
     site: Site
@@ -240,6 +243,8 @@ class CopyGroup:
     active: Lanes
     pending: int = 0
     turn: Lanes | None = None
+    barrier: Any = None
+    phase: Any = None
 
 
 @dataclass(slots=True, eq=False)

@@ -90,6 +90,8 @@ class Counting(Watcher):
         """Put the event's requests aside."""
         array, batch = event.array, self._batch
         assert batch is not None
+        if event.relaxed and array.space == "shared":  # an mbarrier: no request of shared memory
+            return
         key = (event.site, array.name, array.space, event.kind, event.width)
         tally = self._tallies.get(key)
         if tally is None:

@@ -80,6 +80,8 @@ class Access:
     that grows from one access to the next. `rounds` above 1 are rounds of a loop that one block
     ran at once: axis 0 of the lane values then counts them, in their order. `relaxed` accesses go
     to memory themselves and are never half done, as atomics are: they race with none of that kind.
+    Of a request for `matrices` of 8 rows, 1, 2 or 4 of them, the active lanes are those that name
+    a row, and `offset` is where it begins; `touched` are the pieces that each lane gets or gives.
     """
 
     site: Site
@@ -93,6 +95,8 @@ class Access:
     unit: int = 0
     rounds: int = 1
     relaxed: bool = False
+    matrices: int = 0
+    touched: tuple[Access, ...] = ()
 
     def __post_init__(self) -> None:
         """Fill in the usual unit."""
@@ -131,6 +135,10 @@ class Access:
         A piece has `unit` bytes, or `granule` if that is given; it must divide `unit`.
         """
         granule = granule or self.unit
+        if self.touched:
+            for piece in self.touched:
+                yield from replace(piece, turn=self.turn).cells(granule)
+            return
         if self.elements == 1 and granule == self.unit:
             yield self
             return

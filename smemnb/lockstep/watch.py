@@ -81,7 +81,8 @@ class Access:
     ran at once: axis 0 of the lane values then counts them, in their order. `relaxed` accesses go
     to memory themselves and are never half done, as atomics are: they race with none of that kind.
     Of a request for `matrices` of 8 rows, 1, 2 or 4 of them, the active lanes are those that name
-    a row, and `offset` is where it begins; `touched` are the pieces that each lane gets or gives.
+    a row, and `offset` is where it begins; `touched` are the pieces that lanes get or give: offset,
+    active lanes and, of a store, the value of each.
     """
 
     site: Site
@@ -96,7 +97,7 @@ class Access:
     rounds: int = 1
     relaxed: bool = False
     matrices: int = 0
-    touched: tuple[Access, ...] = ()
+    touched: tuple[tuple[Any, ...], ...] = ()
 
     def __post_init__(self) -> None:
         """Fill in the usual unit."""
@@ -107,6 +108,11 @@ class Access:
     def width(self) -> int:
         """Bytes per lane."""
         return self.elements * self.unit
+
+    @property
+    def rule(self) -> str:
+        """The kind of request, by which `rules.bank` counts wavefronts."""
+        return request_kind(self.kind, self.matrices)
 
     @property
     def address(self) -> Lanes:
@@ -136,8 +142,17 @@ class Access:
         """
         granule = granule or self.unit
         if self.touched:
-            for piece in self.touched:
-                yield from replace(piece, turn=self.turn).cells(granule)
+            for offset, active, *value in self.touched:
+                whole = replace(
+                    self,
+                    offset=offset,
+                    active=active,
+                    value=value[0] if value else None,
+                    elements=1,
+                    matrices=0,
+                    touched=(),
+                )
+                yield from whole.cells(granule)
             return
         if self.elements == 1 and granule == self.unit:
             yield self
@@ -156,6 +171,15 @@ class Access:
                     elements=1,
                     unit=granule,
                 )
+
+
+def request_kind(kind: str, matrices: int) -> str:
+    """What `rules.bank` calls an access: its kind, or the instruction that moves matrices.
+
+    >>> request_kind("load", 0), request_kind("load", 4)
+    ('load', 'ldmatrix')
+    """
+    return {"load": "ldmatrix", "store": "stmatrix"}[kind] if matrices else kind
 
 
 def pieces_of(value: Any, width: int) -> list[Any]:

@@ -388,6 +388,7 @@ def _row(one: SiteCounts, labels: _Labels) -> AccessRow:
         sectors=one.sectors,
         ideal_sectors=one.ideal_sectors,
         worst=one.worst,
+        matrices=one.matrices,
     )
 
 

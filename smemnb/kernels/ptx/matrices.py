@@ -206,7 +206,7 @@ def _pieces(row: Any, inside: Any, count: int, tile: Any, *, turned: bool) -> An
 
 
 def _report(
-    batch: Any, site: Any, tile: Any, kind: str, rows: Any, count: int, touched: list[Access]
+    batch: Any, site: Any, tile: Any, kind: str, rows: Any, count: int, touched: Any
 ) -> None:
     """Notify the watchers: of the rows that are asked for, and of what each lane gets or gives."""
     offset, inside, elements = rows
@@ -219,7 +219,7 @@ def _report(
         elements=elements,
         unit=tile.unit,
         matrices=count,
-        touched=tuple(touched),
+        touched=touched,
     )
     batch.report_access(event)
 
@@ -229,10 +229,7 @@ def _loaded(count: int, *, turned: bool) -> Callable[..., Any]:
         rows = _rows(batch, mask, site, tile, index, count)
         pieces = list(_pieces(rows[0], rows[1], count, tile, turned=turned))
         if batch.watched and tile.reported:
-            touched = [
-                Access(site, tile.root, "load", at, there, unit=tile.unit)
-                for _, _, at, there in pieces
-            ]
+            touched = tuple((at, there) for _, _, at, there in pieces)
             _report(batch, site, tile, "load", rows, count, touched)
         words = [np.zeros((1, 1, 1), np.uint32)] * count
         kind, bits = np.dtype(f"u{tile.itemsize}"), 8 * tile.itemsize
@@ -255,11 +252,7 @@ def _stored(count: int, *, turned: bool) -> Callable[..., Any]:
             value = np.asarray(word >> np.uint32(at * bits)).astype(kind).view(tile.dtype)
             found.append((place, there, value))
         if batch.watched and tile.reported:
-            touched = [
-                Access(site, tile.root, "store", place, there, value, unit=tile.unit)
-                for place, there, value in found
-            ]
-            _report(batch, site, tile, "store", rows, count, touched)
+            _report(batch, site, tile, "store", rows, count, tuple(found))
         batch.writes += 1
         for place, there, value in found:
             tile.store.write(batch, np.where(there, place, 0), there, value)

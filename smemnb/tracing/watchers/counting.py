@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...lockstep.lanes import spread
-from ...lockstep.watch import Access, ArrayInfo, Site, Watcher
+from ...lockstep.watch import Access, ArrayInfo, Site, Watcher, request_kind
 from ...rules import bank, sector
 from ..model import SiteCounts, WorstRequest
 
@@ -52,6 +52,7 @@ class _Tally:
     array: ArrayInfo
     kind: str
     width: int
+    matrices: int = 0
     rows: list[_Rows] = field(default_factory=list)
     waiting: int = 0
     sums: dict[str, int] = field(default_factory=dict)
@@ -92,7 +93,9 @@ class Counting(Watcher):
         key = (event.site, array.name, array.space, event.kind, event.width)
         tally = self._tallies.get(key)
         if tally is None:
-            tally = self._tallies[key] = _Tally(event.site, array, event.kind, event.width)
+            tally = self._tallies[key] = _Tally(
+                event.site, array, event.kind, event.width, event.matrices
+            )
         rows = _rows_of(event, batch, self._masks)
         if not len(rows.address):
             return
@@ -119,6 +122,7 @@ class Counting(Watcher):
             array=tally.array,
             kind=tally.kind,
             width=tally.width,
+            matrices=tally.matrices,
             worst=self._worst(tally),
             in_turn=_of_one_warp(tally.in_turn),
             **{"requests": 0, "lanes": 0, **tally.sums},
@@ -291,7 +295,8 @@ def _add_shared(tally: _Tally, address: Array, active: Array | None, weight: Arr
     """Add wavefronts and what belongs to them; return the n-way of each row."""
     if tally.kind == UNMODELLED:
         return np.zeros(len(address), np.int64)
-    found = bank.measure(address, width=tally.width, active=active, kind=tally.kind)
+    kind = request_kind(tally.kind, tally.matrices)
+    found = bank.measure(address, width=tally.width, active=active, kind=kind)
     wavefronts, least = int(found.wavefronts @ weight), int(found.ideal @ weight)
     tally.add("wavefronts", wavefronts)
     tally.add("ideal", least)

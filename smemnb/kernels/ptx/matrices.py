@@ -34,7 +34,7 @@ from ...errors import KernelStopped
 from ...lockstep.protocol import lockstep_implementation
 from ...lockstep.watch import Access
 from .. import alignment as _alignment  # noqa: F401  shared arrays at multiples of 16 bytes
-from .accesses import WIDE_BYTES, _address, _place_wide
+from .accesses import _address, _place_wide
 from .warp_wide import (
     WORD,
     assembled,

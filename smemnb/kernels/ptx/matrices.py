@@ -239,7 +239,7 @@ def _loaded(count: int, *, turned: bool) -> Callable[..., Any]:
             words[matrix] = words[matrix] | (part.astype(np.uint32) << np.uint32(at * bits))
         return tuple(words)
 
-    return together(run)
+    return together((7, 5), run)
 
 
 def _stored(count: int, *, turned: bool) -> Callable[..., Any]:
@@ -257,7 +257,7 @@ def _stored(count: int, *, turned: bool) -> Callable[..., Any]:
         for place, there, value in found:
             tile.store.write(batch, np.where(there, place, 0), there, value)
 
-    return together(run)
+    return together((9, 0), run)
 
 
 for _count, _plain, _turned in (

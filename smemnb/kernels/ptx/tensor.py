@@ -247,7 +247,7 @@ def _computed(k: int, sums: str, kind: str) -> Callable[..., Any]:
             return tuple(one.view(np.uint32)[..., 0] for one in _per_lane(found, 2))
         return tuple(one[..., 0] for one in _per_lane(found, 1))
 
-    return together(run)
+    return together((8, 0), run)
 
 
 for _one in (

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from ..rules.bank import request_kind
+
 if TYPE_CHECKING:
     from .batch import Batch, Launch
 
@@ -171,15 +173,6 @@ class Access:
                     elements=1,
                     unit=granule,
                 )
-
-
-def request_kind(kind: str, matrices: int) -> str:
-    """What `rules.bank` calls an access: its kind, or the instruction that moves matrices.
-
-    >>> request_kind("load", 0), request_kind("load", 4)
-    ('load', 'ldmatrix')
-    """
-    return {"load": "ldmatrix", "store": "stmatrix"}[kind] if matrices else kind
 
 
 def pieces_of(value: Any, width: int) -> list[Any]:

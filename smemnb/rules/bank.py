@@ -40,7 +40,7 @@ from . import request
 from .request import Bools, Ints
 
 __all__ = ["KINDS", "WIDTHS", "Counts", "bank_of", "extra", "ideal", "measure", "multicast"]
-__all__ += ["wavefronts", "ways"]
+__all__ += ["request_kind", "wavefronts", "ways"]
 
 WIDTHS: Final = (1, 2, 4, 8, 16)
 KINDS: Final = (
@@ -150,6 +150,15 @@ def bank_of(address: npt.ArrayLike) -> Ints:
         raise ValueError(f"address {given.min()} is negative; bytes are counted from 0")
     bank: Ints = given.astype(np.int64) // WORD_BYTES % BANKS
     return bank
+
+
+def request_kind(kind: str, matrices: int) -> str:
+    """What an access is here: its kind, or the instruction that moves so many matrices.
+
+    >>> request_kind("load", 0), request_kind("load", 4)
+    ('load', 'ldmatrix')
+    """
+    return {"load": "ldmatrix", "store": "stmatrix"}[kind] if matrices else kind
 
 
 def measure(

@@ -11,7 +11,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from ..lockstep.watch import ArrayInfo, Site, request_kind
+from ..lockstep.watch import ArrayInfo, Site
+from ..rules.bank import request_kind
 
 Dim3 = tuple[int, int, int]
 

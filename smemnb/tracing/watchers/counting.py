@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...lockstep.lanes import spread
-from ...lockstep.watch import Access, ArrayInfo, Site, Watcher, request_kind
+from ...lockstep.watch import Access, ArrayInfo, Site, Watcher
 from ...rules import bank, sector
 from ..model import SiteCounts, WorstRequest
 
@@ -295,7 +295,7 @@ def _add_shared(tally: _Tally, address: Array, active: Array | None, weight: Arr
     """Add wavefronts and what belongs to them; return the n-way of each row."""
     if tally.kind == UNMODELLED:
         return np.zeros(len(address), np.int64)
-    kind = request_kind(tally.kind, tally.matrices)
+    kind = bank.request_kind(tally.kind, tally.matrices)
     found = bank.measure(address, width=tally.width, active=active, kind=kind)
     wavefronts, least = int(found.wavefronts @ weight), int(found.ideal @ weight)
     tally.add("wavefronts", wavefronts)

@@ -23,7 +23,7 @@ others, "MMA-Sim: bit-accurate reference model of tensor cores and matrix cores"
 "Accurate models of NVIDIA tensor cores", arXiv:2512.07004 (2025).
 
 **Limits**: the rounding is the literature's. This project has not compared it with a GPU: `python
--m smemnb.laboratory.tensor_values record` does.
+-m smemnb.laboratory.tensor_values FILE` does.
 """
 
 from __future__ import annotations

@@ -152,13 +152,17 @@ COPY = (
 
 def copied(text):
     """LDGSTS of 8 lanes: counts of both sides, and the sum of the 16 bytes that came."""
-    program = COPY + text + """
+    program = (
+        COPY
+        + text
+        + """
         LDGDEPBAR
         DEPBAR.LE SB0, 0x0
         LDS.128 R8, [R1]
         IADD3 R0, R8, R9, RZ
         IADD3 R0, R0, R10, RZ
         IADD3 R0, R0, R11, RZ"""
+    )
     found, out = launch(program, threads=8, blocks=4)
     sides = {}
     for site in found.sites:

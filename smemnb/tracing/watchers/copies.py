@@ -267,7 +267,11 @@ class Copies(Watcher):
     def end_batch(self) -> None:
         """Copies in a group that nobody has closed."""
         for one in self._left:
-            lost = one.left & ~one.attached & (one.group >= self._threads.committed[one.row, one.thread])
+            lost = (
+                one.left
+                & ~one.attached
+                & (one.group >= self._threads.committed[one.row, one.thread])
+            )
             if lost.any():
                 made = self._requested(one.event, one.table)
                 at = int(np.flatnonzero(lost)[0])
@@ -470,7 +474,13 @@ class Copies(Watcher):
         at = int(np.flatnonzero(mask.any(axis=1))[0])
         before = int(other[at, int(np.flatnonzero(mask[at])[0])])
         self._keep(
-            (kind, site, made.event.site), made, mask, at, before, int(made.thread[at]), {"after": 1}
+            (kind, site, made.event.site),
+            made,
+            mask,
+            at,
+            before,
+            int(made.thread[at]),
+            {"after": 1},
         )
 
     def _keep(

@@ -159,7 +159,9 @@ def matmul_staged_of(stages: int, *, dynamic: bool = False) -> Any:
             b_now = ahead(b_now, B_TILE, b_stages)
             arrived()
             cuda.syncthreads()  # everyone's copies are there, and everyone has read the stage at hand
-            read_fragments(0, shared, shared, a_frag, b_frag, uint32(a_now + m0), uint32(b_now + n0))
+            read_fragments(
+                0, shared, shared, a_frag, b_frag, uint32(a_now + m0), uint32(b_now + n0)
+            )
             multiply(7, acc, a_frag, b_frag)
 
         # 8. store alpha * acc + beta * out    global: 16 sectors

@@ -108,10 +108,10 @@ class _Seen:
         active: Array = np.logical_or.reduce(mask, axis=1)
         self._steps.append((self._places[address], group.rows, active))
 
-    def access(self, site: Site, group: Group, space: str, address: Array) -> None:
-        where = np.broadcast_to(address, group.mask.shape).copy()
+    def access(self, site: Site, rows: Array, lanes: Array, space: str, address: Array) -> None:
+        where = np.broadcast_to(address, lanes.shape).copy()
         at = len(self._steps) - 1
-        self._accesses.append((at, site, space, group.rows, where, group.mask.copy()))
+        self._accesses.append((at, site, space, rows, where, lanes.copy()))
 
     def execution(self) -> Execution:
         requests, numbers = self._requests()

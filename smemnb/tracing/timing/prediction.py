@@ -228,6 +228,7 @@ def whole_launch(
     grid: tuple[int, ...],
     block: tuple[int, ...],
     blocks: int,
+    *,
     doubting: bool = True,
 ) -> Prediction:
     """The time of so many blocks of which some were executed.

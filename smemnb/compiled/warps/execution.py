@@ -8,7 +8,7 @@ memory that it touches, by address, so that a cache can be followed.
 
 **Limits**: the block runs alone, on memory as it stood before the launch: what it would read of
 other blocks' results it does not see. Lanes of a warp that have parted run one part after the
-other.
+other. The clock reads 0.
 """
 
 from __future__ import annotations

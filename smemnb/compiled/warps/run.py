@@ -100,6 +100,8 @@ def run_block(
 ) -> None:
     """Run one block of a launch alone, on memory as it was before the launch, and show each step.
 
+    The multiprocessor's clock stands still at 0.
+
     Raises:
         NotDetermined: as `run`.
     """
@@ -112,6 +114,7 @@ def run_block(
     blocks = _Blocks(block, 1, -(-math.prod(launch.block) // LANES))
     with np.errstate(all="ignore"):
         batch = _Batch(launch, image, code, parameters, memory, tally, blocks)
+        batch.stop_the_clock()
         batch.run(seen, most_steps)
 
 
@@ -167,6 +170,12 @@ class _Batch:
         self._context = BuildContext(self.state, Readers(self.state), Writers(self.state), tools)
         self._listed = {one.address: one for one in code}
         self._ready: dict[int, _Code] = {}
+
+    def stop_the_clock(self) -> None:
+        """The multiprocessor's counter of cycles reads 0, in place of being refused."""
+        special = self._context.tools["special"]
+        still = np.zeros_like(special["SR_LANEID"])
+        special |= dict.fromkeys(("SR_CLOCKLO", "SR_CLOCKHI"), still)
 
     def run(
         self,

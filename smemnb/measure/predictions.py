@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 __all__ = ["Row", "errors", "predicted_product", "predicted_transpose", "rows", "table"]
 
 CC: Final = (9, 0)
-DEPTHS: Final = (96, 192)
+DEPTHS: Final = (96, 256)
 EDGE: Final = 2048
 BENCH, SHIPPED = "h200_bench.json", "predicted_ladders.json"
 NEAR: Final = 0.05
@@ -212,11 +212,27 @@ def _streams(
 def _deeper(shallow: Prediction, deep: Prediction, size: int) -> Prediction:
     """A prediction at the whole depth, from those at the two of `DEPTHS`."""
     first, second = DEPTHS
-    cycles = deep.cycles + (deep.cycles - shallow.cycles) * (size - second) / (second - first)
+    further = (size - second) / (second - first)
+
+    def reached(one: float, two: float) -> float:
+        return two + (two - one) * further
+
+    cycles = reached(shallow.cycles, deep.cycles)
+    issued = reached(shallow.issue * shallow.cycles, deep.issue * deep.cycles)
+    waits = {
+        name: reached(
+            shallow.waits.get(name, 0) * shallow.issue * shallow.cycles,
+            deep.waits[name] * deep.issue * deep.cycles,
+        )
+        / issued
+        for name in deep.waits
+    }
     longer = cycles / deep.cycles
     return replace(
         deep,
         cycles=cycles,
+        issue=issued / cycles,
+        waits=waits,
         ms=deep.ms * longer,
         low_ms=deep.low_ms * longer,
         high_ms=deep.high_ms * longer,

@@ -9,7 +9,7 @@ import pytest
 from smemnb.errors import SmemnbError
 from smemnb.laboratory.rates import recording
 from smemnb.laboratory.rates.kernels import streams, waits
-from smemnb.laboratory.rates.table import READINGS, Clocked, Loaded, Streamed
+from smemnb.laboratory.rates.table import READINGS, Clocked, Loaded, Started, Streamed
 from tests.compiled.programs import needs_machine_code
 from tests.tiers import sampled
 
@@ -22,7 +22,7 @@ def test_the_table():
     names = Counter(one.name for one in READINGS)
     assert max(names.values()) == 1
     kinds = Counter(type(one) for one in READINGS)
-    assert (kinds[Loaded], kinds[Streamed]) == (9, 9)
+    assert (kinds[Loaded], kinds[Streamed], kinds[Started]) == (9, 11, 3)
     assert kinds[Clocked] >= 70
 
 
@@ -51,6 +51,15 @@ def test_copies_copy(words):
     out = np.zeros_like(inp)
     streams.copies(words)[(512 // words, -(-77 // (256 // words * 16))), 256](out, inp)
     assert np.array_equal(out, inp)
+
+
+def test_stores_apart():
+    """One word of each sector is written, and none beside it; `nothing` writes none."""
+    out = np.zeros(256, np.uint32)
+    streams.nothing[2, 32](out)
+    assert not out.any()
+    streams.writes_apart[1, 32](out, np.uint32(7))
+    assert np.flatnonzero(out).tolist() == list(range(0, 256, 8))
 
 
 @needs_machine_code

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import SmemnbError
-from .table import COPIED, READINGS, Clocked, Loaded, Reading, Streamed
+from .table import COPIED, READINGS, Clocked, Loaded, Reading, Started, Streamed
 
 __all__ = ["COMMAND", "load", "loop_of", "record"]
 
@@ -51,7 +51,9 @@ def record(
     found["multiprocessors"] = int(device.MULTIPROCESSOR_COUNT)
     found["megahertz"] = round(megahertz(), 1)
     for one in readings:
-        found["readings"][one.name] = read = _measured(one, found["multiprocessors"])
+        found["readings"][one.name] = read = _measured(
+            one, found["multiprocessors"], found["megahertz"]
+        )
         say(f"{one.name:32} {read['read']} {one.unit}  {read.get('loop', '')}")
         path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
@@ -86,7 +88,7 @@ def loop_of(reading: Clocked, cc: tuple[int, int] = (9, 0)) -> dict[str, int]:
     return {name: count for name, count in sorted(counts.items()) if count}
 
 
-def _measured(one: Reading, multiprocessors: int) -> dict[str, Any]:
+def _measured(one: Reading, multiprocessors: int, megahertz: float) -> dict[str, Any]:
     kept: dict[str, Any] = {"group": one.group, "tells": one.tells, "unit": one.unit}
     if isinstance(one, Clocked):
         kept |= {"warps": one.warps, "partitions": one.partitions}
@@ -94,6 +96,9 @@ def _measured(one: Reading, multiprocessors: int) -> dict[str, Any]:
     if isinstance(one, Loaded):
         kept |= {"warps": one.warps, "bytes": one.size}
         return kept | {"read": _loaded(one, multiprocessors)}
+    if isinstance(one, Started):
+        kept |= {"threads": one.threads}
+        return kept | {"read": round(_started(one, multiprocessors, megahertz), 2)}
     assert isinstance(one, Streamed)
     return kept | {"read": round(_streamed(one, multiprocessors), 1)}
 
@@ -155,6 +160,19 @@ def _loaded(one: Loaded, multiprocessors: int) -> list[float]:
     return [round(mean, 1), round(float(read[:, 1].mean()), 1), float(read[:, 1].max())]
 
 
+def _started(one: Started, multiprocessors: int, megahertz: float) -> float:
+    from numba import cuda
+
+    from ...measure.bench.timing import GpuClock, in_rounds
+
+    kernel, out = one.make(), cuda.to_device(np.zeros(1, np.uint32))
+    few, many = (multiprocessors * count for count in (256, 2048))
+    runs = [lambda: kernel[few, one.threads](out), lambda: kernel[many, one.threads](out)]
+    times = list(in_rounds(runs, GpuClock(), least=5, most=15, budget_ms=300.0))
+    beyond = statistics.median(two - one for one, two in times)
+    return beyond * 1000 * megahertz * multiprocessors / (many - few)
+
+
 def _streamed(one: Streamed, multiprocessors: int) -> float:
     from numba import cuda
 
@@ -171,6 +189,7 @@ def _streamed(one: Streamed, multiprocessors: int) -> float:
         arguments: tuple[Any, ...] = (out, inp)
         moved = 2 * 4 * rows * cols
     elif one.name.startswith("write"):
+        # one word of each sector, or all of them: the sectors count whole
         arguments, moved = (cuda.device_array(one.size // 4, np.uint32), np.uint32(1)), one.size
     else:
         threads = grid[0] * 256

@@ -10,7 +10,7 @@ import numpy as np
 
 from .kernels import chains, shared, streams, waits
 
-__all__ = ["READINGS", "Clocked", "Loaded", "Reading", "Streamed"]
+__all__ = ["READINGS", "Clocked", "Loaded", "Reading", "Started", "Streamed"]
 
 MB = 1 << 20
 COPIED = (16384, 4096)  # rows and elements of a matrix of 256 MB
@@ -84,6 +84,18 @@ class Streamed(Reading):
     def unit(self) -> str:
         """Of the rate."""
         return "GB/s"
+
+
+@dataclass(frozen=True)
+class Started(Reading):
+    """Cycles of a multiprocessor from one block that does nothing to the next."""
+
+    threads: int = 32
+
+    @property
+    def unit(self) -> str:
+        """Of the whole GPU, divided among its multiprocessors."""
+        return "cycles per block of a multiprocessor"
 
 
 F, D, U, S, W = np.float32, np.float64, np.uint32, np.int32, np.uint64
@@ -272,6 +284,28 @@ def _streams() -> list[Reading]:
     found.append(
         Streamed("write_dram", "DRAM", lambda: streams.writes, "rate of writing", 0, 1024 * MB, 1)
     )
+    for name, group, size in (("l2", "L2", 16 * MB), ("dram", "DRAM", 1024 * MB)):
+        found.append(
+            Streamed(
+                f"write_apart_{name}",
+                group,
+                lambda: streams.writes_apart,
+                "rate of sectors that are written in part, counted whole",
+                0,
+                size,
+                1,
+            )
+        )
+    for threads in (32, 256, 1024):
+        found.append(
+            Started(
+                f"blocks_of_{threads}",
+                "blocks",
+                lambda: streams.nothing,
+                "the start of a block",
+                threads,
+            )
+        )
     return found
 
 

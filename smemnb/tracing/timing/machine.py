@@ -61,11 +61,11 @@ class Constant:
 CONSTANTS: Final = (
     Constant(
         "shared_latency",
-        19,
+        18,
         17,
         22,
         "cycles",
-        "a step of a chase is 29.03 cycles, of which 5 are the instruction that makes the address,"
+        "a step of a chase is 29.03 cycles, of which 6 are the instruction that makes the address,"
         " 4 the way into the queue and 1 the wavefront",
         "shared_followed_4",
         _LATENCY,
@@ -292,7 +292,7 @@ def machine(gpu: str) -> Machine:
     """The machine of a GPU.
 
     >>> machine("H200").constants["shared_latency"]
-    19
+    18
 
     Raises:
         SmemnbError: constants of this GPU are not known.

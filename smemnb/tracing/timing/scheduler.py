@@ -7,7 +7,7 @@ read in time, and, for an access to memory, its queue has a place. Every other w
 the first of these that is in its way.
 
 Accesses go from four queues into one path: a wavefront of shared memory or a line of global memory
-per cycle. Sectors that miss L1 pass a server of L2 and, where they come from DRAM, one of DRAM;
+per cycle, and no more than a word for each lane. Sectors that miss L1 pass a server of L2 and, where they come from DRAM, one of DRAM;
 both serve this multiprocessor's share of the rate of the whole chip.
 
 Source: the structure is that of Huerta et al. (arXiv 2503.20481), less their instruction fetch.
@@ -186,8 +186,7 @@ def simulate(
                             outside[s] -= 1
                         busy = max(1.0, float(wavefronts[number]))
                         latency = shared_latency if where == SHARED else l1_latency
-                        if (where != SHARED and kind == LOAD) or kind == STORE:
-                            busy = max(busy, float(code[op, 9]))
+                        busy = max(busy, float(code[op, 9]))  # a word of all lanes per cycle
                     elif kind == LOAD or kind == STORE:
                         if code[op, 11] == GLOBAL:
                             outside[s] -= 1

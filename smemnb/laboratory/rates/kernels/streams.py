@@ -43,3 +43,17 @@ def writes(out, value):
     """out = value everywhere."""
     for at in range(cuda.grid(1), out.size, cuda.gridsize(1)):
         out[at] = value
+
+
+@cuda.jit
+def writes_apart(out, value):
+    """out = value in one word of each sector: sectors that are written in part."""
+    for at in range(cuda.grid(1), out.size // 8, cuda.gridsize(1)):
+        out[at * 8] = value
+
+
+@cuda.jit
+def nothing(out):
+    """Nothing: blocks that only begin and end."""
+    if out.size == 0:
+        out[0] = 0

@@ -7,8 +7,9 @@ read in time, and, for an access to memory, its queue has a place. Every other w
 the first of these that is in its way.
 
 Accesses go from four queues into one path: a wavefront of shared memory or a line of global memory
-per cycle, and no more than a word for each lane. Sectors that miss L1 pass a server of L2 and, where they come from DRAM, one of DRAM;
-both serve this multiprocessor's share of the rate of the whole chip.
+per cycle, and no more than a word for each lane. Sectors that miss L1 pass a server of L2 and,
+where they come from DRAM, one of DRAM; both serve this multiprocessor's share of the whole chip's
+rate.
 
 Source: the structure is that of Huerta et al. (arXiv 2503.20481), less their instruction fetch.
 """

@@ -99,7 +99,7 @@ def test_no_order_within_the_error(other, wanted):
 def test_report():
     """The time and its range, the lines at which warps stand, and what is left out."""
     said = repr(made())
-    assert set(facts(said)) >= set(facts("4 2 128 2.00 1.50 2.50 25 50.0 7 30.0"))
+    assert {"2.00", "1.50", "2.50", "25", "7", "50.0", "30.0"} <= set(facts(said))
     assert "barrier" in said
     assert said.count("a note") == 1
     page = made()._repr_html_()

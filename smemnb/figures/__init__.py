@@ -8,6 +8,7 @@
     staging_map     what each line of a launch moves from memory to memory
     product_map     the tiles of a, b and out that a block has in one step of a tiled product
     register_map    the elements of out that one thread makes, among those of its warp
+    fragment_map    the elements of small matrices that each lane of a warp holds
     occupancy_map   the blocks that a multiprocessor holds, in what it has
     phase_map       which buffer is filled and which is read, from barrier to barrier
 
@@ -18,6 +19,7 @@ module of its own, whose `measure` returns them as data. Read `service` for who 
 """
 
 from .drawing import Drawing
+from .fragments import fragment_map
 from .grid import grid_map
 from .multiprocessor import occupancy_map
 from .phases import phase_map
@@ -32,6 +34,7 @@ from .tile import tile_map
 __all__ = [
     "Drawing",
     "bank_map",
+    "fragment_map",
     "grid_map",
     "occupancy_map",
     "phase_map",

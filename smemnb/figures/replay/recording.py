@@ -250,6 +250,7 @@ class OneBlock:
             barriers=tuple(recorder.barriers),
             full=recorder.full,
             warp_barriers=frozenset(recorder.warp_barriers),
+            arrivals=recorder.arrivals,
         )
 
     def film(self, kernel: Any, function: FunctionType, patience_s: float = FILM_S) -> Film:

@@ -35,9 +35,7 @@ class Site:
     asked: int = 0
     _waiting: dict[str, list[tuple[Array, Array]]] = field(default_factory=dict)
 
-    def add(
-        self, group: Group, space: str, address: Array, lanes: Array | None = None
-    ) -> None:
+    def add(self, group: Group, space: str, address: Array, lanes: Array | None = None) -> None:
         """Count one execution by the rows of a group; of some of its lanes where they are given."""
         active = group.mask if lanes is None else lanes
         some: Array = np.logical_or.reduce(active, axis=1)

@@ -9,6 +9,8 @@ right as well.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -49,6 +51,7 @@ class _Sent(NamedTuple):
     warp: int
     lanes: Array
     group: Array
+    lands: Callable[[], None]
 
 
 class Recorder(Watcher):
@@ -162,6 +165,7 @@ class Recorder(Watcher):
                 left.append(sent._replace(lanes=sent.lanes[keep], group=sent.group[keep]))
             else:
                 self.arrivals[sent.number] = len(self.events)
+                sent.lands()
         self._sent = left
 
     def _record(self, warp: int, ahead: int, access: Access, lanes: Array) -> None:
@@ -178,7 +182,15 @@ class Recorder(Watcher):
             if access.kind == "load":
                 values, sources, updates = self._loaded(access, octets)
             else:
-                values = self._stored(number, access, pieces, octets, warp, lanes)
+                values = self._moved(access, pieces, warp, lanes)
+                lands = partial(self._stored, number, access, octets, values)
+                late = access.copy and self.launch.lands_late
+                if access.copy:
+                    groups = self._groups.setdefault(warp, np.zeros(32, np.int64))[lanes]
+                    then = lands if late else _nothing_more
+                    self._sent.append(_Sent(number, warp, lanes, groups.copy(), then))
+                if not late:
+                    lands()
         site = access.site
         event = Event(
             step=len(self.steps) - 1,
@@ -196,9 +208,6 @@ class Recorder(Watcher):
             copy=access.copy,
         )
         self.events.append(event)
-        if access.copy and access.kind == "store":
-            groups = self._groups.setdefault(warp, np.zeros(32, np.int64))
-            self._sent.append(_Sent(number, warp, lanes, groups[lanes].copy()))
         self.steps[-1] = self.steps[-1]._replace(end=number + 1)
 
     def _loaded(self, access: Access, octets: Array) -> tuple[Array | None, Array, Array]:
@@ -213,29 +222,24 @@ class Recorder(Watcher):
             moved = np.ascontiguousarray(values[each]).view(access.array.dtype)[:, 0]
         return moved, sources, times
 
-    def _stored(
-        self,
-        number: int,
-        access: Access,
-        pieces: list[Access],
-        octets: Array,
-        warp: int,
-        lanes: Array,
-    ) -> Array | None:
-        """Values of a shared store or atomic, which is the source of what follows."""
+    def _moved(self, access: Access, pieces: list[Access], warp: int, lanes: Array) -> Array | None:
+        """Values of a shared store, None of an atomic and of what is no plain number."""
+        if access.kind != "store" or not is_plain(access):
+            return None
+        given = [_of_warp(one.value, self._shape, warp, lanes) for one in pieces]
+        return np.concatenate(given).astype(access.array.dtype)
+
+    def _stored(self, number: int, access: Access, octets: Array, moved: Array | None) -> None:
+        """Make a shared store or atomic the source of what follows."""
         stores, values, updates = self._memory(access.array, octets)
         each = octets[:, None] % DYNAMIC_BASE + np.arange(access.unit)
         stores[each] = (number * PLACES + np.arange(octets.size))[:, None]
         if access.kind != "store":
             np.add.at(updates, each, 1)
-            return None
+            return
         updates[each] = 0
-        if not is_plain(access):
-            return None
-        given = [_of_warp(one.value, self._shape, warp, lanes) for one in pieces]
-        moved = np.concatenate(given).astype(access.array.dtype)
-        values[each] = moved[:, None].view(np.uint8)
-        return moved
+        if moved is not None:
+            values[each] = moved[:, None].view(np.uint8)
 
     def _memory(self, array: ArrayInfo, octets: Array) -> tuple[Array, Array, Array]:
         """Per byte of static or dynamic shared memory: last store, value, atomics since."""
@@ -259,6 +263,10 @@ class Recorder(Watcher):
             self.tiles.append(tile)
         self._numbers[id(array)] = array, self.tiles.index(tile)
         return self._numbers[id(array)][1]
+
+
+def _nothing_more() -> None:
+    """A copy that was there at once."""
 
 
 def _nothing(size: int) -> tuple[Array, Array, Array]:

@@ -149,9 +149,7 @@ def _run(run: Run, film: Film, most: int, patterns: _Patterns) -> State:
 def _copies(run: Run, kept: int) -> State:
     """When copies arrive that are on the page; nothing of a run without copies."""
     sent = [
-        number
-        for number, event in enumerate(run.events[:kept])
-        if event.copy and not event.reads
+        number for number, event in enumerate(run.events[:kept]) if event.copy and not event.reads
     ]
     never = len(run.events) + 1
     return {"copies": [[one, run.arrivals.get(one, never)] for one in sent]} if sent else {}

@@ -19,9 +19,9 @@ events say. A launch whose source names no copy is not looked at.
 An mbarrier tells the threads that found its phase over of the copies that were attached to it.
 
 **Limits**: in launches with mbarriers nobody looks for overwritten stages, as an mbarrier may say
-that they have been read; `limits` says so. A `syncwarp` of some lanes of a warp counts as one of them all. Two lanes of one request
-that copy into one word are not reported. What a copy reads in global memory is judged where it is
-issued (`races`).
+that they have been read; `limits` says so. A `syncwarp` of some lanes of a warp counts as one of
+them all. Two lanes of one request that copy into one word are not reported. What a copy reads in
+global memory is judged where it is issued (`races`).
 """
 
 from __future__ import annotations
@@ -137,13 +137,15 @@ class Table:
     def under_way(self, made: Requested) -> Array:
         """Which words of a request wait for a copy, as the lane that makes it knows."""
         words, own = made.words, made.thread[:, None]
-        there, thread = self.copy[words] >= 0, self.thread[words]
+        there: Array = self.copy[words] >= 0
+        thread = self.thread[words]
         if not there.any():
             return there
         known = self.interval[words] < made.interval[:, None]
         same_warp = thread // WARP == own // WARP
         known |= same_warp & (self.epoch[words] < made.epoch[:, None])
-        return there & ~(self.landed[words] & ((thread == own) | known))
+        early: Array = there & ~(self.landed[words] & ((thread == own) | known))
+        return early
 
     def repeated(self, count: int) -> None:
         """From here on each of `count` blocks has words of its own."""
@@ -267,7 +269,11 @@ class Copies(Watcher):
     def end_batch(self) -> None:
         """Copies in a group that nobody has closed."""
         for one in self._left:
-            lost = one.left & ~one.attached & (one.group >= self._threads.committed[one.row, one.thread])
+            lost = (
+                one.left
+                & ~one.attached
+                & (one.group >= self._threads.committed[one.row, one.thread])
+            )
             if lost.any():
                 made = self._requested(one.event, one.table)
                 at = int(np.flatnonzero(lost)[0])
@@ -470,7 +476,13 @@ class Copies(Watcher):
         at = int(np.flatnonzero(mask.any(axis=1))[0])
         before = int(other[at, int(np.flatnonzero(mask[at])[0])])
         self._keep(
-            (kind, site, made.event.site), made, mask, at, before, int(made.thread[at]), {"after": 1}
+            (kind, site, made.event.site),
+            made,
+            mask,
+            at,
+            before,
+            int(made.thread[at]),
+            {"after": 1},
         )
 
     def _keep(

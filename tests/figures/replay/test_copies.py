@@ -5,8 +5,8 @@ import pytest
 from numba import cuda, float32
 
 import smemnb
-from smemnb.figures.replay.still import panels, still
 from smemnb.figures.replay.state import state
+from smemnb.figures.replay.still import panels, still
 from smemnb.kernels.ptx.asynchronous import close_group, copy4, groups_awaited
 
 N, STAGES, ROUNDS = 64, 3, 4
@@ -83,3 +83,33 @@ def test_kernels_without_copies():
     found = smemnb.replay(plain)[1, N](np.zeros(N, np.float32), np.ones(N, np.float32))
     assert "copies" not in state(found.runs, 0, plain.py_func, found.film)["runs"][0]
     assert not any(panel.under_way.any() for panel in panels(found.runs[0]))
+
+
+def test_late_landing():
+    """A tail that waits for too few groups reads what was in its stage before."""
+
+    @cuda.jit
+    def with_tail(out, inp):
+        stages = cuda.shared.array((STAGES, N), float32)
+        tx = cuda.threadIdx.x
+        acc = float32(0)
+        for s in range(STAGES - 1):
+            copy4(stages, s * N + tx, inp, s * N + tx, True)
+            close_group()
+        for i in range(ROUNDS):
+            but_one()
+            cuda.syncthreads()
+            ahead = i + STAGES - 1
+            if ahead < ROUNDS:
+                copy4(stages, ahead % STAGES * N + tx, inp, ahead * N + tx, True)
+                close_group()
+            acc += stages[i % STAGES, N - 1 - tx]
+        out[tx] = acc
+
+    inp = np.arange(ROUNDS * N, dtype=np.float32)
+    found = smemnb.replay(with_tail)[1, N](np.zeros(N, np.float32), inp)
+    run = found.runs[0]
+    assert (run.order, run.stale_count) == ("late", N)
+    assert {(one.kind, one.index[0]) for one in run.stale} == {("older", 0)}
+    right = smemnb.replay(pipeline)[1, N](np.zeros(N, np.float32), inp)
+    assert right.runs[0].stale_count == 0

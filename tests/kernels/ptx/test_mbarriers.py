@@ -1,4 +1,4 @@
-"""Barriers in shared memory: phases, who is let through, copies that arrive at them, machine code."""
+"""Barriers in shared memory: phases, who is let through, copies that arrive, machine code."""
 
 import numpy as np
 import pytest

@@ -1,5 +1,7 @@
 """Asynchronous copies: what is read, stored or overwritten while they are under way."""
 
+# ruff: noqa: FBT003 - kernels take no keywords
+
 from __future__ import annotations
 
 import numpy as np

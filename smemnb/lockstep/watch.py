@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from ..rules.bank import request_kind
+
 if TYPE_CHECKING:
     from .batch import Batch, Launch
 
@@ -82,6 +84,9 @@ class Access:
     to memory themselves and are never half done, as atomics are: they race with none of that kind.
     `copy` marks both sides of an asynchronous copy to shared memory, when it is issued: what it
     reads, and what it will have stored when its group arrives (`CopyGroup`).
+    Of a request for `matrices` of 8 rows, 1, 2 or 4 of them, the active lanes are those that name
+    a row, and `offset` is where it begins; `touched` are the pieces that lanes get or give: offset,
+    active lanes and, of a store, the value of each.
     """
 
     site: Site
@@ -96,6 +101,8 @@ class Access:
     rounds: int = 1
     relaxed: bool = False
     copy: bool = False
+    matrices: int = 0
+    touched: tuple[tuple[Any, ...], ...] = ()
 
     def __post_init__(self) -> None:
         """Fill in the usual unit."""
@@ -106,6 +113,11 @@ class Access:
     def width(self) -> int:
         """Bytes per lane."""
         return self.elements * self.unit
+
+    @property
+    def rule(self) -> str:
+        """The kind of request, by which `rules.bank` counts wavefronts."""
+        return request_kind(self.kind, self.matrices)
 
     @property
     def address(self) -> Lanes:
@@ -134,6 +146,19 @@ class Access:
         A piece has `unit` bytes, or `granule` if that is given; it must divide `unit`.
         """
         granule = granule or self.unit
+        if self.touched:
+            for offset, active, *value in self.touched:
+                whole = replace(
+                    self,
+                    offset=offset,
+                    active=active,
+                    value=value[0] if value else None,
+                    elements=1,
+                    matrices=0,
+                    touched=(),
+                )
+                yield from whole.cells(granule)
+            return
         if self.elements == 1 and granule == self.unit:
             yield self
             return

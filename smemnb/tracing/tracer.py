@@ -390,6 +390,7 @@ def _row(one: SiteCounts, labels: _Labels) -> AccessRow:
         ideal_sectors=one.ideal_sectors,
         worst=one.worst,
         copy=one.copy,
+        matrices=one.matrices,
     )
 
 

@@ -31,6 +31,7 @@ class Site:
     located: Located
     kind: str
     width: int
+    matrices: int = 0
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
     asked: int = 0
     _waiting: dict[str, list[tuple[Array, Array]]] = field(default_factory=dict)
@@ -74,7 +75,8 @@ class Site:
             _plus(counts, "sectors", int(found.sectors.sum()))
             _plus(counts, "ideal_sectors", int(found.ideal.sum()))
         elif space == "shared" and self.kind not in (UNMODELLED, "reduction"):
-            passes = bank.measure(address, width=self.width, active=mask, kind=self.kind)
+            kind = bank.request_kind(self.kind, self.matrices)
+            passes = bank.measure(address, width=self.width, active=mask, kind=kind)
             _plus(counts, "wavefronts", int(passes.wavefronts.sum()))
             _plus(counts, "ideal", int(passes.ideal.sum()))
             counts["ways"] = max(counts.get("ways", 0), int(passes.ways.max(initial=0)))
@@ -106,14 +108,14 @@ class Tally:
     def __init__(self) -> None:
         self._sites: dict[tuple[int, str], Site] = {}
 
-    def site(self, located: Located, kind: str, width: int) -> Site:
+    def site(self, located: Located, kind: str, width: int, matrices: int = 0) -> Site:
         """The record of an instruction; the same one in every batch of blocks.
 
         A copy from one memory to another has two, a load and a store.
         """
         key = located.address, kind
         if key not in self._sites:
-            self._sites[key] = Site(located, kind, width)
+            self._sites[key] = Site(located, kind, width, matrices)
         return self._sites[key]
 
     def sites(self) -> list[Site]:

@@ -6,6 +6,9 @@
     hints          what caches need not keep; a fence before bulk copies
     mbarriers      barriers in shared memory, at which copies arrive, too
     asynchronous   copies to shared memory that nobody waits for at once; kernels that begin early
+    matrices       8 x 8 matrices between shared memory and the registers of a warp
+    tensor         products of small matrices by the tensor cores, and the words that they take
+    warp_wide      what those instructions of a whole warp have in common
 
 Most are one instruction of the GPU. In the engine the same call is counted and checked like any
 other access, so a kernel that uses them is traced as it is. The names of `accesses` are importable

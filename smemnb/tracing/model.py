@@ -37,6 +37,7 @@ class SiteCounts:
     Shared memory fills `wavefronts` to `multicast`, global memory `sectors` and `ideal_sectors`;
     the other group is 0. `multicast` counts requests in which some word serves several lanes.
     `in_turn` are the addresses of the first requests of one warp, in order; of global loads only.
+    `copy` marks the two sides of an asynchronous copy.
     `matrices` is how many matrices of 8 rows a request of ldmatrix or stmatrix moves, else 0.
     """
 
@@ -55,6 +56,7 @@ class SiteCounts:
     ideal_sectors: int = 0
     worst: WorstRequest | None = None
     in_turn: tuple[tuple[int, ...], ...] = ()
+    copy: bool = False
     matrices: int = 0
 
     @property
@@ -157,6 +159,7 @@ class AccessRow:
     sectors: int
     ideal_sectors: int
     worst: WorstRequest | None = None
+    copy: bool = False
     matrices: int = 0
 
     @property

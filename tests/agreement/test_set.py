@@ -37,7 +37,7 @@ def test_size_and_names():
     assert len(CASES) >= 60
     assert len(BY_NAME) == len(CASES)
     assert set(FAMILIES) == {"tutorials", "atomics", "package", "vectors", "shapes", "strides",
-                             "local", "matrices"}  # fmt: skip
+                             "local", "copies", "matrices"}  # fmt: skip
     assert all(FAMILIES.values())
 
 

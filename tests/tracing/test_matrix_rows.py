@@ -40,6 +40,7 @@ def found(kernel, pitch, count=4, dtype=np.uint16):
     return [one for one in report.findings if one.kind == "matrix_conflict"]
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize(
     ("pitch", "extra", "formula"),
     [

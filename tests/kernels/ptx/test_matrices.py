@@ -88,6 +88,7 @@ def storing(count, *, turned=False):
     return stored
 
 
+@pytest.mark.first(3)
 @pytest.mark.parametrize("count", COUNTS)
 @pytest.mark.parametrize("turned", [False, True])
 def test_the_way_back(count, turned):

@@ -82,6 +82,8 @@ class Access:
     to memory themselves and are never half done, as atomics are: they race with none of that kind.
     Of a request for `matrices` of 8 rows, 1, 2 or 4 of them, the active lanes are those that name
     a row, and `offset` is where it begins; `touched` are the pieces that each lane gets or gives.
+    `copy` marks both sides of an asynchronous copy to shared memory, when it is issued: what it
+    reads, and what it will have stored when its group arrives (`CopyGroup`).
     """
 
     site: Site
@@ -97,6 +99,7 @@ class Access:
     relaxed: bool = False
     matrices: int = 0
     touched: tuple[Access, ...] = ()
+    copy: bool = False
 
     def __post_init__(self) -> None:
         """Fill in the usual unit."""
@@ -233,6 +236,21 @@ class Fence:
 
 
 @dataclass(slots=True, eq=False)
+class CopyGroup:
+    """A step in the life of the asynchronous copies that the active lanes have issued.
+
+    `step` is "commit": what a lane has issued since its last one is a group; or "wait": all its
+    groups but the last `pending` have arrived. `turn` as for `Access`.
+    """
+
+    site: Site
+    step: str
+    active: Lanes
+    pending: int = 0
+    turn: Lanes | None = None
+
+
+@dataclass(slots=True, eq=False)
 class Exchange:
     """A shuffle, vote or match of a warp in which the lanes do not fit together.
 
@@ -311,6 +329,9 @@ class Watcher:
 
     def fence(self, event: Fence) -> None:
         """At each threadfence."""
+
+    def copy_group(self, event: CopyGroup) -> None:
+        """When copies to shared memory become a group, or a thread waits for groups."""
 
     def out_of_range(self, event: OutOfRange) -> None:
         """At lanes whose index leaves the array, or is wrapped back into it."""

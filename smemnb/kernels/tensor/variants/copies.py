@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from numba import cuda, int32, uint32
 
 from ...ptx.asynchronous import copy16
-from ...unrolled import device, unroll
+from ...unrolled import device
 from ..tensor_cut import CHUNK, LINE, Kind, TensorCut
 
 
@@ -100,17 +100,13 @@ def _along(cut: TensorCut, kind: Kind, lines: Lines, extent: int) -> Copies:
         return at, to, int32(array.shape[0]) - int32(first + line), int32(behind) - int32(k_word)
 
     @device
-    def one(turn, array, tile, to, at, step, e_left, is_deep):
-        present = is_deep and int32(turn * apart) < e_left
-        copy16(tile, to + turn * apart * words, array, uint32(at + turn * step), present)
-
-    every = unroll(turns, one)
-
-    @device
     def send(array, tile, stage, pitch, state):
         at, to, e_left, k_left = state
         step = uint32(uint32(apart) * pitch)
-        every((array, tile, uint32(stage + to), at, step, e_left, k_left > int32(0)))
+        into, is_deep = uint32(stage + to), k_left > int32(0)
+        for turn in range(turns):
+            present = is_deep and int32(turn * apart) < e_left
+            copy16(tile, into + turn * apart * words, array, uint32(at + turn * step), present)
 
     @device
     def on(pitch, state):
@@ -140,18 +136,14 @@ def _across(cut: TensorCut, kind: Kind, lines: Lines, extent: int) -> Copies:
         return at, to, int32(array.shape[1]) - int32(word), int32(k_behind) - int32(k_first + k)
 
     @device
-    def one(turn, array, tile, to, at, pitch, e_left, k_left):
-        panel, k = turn * apart // deep, turn * apart % deep
-        present = int32(panel * words) < e_left and int32(k) < k_left
-        from_ = uint32(at + uint32(uint32(k) * pitch) + uint32(panel * words))
-        copy16(tile, to + turn * apart * words, array, from_, present)
-
-    every = unroll(turns, one)
-
-    @device
     def send(array, tile, stage, pitch, state):
         at, to, e_left, k_left = state
-        every((array, tile, uint32(stage + to), at, pitch, e_left, k_left))
+        into = uint32(stage + to)
+        for turn in range(turns):
+            panel, k = turn * apart // deep, turn * apart % deep
+            present = int32(panel * words) < e_left and int32(k) < k_left
+            from_ = uint32(at + uint32(uint32(k) * pitch) + uint32(panel * words))
+            copy16(tile, into + turn * apart * words, array, from_, present)
 
     @device
     def on(pitch, state):

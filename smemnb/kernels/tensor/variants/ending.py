@@ -63,23 +63,18 @@ def _put_singles(cut: TensorCut) -> Any:
         return value
 
     @device
-    def pair(j, out, i, acc, kept, to, row, col, alpha, beta):
-        for half in range(2):
-            down, aside = uint32(row + half * 8), uint32(col + j * MMA_COLS)
-            low = weighed(out, down, aside, alpha * acc[i, j, half * 2], beta)
-            high = weighed(out, down, uint32(aside + 1), alpha * acc[i, j, half * 2 + 1], beta)
-            store2(kept, to + (half * 8 * pitch + j * MMA_COLS), (low, high))
-
-    pairs = unroll(across, pair)
-
-    @device
     def put(out, i, acc, row, col, alpha, beta):
         kept = cuda.shared.array(0, float32, alignment=128)
         lane, warp = uint32(cuda.threadIdx.x % WARP), uint32(cuda.threadIdx.x // WARP)
         g, q = uint32(lane // uint32(4)), uint32(lane % uint32(4) * uint32(2))
         to = uint32(warp * uint32(own) + g * uint32(pitch) + q)
         down = uint32(row + uint32(i * MMA_ROWS) + g)
-        pairs((out, i, acc, kept, to, down, uint32(col + q), alpha, beta))
+        for j in range(across):
+            for half in range(2):
+                under, aside = uint32(down + half * 8), uint32(col + q + j * MMA_COLS)
+                low = weighed(out, under, aside, alpha * acc[i, j, half * 2], beta)
+                high = weighed(out, under, uint32(aside + 1), alpha * acc[i, j, half * 2 + 1], beta)
+                store2(kept, to + (half * 8 * pitch + j * MMA_COLS), (low, high))
 
     return put
 
@@ -128,23 +123,19 @@ def _put_halves(cut: TensorCut, result: str) -> Any:
         return value
 
     @device
-    def pair(j, out, i, acc, kept, to, row, col, alpha, beta):
-        for half in range(2):
-            down, aside = uint32(row + half * 8), uint32(col + j * MMA_COLS)
-            low = weighed(out, down, aside, alpha * acc[i, j, half * 2], beta)
-            high = weighed(out, down, uint32(aside + 1), alpha * acc[i, j, half * 2 + 1], beta)
-            store1(kept, to + (half * 8 * pitch + j * (MMA_COLS // 2)), rounded(low, high))
-
-    pairs = unroll(across, pair)
-
-    @device
     def put(out, i, acc, row, col, alpha, beta):
         kept = cuda.shared.array(0, uint32, alignment=128)
         lane, warp = uint32(cuda.threadIdx.x % WARP), uint32(cuda.threadIdx.x // WARP)
         g, q = uint32(lane // uint32(4)), uint32(lane % uint32(4))
         to = uint32(warp * uint32(own) + g * uint32(pitch) + q)
         down = uint32(row + uint32(i * MMA_ROWS) + g)
-        pairs((out, i, acc, kept, to, down, uint32(col + q * uint32(2)), alpha, beta))
+        first = uint32(col + q * uint32(2))
+        for j in range(across):
+            for half in range(2):
+                under, aside = uint32(down + half * 8), uint32(first + j * MMA_COLS)
+                low = weighed(out, under, aside, alpha * acc[i, j, half * 2], beta)
+                high = weighed(out, under, uint32(aside + 1), alpha * acc[i, j, half * 2 + 1], beta)
+                store1(kept, to + (half * 8 * pitch + j * (MMA_COLS // 2)), rounded(low, high))
 
     return put
 

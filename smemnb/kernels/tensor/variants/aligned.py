@@ -37,7 +37,7 @@ def aligned_copy_of(size: int) -> Any:
                 low, high = uint32(0), uint32(0)
                 if col < inp.shape[2]:
                     low = uint32(load1(one, uint32(at + col)))
-                if col + uint32(1) < inp.shape[2]:
+                if uint32(col + uint32(1)) < inp.shape[2]:
                     high = uint32(load1(one, uint32(at + col + uint32(1))))
                 into = uint32(row * uint32(out.strides[1] // 4) + word)
                 store1(out[cuda.blockIdx.z], into, uint32(low | (high << uint32(16))))

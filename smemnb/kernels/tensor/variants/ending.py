@@ -91,7 +91,7 @@ def _take_singles(cut: TensorCut, wide: bool) -> Any:
         for turn in range(quads):
             quad = uint32(lane + uint32(turn * WARP))
             down, aside = uint32(quad // uint32(cols // 4)), uint32(quad % uint32(cols // 4) * 4)
-            if row + down < out.shape[0] and col + aside < out.shape[1]:
+            if uint32(row + down) < out.shape[0] and uint32(col + aside) < out.shape[1]:
                 values = load16(kept, uint32(warp * uint32(own) + down * uint32(pitch) + aside))
                 store16(out, uint32(uint32(row + down) * pitch_out + col + aside), values)
 
@@ -103,7 +103,7 @@ def _take_singles(cut: TensorCut, wide: bool) -> Any:
         for turn in range(MMA_ROWS * cols // WARP):
             place = uint32(lane + uint32(turn * WARP))
             down, aside = uint32(place // uint32(cols)), uint32(place % uint32(cols))
-            if row + down < out.shape[0] and col + aside < out.shape[1]:
+            if uint32(row + down) < out.shape[0] and uint32(col + aside) < out.shape[1]:
                 value = load1(kept, uint32(warp * uint32(own) + down * uint32(pitch) + aside))
                 store1(out, uint32(uint32(row + down) * pitch_out + col + aside), value)
 
@@ -153,7 +153,7 @@ def _take_halves(cut: TensorCut, wide: bool) -> Any:
             chunk = uint32(lane + uint32(turn * WARP))
             down, aside = uint32(chunk // uint32(cols // 8)), uint32(chunk % uint32(cols // 8))
             into = uint32(col + aside * uint32(8))
-            if row + down < out.shape[0] and into < out.shape[1]:
+            if uint32(row + down) < out.shape[0] and into < out.shape[1]:
                 at = uint32(warp * uint32(own) + down * uint32(pitch) + aside * uint32(4))
                 store_words(out, uint32(uint32(row + down) * pitch_out + into), load16(kept, at))
 
@@ -165,7 +165,7 @@ def _take_halves(cut: TensorCut, wide: bool) -> Any:
         for turn in range(MMA_ROWS * cols // WARP):
             place = uint32(lane + uint32(turn * WARP))
             down, aside = uint32(place // uint32(cols)), uint32(place % uint32(cols))
-            if row + down < out.shape[0] and col + aside < out.shape[1]:
+            if uint32(row + down) < out.shape[0] and uint32(col + aside) < out.shape[1]:
                 at = uint32(warp * uint32(own * 2) + down * uint32(pitch * 2) + aside)
                 store1(out, uint32(uint32(row + down) * pitch_out + col + aside), load1(kept, at))
 

@@ -65,9 +65,9 @@ def matmul(
     Args:
         a: a matrix (rows x depth) of float32, float16 or bfloat16, a vector, or a batch: an array
             of NumPy, Numba, CuPy, PyTorch or JAX, or of any library with
-            `__cuda_array_interface__` or `__dlpack__`. Its elements are neighbours along rows, or along columns as those of
-            `x.T` are; rows, columns and matrices lie any number of elements apart. Nothing is
-            copied.
+            `__cuda_array_interface__` or `__dlpack__`. Its elements are neighbours along rows, or
+            along columns as those of `x.T` are; rows, columns and matrices lie any number of
+            elements apart. Nothing is copied.
         b: a matrix (depth x cols), a vector or a batch, likewise, of the same library, on the same
             device.
         out: where the result goes (rows x cols, behind the axes of the batch), its rows

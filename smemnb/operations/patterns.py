@@ -476,6 +476,47 @@ def _put(
     return found if len(found) == len(some) else None
 
 
+def starting(
+    some: Sequence[Launch], new: Workspace, at: Mapping[str, int], place: int, handle: int = 0
+) -> Callable[[], None]:
+    """A function that puts planned launches on a stream, each time with the same memory.
+
+    Args:
+        some: launches, whose arrays are `Laid`s.
+        new: the workspace that they were planned with, without zeros.
+        at: addresses of their sources, but for the workspace.
+        place: number of the device.
+        handle: of the stream.
+    """
+    with on_device(place):
+        stream = stream_of(handle, place)
+        every = [_ready(launch, place, handle) for launch in some]
+    kept: list[Any] = []
+
+    def start() -> None:
+        if not kept:
+            kept.append(_own_memory(new, place))
+        places = {**at, SCRATCH: kept[0][1]}
+        for launch, ready in zip(some, every, strict=True):
+            if ready is not None:
+                begins = [places[source] + offset for source, offset in ready.sources]
+                ready.prepared.start(begins, ready.numbers, handle)
+            else:
+                args = [_argument(one, places, place) for one in launch.args]
+                launch._replace(args=tuple(args)).start(stream)
+
+    return start
+
+
+def _own_memory(new: Workspace, place: int) -> tuple[Any, int]:
+    """Memory for the scratch of a workspace, and its address."""
+    from numba import cuda
+
+    with on_device(place):
+        held = cuda.device_array(max(16, new.bytes), np.uint8)
+    return held, held.device_ctypes_pointer.value or 0
+
+
 def _ready(launch: Launch, place: int, handle: int) -> Ready | None:
     """The launch for the driver; None if Numba has to make it."""
     arrays = [one for one in launch.args if isinstance(one, Laid)]

@@ -17,7 +17,7 @@ from ..hardware import limits
 from ..kernels.step import Launch
 from ..kernels.tensor import choosing
 from ..kernels.tensor.choosing import Offer
-from ..kernels.tensor.tensor_cut import CHUNK, KINDS
+from ..kernels.tensor.tensor_cut import CHUNK, KINDS, TensorCut
 from ..kernels.tensor.variants import aligned, parts
 from ..kernels.tensor.variants.aligned import aligned_copy_of
 from ..kernels.tensor.variants.parts import parts_added_of
@@ -31,6 +31,7 @@ from .matmul_choice import LIKE_H200, ProductPlan
 from .operands import Launch as Part
 from .operands import Operand, launches, operand, result_shape
 from .patterns import Call, Work, check_dtype, perform
+from .workspace import Workspace
 
 HALVES = {"float16": "f16", "bfloat16": "bf16"}
 """Dtypes whose products are made by tensor cores, and the type of their operands."""
@@ -151,7 +152,7 @@ def _no_launches(new: Any, out: Laid) -> list[Launch]:
 def _made(call: Call, precision: str | None, *, single: bool) -> _Made:
     views = call.views
     kind = _checked_kind(views["a"], views["b"], precision)
-    _check_chip(call.place, kind)
+    check_chip(_compute_capability(call.place), kind)
     sides = [_lies(views[name], call[name]) for name in ("a", "b")]
     shape = result_shape(*sides)  # type: ignore[arg-type]
     left, right = operand(sides[0], "left"), operand(sides[1])  # type: ignore[arg-type]
@@ -201,9 +202,8 @@ def _name(view: MatrixView) -> str:
     return str(view.dtype).rpartition(".")[2]
 
 
-def _check_chip(place: int, kind: str) -> None:
-    """Raise LaunchRefused for a GPU without the instructions."""
-    cc = _compute_capability(place)
+def check_chip(cc: tuple[int, int] | None, kind: str) -> None:
+    """Raise LaunchRefused for a GPU without the instructions; None stands for the engine."""
     if cc is not None and cc < LEAST_CC:
         had, wanted = (".".join(map(str, one)) for one in (cc, LEAST_CC))
         instead = "Leave `precision` out" if kind == "tf32" else "Cast the operands to float32"
@@ -357,6 +357,49 @@ def _engine_seconds(made: _Made) -> float:
     return ENGINE_SECONDS[0] + ENGINE_SECONDS[1] * total
 
 
+# --- launches by themselves ----------------------------------------------------------------------
+
+
+def tensor_launches(
+    views: tuple[MatrixView, MatrixView, MatrixView],
+    kind: str,
+    cut: TensorCut | None = None,
+    depth_parts: int = 1,
+) -> tuple[list[Launch], Workspace]:
+    """What a product launches, with arrays as `Laid`s, and the workspace that it needs.
+
+    Args:
+        views: of out, a and b; `a` and `b` hold numbers of `kind`, as such or as integers of their
+            size.
+        kind: of the operands.
+        cut: that makes it; None for the choice.
+        depth_parts: of the depth, with a cut.
+    """
+    into, a, b = views
+    call = Call({"a": a, "b": b})
+    call.processors = call.processors or LIKE_H200
+    sides = [_lies(view, call[name]) for view, name in ((a, "a"), (b, "b"))]
+    shape = result_shape(*sides)  # type: ignore[arg-type]
+    left, right = operand(sides[0], "left"), operand(sides[1])  # type: ignore[arg-type]
+    result, size = (SINGLE, 4) if into.itemsize == 4 else (kind, 2)
+    found = launches(_result(left, right, shape, size, sides), left, right)
+    offer = _offer(call, found[0], kind, size)
+    if cut is not None:
+        words = -(-found[0].a.cols // KINDS[kind].per_word)
+        extents = found[0].out.rows, found[0].out.cols, words
+        offer = choosing.estimate(
+            cut, extents, found[0].matrices, depth_parts, call.processors, size
+        )
+    made, new = _Made(kind, result, shape, found, offer), Workspace()
+    out = Laid("out", shape, into.steps, np.dtype(f"u{size}"), 0, into.address % 128)
+    out = out.seen(shape, dtype=np.dtype(np.float32) if size == 4 else _BITS)
+    factors = np.float32(1), np.float32(0)
+    some: list[Launch] = []
+    for one in found:
+        some += _launches(new, out, (call["a"], call["b"]), one, made, factors, call)
+    return some, new
+
+
 # --- in words ------------------------------------------------------------------------------------
 
 
@@ -369,8 +412,6 @@ def tensor_plan(
     made = _made(call, precision, single=False)
     if made.offer is None:
         return ProductPlan("none", 0, (0, 0), (0, 0), 0, "The result has no elements.")
-    from .workspace import Workspace
-
     new, size = Workspace(), 4 if made.result == SINGLE else 2
     out = Laid("out", (1,), (size,), np.dtype(f"u{size}")).seen(made.shape)
     zero = np.float32(0)

@@ -326,6 +326,11 @@ def _as_words(
     """An operand in words with rows at multiples of 16 bytes, and the copy that makes it so."""
     (rows, cols), size = part.stored, laid.itemsize
     per_word = 4 // size
+    if not rows or not cols:  # nothing to add up: zeros, 16 bytes of them in a row at least
+        words = max(CHUNK, -(-cols * size // 16) * CHUNK)
+        zeros = new((max(1, rows), words), np.uint32)
+        some = zeros if count == 1 else zeros.seen((count, *zeros.shape), (0, *zeros.strides))
+        return some, []
     seen = laid.seen(laid.shape, laid.strides, dtype=np.dtype(f"u{size}"))
     found = _matrices(seen, (rows, cols), part.pitch, at, step, count)
     if _begins_wide(found) and not cols % (16 // size):

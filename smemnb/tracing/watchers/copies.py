@@ -415,13 +415,7 @@ class Copies(Watcher):
         at = int(np.flatnonzero(mask.any(axis=1))[0])
         before = int(other[at, int(np.flatnonzero(mask[at])[0])])
         self._keep(
-            (kind, site, made.event.site),
-            made,
-            mask,
-            at,
-            before,
-            int(made.thread[at]),
-            {"after": 1},
+            (kind, site, made.event.site), made, mask, at, before, int(made.thread[at]), {"after": 1}
         )
 
     def _keep(

@@ -40,14 +40,14 @@ class Reads(NamedTuple):
     """Device functions that read an operand's fragments.
 
     Attributes:
-        count: words of `places`.
+        many: words of `places`.
         place: `(places, first)`: where this lane reads in a tile, for the part of the tile that
             begins at row or column `first`.
         read: `(step, tile, stage, places, fragments)`: the fragments of a step along the depth,
             into half `step % 2` of `fragments`.
     """
 
-    count: int
+    many: int
     place: Any
     read: Any
 

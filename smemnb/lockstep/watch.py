@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from ..rules.bank import request_kind
+
 if TYPE_CHECKING:
     from .batch import Batch, Launch
 
@@ -80,10 +82,11 @@ class Access:
     that grows from one access to the next. `rounds` above 1 are rounds of a loop that one block
     ran at once: axis 0 of the lane values then counts them, in their order. `relaxed` accesses go
     to memory themselves and are never half done, as atomics are: they race with none of that kind.
-    Of a request for `matrices` of 8 rows, 1, 2 or 4 of them, the active lanes are those that name
-    a row, and `offset` is where it begins; `touched` are the pieces that each lane gets or gives.
     `copy` marks both sides of an asynchronous copy to shared memory, when it is issued: what it
     reads, and what it will have stored when its group arrives (`CopyGroup`).
+    Of a request for `matrices` of 8 rows, 1, 2 or 4 of them, the active lanes are those that name
+    a row, and `offset` is where it begins; `touched` are the pieces that lanes get or give: offset,
+    active lanes and, of a store, the value of each.
     """
 
     site: Site
@@ -97,9 +100,9 @@ class Access:
     unit: int = 0
     rounds: int = 1
     relaxed: bool = False
-    matrices: int = 0
-    touched: tuple[Access, ...] = ()
     copy: bool = False
+    matrices: int = 0
+    touched: tuple[tuple[Any, ...], ...] = ()
 
     def __post_init__(self) -> None:
         """Fill in the usual unit."""
@@ -110,6 +113,11 @@ class Access:
     def width(self) -> int:
         """Bytes per lane."""
         return self.elements * self.unit
+
+    @property
+    def rule(self) -> str:
+        """The kind of request, by which `rules.bank` counts wavefronts."""
+        return request_kind(self.kind, self.matrices)
 
     @property
     def address(self) -> Lanes:
@@ -139,8 +147,17 @@ class Access:
         """
         granule = granule or self.unit
         if self.touched:
-            for piece in self.touched:
-                yield from replace(piece, turn=self.turn).cells(granule)
+            for offset, active, *value in self.touched:
+                whole = replace(
+                    self,
+                    offset=offset,
+                    active=active,
+                    value=value[0] if value else None,
+                    elements=1,
+                    matrices=0,
+                    touched=(),
+                )
+                yield from whole.cells(granule)
             return
         if self.elements == 1 and granule == self.unit:
             yield self
@@ -240,7 +257,10 @@ class CopyGroup:
     """A step in the life of the asynchronous copies that the active lanes have issued.
 
     `step` is "commit": what a lane has issued since its last one is a group; or "wait": all its
-    groups but the last `pending` have arrived. `turn` as for `Access`.
+    groups but the last `pending` have arrived. Where an mbarrier says that copies are there, it is
+    "attach" (what the lane has issued arrives before the mbarrier at the shared address `barrier`
+    ends its phase of this number) and "passed" (the lane knows that so many phases have ended).
+    `turn` as for `Access`.
     """
 
     site: Site
@@ -248,6 +268,8 @@ class CopyGroup:
     active: Lanes
     pending: int = 0
     turn: Lanes | None = None
+    barrier: Any = None
+    phase: Any = None
 
 
 @dataclass(slots=True, eq=False)

@@ -8,38 +8,43 @@ group = lane // 4 and place = lane % 4, element j of word r of a lane is
     b     row per_word * (place + 4 * r) + j, column group
     c, d  two neighbours of row group, then two of row group + 8: columns 2 * place, 2 * place + 1
 
-Products of float16, bfloat16 and tf32 are exact. `terms` of them and the accumulator are added at
-once: all are shifted to the largest exponent among them, with `fraction_bits` bits behind the
-binary point, and what falls off is dropped; the exact sum of these is the result, cut off toward
-zero to float32, or rounded to nearest for a float16. What is longer than `terms` goes in parts,
-each beginning with the result of the part before. Integers are added exactly, modulo 2**32.
+Products of float16, bfloat16 and tf32 are exact. As many of them as fill `bytes_at_once` bytes of
+a row, and the accumulator, are added at once: all are shifted to the largest exponent among them
+(of a product: the sum of its factors' exponents; at least -126), with `fraction_bits` bits behind
+the binary point, and what falls off is dropped. The exact sum of these is cut off toward zero to a
+float32, or rounded to the nearest float16, ties to even. A longer k goes in parts, each beginning
+with the result of the part before. Integers are added exactly, modulo 2**32.
 
 Sources: places of elements, PTX ISA, section "Matrix multiply-accumulate operation using mma
 instruction". Rounding: M. Fasi, N. Higham, M. Mikaitis, S. Pranesh, "Numerical behavior of NVIDIA
-tensor cores", PeerJ CS 7:e330 (2021), for V100, T4 and A100.
+tensor cores", PeerJ Computer Science 7:e330 (2021), found it for V100, T4 and A100; P. Xie and
+others, "MMA-Sim: bit-accurate reference model of tensor cores and matrix cores", arXiv:2511.10909
+(2025), has the numbers used here, which its authors compared with GPUs; F. Khattak, M. Mikaitis,
+"Accurate models of NVIDIA tensor cores", arXiv:2512.07004 (2025).
 
-**Limits**: the rounding is the literature's and not yet compared with a GPU by this project.
+**Limits**: the rounding is the literature's. This project has not compared it with a GPU: `python
+-m smemnb.laboratory.tensor_values FILE` does.
 """
 
 from __future__ import annotations
 
 from functools import cache
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from ..hardware import WARP_LANES
 
-__all__ = ["A_ROWS", "B_COLS", "FORMATS", "HOPPER", "Arithmetic", "Format", "multiplied"]
-__all__ += ["places_of_a", "places_of_b", "places_of_c", "rounded_to_tf32"]
+__all__ = ["AMPERE", "A_ROWS", "B_COLS", "FORMATS", "HOPPER", "Arithmetic", "Format"]
+__all__ += ["multiplied", "places_of_a", "places_of_b", "places_of_c", "rounded_to_tf32"]
 
 A_ROWS: Final = 16
 B_COLS: Final = 8
-_ROWS_AT_ONCE = 64  # warps whose products are formed at a time: 1 MB of int64 for k = 16
+_AT_ONCE = 32  # products of matrices at a time: 512 KB of float64 for k = 16
 
 Ints = npt.NDArray[np.int64]
-Any_ = npt.NDArray[np.generic]
+Array = npt.NDArray[Any]
 
 
 class Format(NamedTuple):
@@ -64,13 +69,24 @@ FORMATS: Final = {
 
 
 class Arithmetic(NamedTuple):
-    """How many products are added at once, and the bits behind the point that are kept of each."""
+    """How many bytes of a row are added at once, and the bits kept behind the binary point."""
 
-    terms: dict[str, int]
+    bytes_at_once: int
     fraction_bits: int
 
+    def terms(self, kind: str) -> int:
+        """Products that are added at once."""
+        return self.bytes_at_once // (4 if kind == "tf32" else 2)
 
-HOPPER: Final = Arithmetic({"f16": 16, "bf16": 16, "tf32": 8}, 25)
+
+AMPERE: Final = Arithmetic(bytes_at_once=16, fraction_bits=24)  # cc 8.0, 8.6 and 8.9
+HOPPER: Final = Arithmetic(bytes_at_once=32, fraction_bits=25)  # cc 9.0
+_LEAST_EXPONENT = np.int16(-126)  # of what is shifted to a common exponent
+_OF_ZERO = np.int16(-1000)
+_NAN: Final[dict[str, Any]] = {
+    "float32": np.uint32(0x7FFFFFFF).view(np.float32),
+    "float16": np.uint16(0x7FFF).view(np.float16),
+}
 
 
 @cache
@@ -131,36 +147,24 @@ def rounded_to_tf32(number: npt.ArrayLike) -> npt.NDArray[np.uint32]:
     return np.where(finite, nearest, np.where(nan, np.uint32(0x7FFFFFFF), bits))
 
 
-class _Parts(NamedTuple):
-    """Numbers as signed significands (integers) times 2 ** exponent, and which are none."""
-
-    significand: Ints
-    exponent: Ints
-    infinite: npt.NDArray[np.bool_]
-    nan: npt.NDArray[np.bool_]
-
-
-def _parts(bits: Any_, form: Format) -> _Parts:
-    """Bit patterns taken apart; the exponent is that of the leading bit's place."""
-    whole = bits.astype(np.int64) >> form.unused
-    fraction = whole & ((1 << form.fraction) - 1)
-    stored = (whole >> form.fraction) & ((1 << form.exponent) - 1)
-    last = stored == (1 << form.exponent) - 1
-    normal = stored > 0
-    significand = fraction + (normal.astype(np.int64) << form.fraction)
-    negative = (whole >> (form.fraction + form.exponent)) & 1 == 1
-    exponent = np.maximum(stored, 1) - form.bias
-    return _Parts(
-        np.where(negative, -significand, significand),
-        exponent,
-        last & (fraction == 0),
-        last & (fraction != 0),
-    )
+def _numbers(bits: Array, kind: str) -> tuple[Array, Array]:
+    """Bit patterns as float64, and the exponent of each; that of 0 is less than any other."""
+    form = FORMATS[kind]
+    if kind == "f16":
+        number = bits.view(np.float16).astype(np.float64)
+    else:
+        whole = bits.astype(np.uint32) << np.uint32(16 if kind == "bf16" else 0)
+        whole &= np.uint32((0xFFFFFFFF << form.unused) & 0xFFFFFFFF)
+        with np.errstate(invalid="ignore"):  # signalling NaNs
+            number = whole.view(np.float32).astype(np.float64)
+    stored = (bits >> (form.fraction + form.unused)) & ((1 << form.exponent) - 1)
+    exponent = np.maximum(stored.astype(np.int16), 1) - np.int16(form.bias)
+    return number, np.where(number == 0, _OF_ZERO, exponent)
 
 
 def multiplied(
-    a: Any_, b: Any_, c: Any_, *, kind: str, arithmetic: Arithmetic = HOPPER
-) -> npt.NDArray[np.generic]:
+    a: Array, b: Array, c: Array, *, kind: str, arithmetic: Arithmetic = HOPPER
+) -> Array:
     """d = a b + c as a tensor core computes it.
 
     >>> one = np.full((16, 16), 0x3C00, np.uint16)    # 1.0
@@ -168,9 +172,9 @@ def multiplied(
     np.float32(16.0)
 
     Args:
-        a, b: bit patterns of shape (..., 16, k) and (..., k, 8): uint16 for "f16" and "bf16",
-            uint32 for "tf32" (of which the low 13 bits count for nothing); int8 or uint8 for
-            "s8" and "u8".
+        a: bit patterns of shape (..., 16, k): uint16 for "f16" and "bf16", uint32 for "tf32" (of
+            which the low 13 bits count for nothing); int8 or uint8 for "s8" and "u8".
+        b: the same, of shape (..., k, 8).
         c: of shape (..., 16, 8): float32, or float16 for "f16"; int32 for "s8" and "u8".
         kind: the format of a and b.
         arithmetic: how sums are rounded.
@@ -185,69 +189,39 @@ def multiplied(
     a, b, c = (np.broadcast_to(x, (*lead, *x.shape[-2:])).reshape(-1, *x.shape[-2:])
                for x in (a, b, c))  # fmt: skip
     out = np.empty(c.shape, c.dtype)
-    for start in range(0, len(c), _ROWS_AT_ONCE):
-        here = slice(start, start + _ROWS_AT_ONCE)
+    for start in range(0, len(c), _AT_ONCE):
+        here = slice(start, start + _AT_ONCE)
         out[here] = _some(a[here], b[here], c[here], kind, arithmetic)
     return out.reshape(*lead, *c.shape[-2:])
 
 
-def _some(a: Any_, b: Any_, c: Any_, kind: str, arithmetic: Arithmetic) -> Any_:
+def _some(a: Array, b: Array, c: Array, kind: str, arithmetic: Arithmetic) -> Array:
     """`multiplied` of arrays of three axes, part by part of k."""
-    terms, dtype = arithmetic.terms[kind], c.dtype
-    total = c.astype(np.float32)
+    # axes: product, k, row, column
+    left, low = (np.ascontiguousarray(x.swapaxes(1, 2))[..., None] for x in _numbers(a, kind))
+    right, high = (x[:, :, None, :] for x in _numbers(b, kind))
+    terms = arithmetic.terms(kind)
     for first in range(0, a.shape[-1], terms):
-        part = slice(first, first + terms)
-        total = _fused(a[:, :, part], b[:, part, :], total, kind, arithmetic.fraction_bits, dtype)
-    return total.astype(dtype)
+        part = (slice(None), slice(first, first + terms))
+        c = _fused(left[part], right[part], low[part] + high[part], c, arithmetic.fraction_bits)
+    return c
 
 
-def _fused(
-    a: Any_, b: Any_, c: npt.NDArray[np.float32], kind: str, fraction_bits: int, result: Any
-) -> npt.NDArray[np.float32]:
-    """One sum of products and accumulator, as float32 (of a float16 result: rounded to it)."""
-    form, wide = FORMATS[kind], FORMATS["f32"]
-    left, right = _parts(a[:, :, :, None], form), _parts(b[:, None, :, :], form)
-    given = _parts(c.view(np.uint32)[:, :, None, :], wide)
-    significand = left.significand * right.significand
-    exponent = left.exponent + right.exponent
-    top = np.where(significand != 0, exponent, -(1 << 20)).max(axis=2, keepdims=True)
-    top = np.maximum(top, np.where(given.significand != 0, given.exponent, -(1 << 20)))
-    kept = fraction_bits - 2 * form.fraction
-    total = _aligned(significand, kept - (top - exponent)).sum(axis=2)
-    total += _aligned(given.significand, fraction_bits - wide.fraction - (top - given.exponent))[
-        :, :, 0
-    ]
-    scale = np.where(total != 0, top[:, :, 0] - fraction_bits, 0)
-    exact = np.ldexp(total.astype(np.float64), scale)
+def _fused(left: Array, right: Array, exponent: Array, c: Array, fraction_bits: int) -> Array:
+    """One sum of products, of these exponents, and accumulator."""
+    half = c.dtype == np.float16
+    given, own = _numbers(c.view(np.uint16 if half else np.uint32), "f16" if half else "f32")
+    top = np.maximum(exponent.max(axis=1), np.maximum(own, _LEAST_EXPONENT))
     with np.errstate(all="ignore"):
-        if result == np.float16:
-            rounded = exact.astype(np.float16).astype(np.float32)
-        else:
-            rounded = exact.astype(np.float32)
+        # float64 holds each of these exactly: integers below 2 ** 32 times a power of two
+        unit = np.ldexp(1.0, top.astype(np.int32) - fraction_bits)
+        cut = left * right
+        cut /= unit[:, None]
+        total = np.trunc(cut, out=cut).sum(axis=1) + np.trunc(given / unit)
+        exact = total * unit
+        rounded = exact.astype(c.dtype)
+        if not half:
             outward = np.abs(rounded.astype(np.float64)) > np.abs(exact)
+            outward &= np.abs(exact) < 2.0**128  # what is larger overflows
             rounded = np.where(outward, np.nextafter(rounded, np.float32(0)), rounded)
-        return _specials(rounded, left, right, given, c)
-
-
-def _aligned(significand: Ints, left: Ints) -> Ints:
-    """Significands shifted left by so many bits; what falls off on the right is dropped."""
-    size = np.abs(significand)
-    moved = (size << np.clip(left, 0, 40)) >> np.clip(-left, 0, 62)
-    return np.where(significand < 0, -moved, moved)
-
-
-def _specials(
-    number: npt.NDArray[np.float32], left: _Parts, right: _Parts, given: _Parts, c: Any_
-) -> npt.NDArray[np.float32]:
-    """The result where infinities and NaNs take part."""
-    parts = (left, right, given)
-    if not any(one.infinite.any() or one.nan.any() for one in parts):
-        return number
-    infinite = (left.infinite | right.infinite) & ~(left.nan | right.nan)
-    zero = ((left.significand == 0) & right.infinite) | ((right.significand == 0) & left.infinite)
-    sign = np.sign(left.significand) * np.sign(right.significand)
-    up = (infinite & (sign > 0)).any(axis=2) | (np.isposinf(c))
-    down = (infinite & (sign < 0)).any(axis=2) | (np.isneginf(c))
-    nan = (left.nan | right.nan | zero).any(axis=2) | np.isnan(c) | (up & down)
-    number = np.where(up, np.float32(np.inf), np.where(down, np.float32(-np.inf), number))
-    return np.where(nan, np.float32(np.nan), number)
+        return np.where(np.isnan(rounded), _NAN[c.dtype.name], rounded)

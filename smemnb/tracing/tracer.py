@@ -389,6 +389,8 @@ def _row(one: SiteCounts, labels: _Labels) -> AccessRow:
         sectors=one.sectors,
         ideal_sectors=one.ideal_sectors,
         worst=one.worst,
+        copy=one.copy,
+        matrices=one.matrices,
     )
 
 

@@ -86,7 +86,10 @@ class Watched(Watcher):
     def limits(self) -> tuple[str, ...]:
         """What the watchers did not examine, in words."""
         return tuple(
-            said for one in self._checking if isinstance(one, Races) for said in one.limits()
+            said
+            for one in self._checking
+            if isinstance(one, Races | Copies)
+            for said in one.limits()
         )
 
     def observations(self, counts: list[SiteCounts] | None) -> list[Observation] | None:

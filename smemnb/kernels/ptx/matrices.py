@@ -34,7 +34,7 @@ from ...errors import KernelStopped
 from ...lockstep.protocol import lockstep_implementation
 from ...lockstep.watch import Access
 from .. import alignment as _alignment  # noqa: F401  shared arrays at multiples of 16 bytes
-from .accesses import WIDE_BYTES, _address, _place_wide
+from .accesses import _address, _place_wide
 from .warp_wide import (
     WORD,
     assembled,
@@ -206,7 +206,7 @@ def _pieces(row: Any, inside: Any, count: int, tile: Any, *, turned: bool) -> An
 
 
 def _report(
-    batch: Any, site: Any, tile: Any, kind: str, rows: Any, count: int, touched: list[Access]
+    batch: Any, site: Any, tile: Any, kind: str, rows: Any, count: int, touched: Any
 ) -> None:
     """Notify the watchers: of the rows that are asked for, and of what each lane gets or gives."""
     offset, inside, elements = rows
@@ -219,7 +219,7 @@ def _report(
         elements=elements,
         unit=tile.unit,
         matrices=count,
-        touched=tuple(touched),
+        touched=touched,
     )
     batch.report_access(event)
 
@@ -229,10 +229,7 @@ def _loaded(count: int, *, turned: bool) -> Callable[..., Any]:
         rows = _rows(batch, mask, site, tile, index, count)
         pieces = list(_pieces(rows[0], rows[1], count, tile, turned=turned))
         if batch.watched and tile.reported:
-            touched = [
-                Access(site, tile.root, "load", at, there, unit=tile.unit)
-                for _, _, at, there in pieces
-            ]
+            touched = tuple((at, there) for _, _, at, there in pieces)
             _report(batch, site, tile, "load", rows, count, touched)
         words = [np.zeros((1, 1, 1), np.uint32)] * count
         kind, bits = np.dtype(f"u{tile.itemsize}"), 8 * tile.itemsize
@@ -242,7 +239,7 @@ def _loaded(count: int, *, turned: bool) -> Callable[..., Any]:
             words[matrix] = words[matrix] | (part.astype(np.uint32) << np.uint32(at * bits))
         return tuple(words)
 
-    return together(run)
+    return together((7, 5), run)
 
 
 def _stored(count: int, *, turned: bool) -> Callable[..., Any]:
@@ -255,16 +252,12 @@ def _stored(count: int, *, turned: bool) -> Callable[..., Any]:
             value = np.asarray(word >> np.uint32(at * bits)).astype(kind).view(tile.dtype)
             found.append((place, there, value))
         if batch.watched and tile.reported:
-            touched = [
-                Access(site, tile.root, "store", place, there, value, unit=tile.unit)
-                for place, there, value in found
-            ]
-            _report(batch, site, tile, "store", rows, count, touched)
+            _report(batch, site, tile, "store", rows, count, tuple(found))
         batch.writes += 1
         for place, there, value in found:
             tile.store.write(batch, np.where(there, place, 0), there, value)
 
-    return together(run)
+    return together((9, 0), run)
 
 
 for _count, _plain, _turned in (

@@ -38,6 +38,7 @@ from numba.cuda.extending import intrinsic
 
 from ...lockstep.protocol import lockstep_implementation
 from ...rules import tensor_core
+from ...rules.tensor_core import HOPPER, Arithmetic
 from .warp_wide import (
     FLOAT,
     WORD,
@@ -227,45 +228,82 @@ def _per_lane(matrix: Any, per_word: int) -> Any:
     return tuple(found[..., at, :, :] for at in range(row.shape[0]))
 
 
-def _computed(k: int, sums: str, kind: str) -> Callable[..., Any]:
-    per_word = _PER_WORD[kind]
-    of_a = _where(tensor_core.places_of_a, k, per_word)
-    of_b = _where(tensor_core.places_of_b, k, per_word)
-    of_c = _where(tensor_core.places_of_c, 2 if sums == "f16" else 1)
+def shape_of(name: str) -> tuple[int, str, str]:
+    """k, the type of sums and the type of elements, by the name of a product.
+
+    >>> shape_of("mma_m16n8k8_f32_tf32")
+    (8, 'f32', 'tf32')
+    """
+    _, shape, sums, kind = name.split("_")
+    return int(shape.removeprefix("m16n8k")), sums, kind
+
+
+def words_of(name: str) -> tuple[int, int, int]:
+    """Words of a, b and c that a lane holds, by the name of a product.
+
+    >>> words_of("mma_m16n8k16_f16_f16"), words_of("mma_m16n8k8_f32_bf16")
+    ((4, 2, 2), (2, 1, 4))
+    """
+    k, sums, kind = shape_of(name)
+    of_b = _words(k, kind)
+    return 2 * of_b, of_b, _SUMS[sums][1]
+
+
+def computed(name: str, a: Any, b: Any, c: Any, arithmetic: Arithmetic = HOPPER) -> Any:
+    """The words of d, by the name of a product, as the engine computes them.
+
+    Args:
+        name: such as "mma_m16n8k16_f32_f16".
+        a: tuple of arrays (..., warps, 32) of uint32, a word each.
+        b: the same.
+        c: the same, of the sums' type.
+        arithmetic: how sums are rounded.
+
+    Returns:
+        Tuple of arrays (..., warps, 32), as long as c.
+    """
+    k, sums, kind = shape_of(name)
+    per_word, wide = _PER_WORD[kind], 2 if sums == "f16" else 1
+    left = _matrix(a, _ELEMENTS[kind], _where(tensor_core.places_of_a, k, per_word))
+    right = _matrix(b, _ELEMENTS[kind], _where(tensor_core.places_of_b, k, per_word))
     element = {"f32": np.float32, "f16": np.float16, "s32": np.int32}[sums]
+    if sums != "f16":
+        c = [np.asarray(one).astype(element).view(np.uint32) for one in c]
+    given = _matrix(c, element, _where(tensor_core.places_of_c, wide))
+    found = tensor_core.multiplied(left, right, given, kind=kind, arithmetic=arithmetic)
+    words = _per_lane(found, wide)
+    return tuple((one.view(np.uint32) if wide == 2 else one)[..., 0] for one in words)
 
+
+PRODUCTS = {
+    one.__name__: one
+    for one in (
+        mma_m16n8k16_f32_f16,
+        mma_m16n8k16_f32_bf16,
+        mma_m16n8k16_f16_f16,
+        mma_m16n8k8_f32_f16,
+        mma_m16n8k8_f32_bf16,
+        mma_m16n8k8_f16_f16,
+        mma_m16n8k8_f32_tf32,
+        mma_m16n8k4_f32_tf32,
+        mma_m16n8k32_s32_s8,
+        mma_m16n8k32_s32_u8,
+        mma_m16n8k16_s32_s8,
+        mma_m16n8k16_s32_u8,
+    )
+}
+"""All products by name."""
+
+
+def _engine(name: str) -> Callable[..., Any]:
     def run(batch: Any, mask: Any, site: Any, a: Any, b: Any, c: Any) -> Any:
-        left = _matrix(a, _ELEMENTS[kind], of_a)
-        right = _matrix(b, _ELEMENTS[kind], of_b)
-        if sums == "f16":
-            given = _matrix(c, "f2", of_c)
-        else:
-            bits = [np.asarray(one).astype(element).view(np.uint32) for one in c]
-            given = _matrix(bits, element, of_c)
-        found = tensor_core.multiplied(left, right, given, kind=kind)
-        if sums == "f16":
-            return tuple(one.view(np.uint32)[..., 0] for one in _per_lane(found, 2))
-        return tuple(one[..., 0] for one in _per_lane(found, 1))
+        return computed(name, a, b, c)
 
-    return together(run)
+    return together((8, 0), run)
 
 
-for _one in (
-    mma_m16n8k16_f32_f16,
-    mma_m16n8k16_f32_bf16,
-    mma_m16n8k16_f16_f16,
-    mma_m16n8k8_f32_f16,
-    mma_m16n8k8_f32_bf16,
-    mma_m16n8k8_f16_f16,
-    mma_m16n8k8_f32_tf32,
-    mma_m16n8k4_f32_tf32,
-    mma_m16n8k32_s32_s8,
-    mma_m16n8k32_s32_u8,
-    mma_m16n8k16_s32_s8,
-    mma_m16n8k16_s32_u8,
-):
-    _, _shape, _sums, _kind = _one.__name__.split("_")
-    lockstep_implementation(_one)(_computed(int(_shape.removeprefix("m16n8k")), _sums, _kind))
+for _name, _one in PRODUCTS.items():
+    lockstep_implementation(_one)(_engine(_name))
 
 
 @lockstep_implementation(cvt_rna_tf32)

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from llvmlite import ir
+from numba import cuda
 from numba.core import types
 from numba.core.errors import TypingError
 
-from ...errors import KernelStopped
+from ...errors import KernelStopped, LaunchRefused
 from ...lockstep.lanes import EVERY_LANE, spread
+
+CC = tuple[int, int]
 
 EVERYBODY = np.uint32(0xFFFFFFFF)
 WORD, FLOAT = ir.IntType(32), ir.FloatType()
@@ -40,17 +44,19 @@ def check_tuple(name: str, what: str, given: Any, kind: Any, count: int) -> None
         )
 
 
-def need(name: str, compute_capability: tuple[int, int]) -> None:
+def need(name: str, wanted: CC) -> None:
     """Refuse to compile for a chip that does not have the instruction."""
     asked = _compiling_for()
-    if asked is not None and asked < compute_capability:
-        wanted, found = (".".join(map(str, cc)) for cc in (compute_capability, asked))
-        raise TypingError(
-            f"{name} needs a GPU of compute capability {wanted} or higher; this one has {found}"
-        )
+    if asked is not None and asked < wanted:
+        raise TypingError(_too_old(name, wanted, asked))
 
 
-def _compiling_for() -> tuple[int, int] | None:
+def _too_old(name: str, wanted: CC, found: CC) -> str:
+    needed, given = (".".join(map(str, cc)) for cc in (wanted, found))
+    return f"{name} needs a GPU of compute capability {needed} or higher; this one has {given}"
+
+
+def _compiling_for() -> CC | None:
     """The compute capability that is compiled for, where it is known."""
     try:
         from numba.cuda.core.targetconfig import ConfigStack
@@ -95,14 +101,15 @@ def parts_of(builder: Any, given: Any, count: int) -> list[Any]:
     return [builder.extract_value(given, at) for at in range(count)]
 
 
-def together(implementation: Callable[..., Any]) -> Callable[..., Any]:
-    """The engine's implementation of an instruction of a whole warp.
+def together(wanted: CC, implementation: Callable[..., Any]) -> Callable[..., Any]:
+    """The engine's implementation of an instruction of a whole warp, of chips from `wanted` on.
 
     `implementation(batch, mask, site, *values)` is called with all lanes of a warp, also where each
     of them runs for itself; tuples among the arguments arrive as tuples.
     """
 
     def run(batch: Any, mask: Any, site: Any, *arguments: Any) -> Any:
+        _check_device(batch.launch, site, wanted)
         if not batch.apart:
             _everybody(batch, mask, site)
             return implementation(batch, mask, site, *arguments)
@@ -124,6 +131,21 @@ def together(implementation: Callable[..., Any]) -> Callable[..., Any]:
         return batch.gather(of_all, mask, site, (EVERYBODY, *flat))
 
     return run
+
+
+_DEVICE_OF: WeakKeyDictionary[Any, CC] = WeakKeyDictionary()
+"""The compute capability of the device of each launch, which is asked once."""
+
+
+def _check_device(launch: Any, site: Any, wanted: CC) -> None:
+    """Refuse an instruction that the device, also a pretended one, does not have."""
+    found = _DEVICE_OF.get(launch)
+    if found is None:
+        major, minor = cuda.get_current_device().compute_capability
+        found = _DEVICE_OF[launch] = (int(major), int(minor))
+    if found < wanted:
+        name = site.text.partition("(")[0]
+        raise LaunchRefused(f"line {site.line}: {_too_old(name, wanted, found)}.")
 
 
 def _everybody(batch: Any, mask: Any, site: Any) -> None:

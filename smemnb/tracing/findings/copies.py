@@ -121,8 +121,7 @@ def store_under_way(words: Words, seen: Observation) -> tuple[str, str]:
             f"{_wait(words, seen)}, and no barrier tells the other thread that it has arrived."
         )
         return cause, (
-            f"Put cuda.syncthreads() between line {seen.detail.get('wait')} and "
-            f"{words.line(then)}."
+            f"Put cuda.syncthreads() between line {seen.detail.get('wait')} and {words.line(then)}."
         )
     cause = (
         f"{_meets(words, seen)}, while the copy is under way: which of the two is there in the end "

@@ -122,6 +122,7 @@ KINDS = _table(
         Kind("scattered", "note", "extra sector", prices.scattered, price=True),
         Kind("misaligned", "note", "extra sector", prices.misaligned, price=True),
         Kind("phantom_padding", "warning", "extra wavefront", prices.phantom_padding, price=True),
+        Kind("matrix_conflict", "note", "extra wavefront", prices.matrix_conflict, price=True),
         Kind("float64_arithmetic", "warning", "operation", prices.float64_arithmetic, price=True),
         Kind("float64_array", "note", "array", prices.float64_array, price=True),
         Kind("shared_occupancy", "note", "byte", prices.shared_occupancy, price=True),

@@ -16,7 +16,10 @@ whether its thread has waited for that group; and if so, after which barrier oth
 Lockstep order lets every copy land at once, so values look right; the findings come from what the
 events say. A launch whose source names no copy is not looked at.
 
-**Limits**: a `syncwarp` of some lanes of a warp counts as one of them all. Two lanes of one request
+An mbarrier tells the threads that found its phase over of the copies that were attached to it.
+
+**Limits**: in launches with mbarriers nobody looks for overwritten stages, as an mbarrier may say
+that they have been read; `limits` says so. A `syncwarp` of some lanes of a warp counts as one of them all. Two lanes of one request
 that copy into one word are not reported. What a copy reads in global memory is judged where it is
 issued (`races`).
 """
@@ -70,6 +73,7 @@ class Issued:
     words: Array
     group: Array
     left: Array
+    attached: Array  # lanes whose copies an mbarrier waits for
 
 
 class LastTouch:
@@ -127,6 +131,7 @@ class Table:
         self.thread, self.group = np.zeros((2, words), np.int32)
         self.landed = np.zeros(words, bool)
         self.interval, self.epoch = np.zeros((2, words), np.int32)
+        self.barrier, self.phase = np.full((2, words), -1, np.int64)
         self.loads, self.stores = LastTouch(words), LastTouch(words)
 
     def under_way(self, made: Requested) -> Array:
@@ -144,7 +149,7 @@ class Table:
         """From here on each of `count` blocks has words of its own."""
         self.loads.repeated(count)
         self.stores.repeated(count)
-        for name in ("copy", "thread", "group", "landed", "interval", "epoch"):
+        for name in ("copy", "thread", "group", "landed", "interval", "epoch", "barrier", "phase"):
             setattr(self, name, np.tile(getattr(self, name), count))
 
 
@@ -198,6 +203,7 @@ class Copies(Watcher):
         """Look whether the kernel has copies at all."""
         self._launch, self._found = launch, {}
         self._watching = starts_copies(launch.function)
+        self._mbarriers = False
         self._clocks, self._sites, self._numbers = Clocks(), list[Site](), dict[Site, int]()
 
     def begin_batch(self, batch: Batch) -> None:
@@ -207,6 +213,7 @@ class Copies(Watcher):
         self._tables = dict[int, Table]()
         self._issued, self._left = list[Issued](), list[Issued]()
         self._threads = _Threads.fresh(batch.shape[1] * WARP)
+        self._passed = dict[int, Array]()  # address of an mbarrier -> phases that a thread knows of
 
     def barrier(self, event: Barrier) -> None:
         """What was done before it is ordered before what follows."""
@@ -227,7 +234,7 @@ class Copies(Watcher):
         if event.copy:
             self._copied(made, table)
             return
-        early = table.under_way(made)
+        early = self._under_way(made, table)
         if early.any():
             self._note_early(made, table, early)
         if event.kind != "store":
@@ -246,6 +253,9 @@ class Copies(Watcher):
         if event.step == "commit":
             threads.committed = threads.committed + active
             return
+        if event.step in ("attach", "passed"):
+            self._of_mbarrier(event)
+            return
         until = np.where(active, threads.committed - event.pending, 0)
         threads.arrived = np.maximum(threads.arrived, until)
         threads.wait = np.where(active, self._number(event.site), threads.wait)
@@ -257,7 +267,11 @@ class Copies(Watcher):
     def end_batch(self) -> None:
         """Copies in a group that nobody has closed."""
         for one in self._left:
-            lost = one.left & (one.group >= self._threads.committed[one.row, one.thread])
+            lost = (
+                one.left
+                & ~one.attached
+                & (one.group >= self._threads.committed[one.row, one.thread])
+            )
             if lost.any():
                 made = self._requested(one.event, one.table)
                 at = int(np.flatnonzero(lost)[0])
@@ -293,12 +307,15 @@ class Copies(Watcher):
         for table in self._tables.values():
             table.repeated(count)
         self._threads.repeated(count)
+        self._passed = {
+            address: np.repeat(known, count, axis=0) for address, known in self._passed.items()
+        }
         for one in self._issued:
             lanes = len(one.thread)
             one.row = np.repeat(np.arange(count), lanes)
             block = np.repeat(np.arange(count) * one.table.size, lanes)
             one.words = np.tile(one.words, (count, 1)) + block[:, None]
-            for name in ("thread", "group", "left"):
+            for name in ("thread", "group", "left", "attached"):
                 setattr(one, name, np.tile(getattr(one, name), count))
 
     def _requested(self, event: Access, table: Table) -> Requested:
@@ -323,25 +340,67 @@ class Copies(Watcher):
 
     def _copied(self, made: Requested, table: Table) -> None:
         """A request of copies is issued."""
-        early = table.under_way(made)
+        early = self._under_way(made, table)
         if early.any():
             self._note_early(made, table, early)
         for touch, kind in ((table.loads, "overwritten_stage"), (table.stores, "store_under_way")):
             mask, other, site = touch.unordered(made)
-            mask &= ~early
+            mask &= ~early & (not self._mbarriers)
             for number in np.unique(site[mask]).tolist():
                 self._note_after(kind, made, mask & (site == number), other, self._sites[number])
         group = self._threads.committed[made.row, made.thread]
         number, every = len(self._issued), np.ones(len(made.row), bool)
         one = Issued(
             number, table, made.event, self._clocks.tick(), made.row, made.thread, made.words,
-            group, every,
+            group, every, ~every,
         )  # fmt: skip
         self._issued.append(one)
         self._left.append(one)
         table.copy[made.words], table.landed[made.words] = number, False
+        table.barrier[made.words] = -1
         table.thread[made.words] = made.thread[:, None]
         table.group[made.words] = group[:, None]
+
+    def _of_mbarrier(self, event: CopyGroup) -> None:
+        """Copies are attached to an mbarrier, or a thread knows that its phase is over."""
+        self._mbarriers = True
+        if any(np.ndim(one) and one.shape[0] > 1 for one in (event.barrier, event.phase)):
+            self._part()
+        shape = (self._rows, *self._batch.shape[1:])
+        active, barrier, phase = (
+            spread(one, shape).reshape(self._rows, -1)
+            for one in (event.active, event.barrier, event.phase)
+        )
+        if event.step == "passed":
+            for address in np.unique(barrier[active]).tolist():
+                known = self._passed.setdefault(address, np.zeros(active.shape, np.int64))
+                known[:] = np.maximum(known, np.where(active & (barrier == address), phase, 0))
+            return
+        for one in self._left:
+            lanes = one.left & active[one.row, one.thread]
+            row, thread = one.row[lanes][:, None], one.thread[lanes][:, None]
+            words, table = one.words[lanes], one.table
+            mine = (table.copy[words] == one.number) & (table.thread[words] == thread)
+            mine &= table.barrier[words] < 0
+            for name, values in (("barrier", barrier), ("phase", phase)):
+                getattr(table, name)[words[mine]] = np.broadcast_to(
+                    values[row, thread], words.shape
+                )[mine]
+            one.attached |= lanes
+
+    def _under_way(self, made: Requested, table: Table) -> Array:
+        """Which words of a request wait for a copy, as the lane that makes it knows."""
+        early = table.under_way(made)
+        for address, phases in self._passed.items() if early.any() else ():
+            known = phases[made.row, made.thread][:, None] > table.phase[made.words]
+            early = early & ~((table.barrier[made.words] == address) & known)
+        return early
+
+    def limits(self) -> list[str]:
+        """What was not examined."""
+        if not self._mbarriers:
+            return []
+        return ["whether stages are overwritten while they are read: the launch has mbarriers"]
 
     def _land(self) -> None:
         """Copies of groups that have arrived are there."""
@@ -415,7 +474,13 @@ class Copies(Watcher):
         at = int(np.flatnonzero(mask.any(axis=1))[0])
         before = int(other[at, int(np.flatnonzero(mask[at])[0])])
         self._keep(
-            (kind, site, made.event.site), made, mask, at, before, int(made.thread[at]), {"after": 1}
+            (kind, site, made.event.site),
+            made,
+            mask,
+            at,
+            before,
+            int(made.thread[at]),
+            {"after": 1},
         )
 
     def _keep(

@@ -113,7 +113,7 @@ WRONG = [
         "mma_staged",
         "two_groups_pending = groups_awaited(2)",
         "two_groups_pending = groups_awaited(3)",
-        {"read_before_arrival"},
+        {"wrong_group", "store_under_way"},
         id="a group too few awaited",
         marks=exhaustive,
     ),

@@ -2,14 +2,18 @@
 
 import numpy as np
 import pytest
-from numba import cuda
 
 from smemnb import errors
+from smemnb.kernels.tensor.tensor_cut import TensorCut
+from smemnb.kernels.tensor.variants.staged import tensor_product_of
+from smemnb.operations.backends.find import array_view
+from smemnb.operations.backends.matrix_view import MatrixView
+from smemnb.operations.laid import Laid
 from smemnb.operations.multiplying import matmul
-from smemnb.operations.tensor_products import check_chip, kind_of
+from smemnb.operations.tensor_products import check_chip, kind_of, tensor_launches
 from tests.tiers import exhaustive
 
-BRAIN = "bfloat16"
+SMALL = TensorCut(32, 64, warp_rows=32, warp_cols=32, stages=2)
 
 
 def drawn(shape, seed, dtype=np.float16):
@@ -62,14 +66,59 @@ def test_tf32():
     np.testing.assert_array_equal(matmul(a, b, precision="float32"), a @ b)
 
 
+def on_device(name, array):
+    """The view of an array, as if its memory were that of a device: it is read as it lies."""
+    view = array_view(name, array)
+    found = MatrixView.__new__(MatrixView)
+    for slot in MatrixView.__slots__:
+        setattr(found, slot, getattr(view, slot))
+    found.place = 0
+    return found
+
+
+def launched(out, a, b, kind, cut=None, depth_parts=1):
+    """Run what is planned for arrays of a device; the launches."""
+    held = {"out": out, "a": a, "b": b}
+    views = [on_device(name, array) for name, array in held.items()]
+    some, new = tensor_launches(tuple(views), kind, cut, depth_parts)
+    memory = {name: array.reshape(-1, order="A").view(np.uint8) for name, array in held.items()}
+    memory["scratch"] = np.zeros(new.bytes, np.uint8)
+    for one in some:
+        args = [
+            np.ndarray(arg.shape, arg.dtype, memory[arg.source], arg.at, arg.strides)
+            if isinstance(arg, Laid)
+            else arg
+            for arg in one.args
+        ]
+        one._replace(args=tuple(args)).start()
+    return some
+
+
 @exhaustive
-def test_layouts():
-    """Operands on a device that lie by columns are read as they lie."""
+@pytest.mark.parametrize("a_columns", [False, True])
+@pytest.mark.parametrize("b_columns", [False, True])
+def test_layouts(a_columns, b_columns):
+    """Operands on a device that lie by columns are read as they lie; no copy where rows allow."""
     a, b = drawn((40, 24), 4), drawn((24, 32), 5)
-    for left, one in ((a, cuda.to_device(a)), (a, cuda.to_device(np.ascontiguousarray(a.T)).T)):
-        for other in (cuda.to_device(b), cuda.to_device(np.ascontiguousarray(b.T)).T):
-            found = matmul(one, other).copy_to_host()
-            np.testing.assert_array_equal(found, right(left, b))
+    one = np.asfortranarray(a) if a_columns else a
+    other = np.asfortranarray(b) if b_columns else b
+    out = np.zeros((40, 32), np.float16)
+    some = launched(out, one, other, "f16", SMALL)
+    np.testing.assert_array_equal(out, right(a, b))
+    assert [launch.kernel for launch in some] == [
+        tensor_product_of(SMALL, "f16", a_columns, b_columns, "f16", True, "")
+    ]
+
+
+@exhaustive
+def test_launches_in_parts():
+    """Rows that begin anywhere are copied first, parts of the depth are added after."""
+    a, b = drawn((40, 77), 4), np.asfortranarray(drawn((77, 24), 5))
+    out = np.zeros((40, 24), np.float16)
+    some = launched(out, a, b, "f16", SMALL, 2)
+    names = [launch.kernel.__name__ for launch in some]
+    assert names == ["aligned_copy_16", "aligned_copy_16", "tensor_product", "parts_added_f16"]
+    np.testing.assert_array_equal(out, right(a, b))
 
 
 @exhaustive

@@ -228,7 +228,7 @@ NORMALISATION: tuple[Row, ...] = (
     ("a row that waits in registers", "54_rows", "registers-head"),
     ("the ladder of softmax beside a copy", "54_rows", "measured-text"),
     ("short rows: one per warp, several per warp", "54_rows", "short-idle"),
-    ("rows over several blocks: two launches, or blocks that wait", "54_rows", "joined-text"),
+    ("rows over several blocks: two launches, or blocks that wait for begun ones", "54_rows", "joined-text"),
 )
 HISTOGRAM: tuple[Row, ...] = (
     ("atomics replaced by +=, in global memory", "53_histogram", "lost-explained"),

@@ -62,6 +62,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--only", type=words, default=(), help="cases whose names contain these")
     parser.add_argument("--against", type=words, help="of torch, cupy (both)")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="then no further case")
+    parser.add_argument(
+        "--processes", type=int, metavar="N", help="that compile ahead (processors less 2); 0: none"
+    )
     parser.add_argument("--out", type=Path, metavar="FILE.json", help="keep it, as it grows")
     parser.add_argument("--force", action="store_true", help="write over FILE.json")
     parser.add_argument("--show", metavar="ROOM or FILE.json", help="print what is recorded")
@@ -75,6 +78,8 @@ def _measured(options: argparse.Namespace, argv: Sequence[str]) -> PatternResult
         raise SmemnbError(
             f"--sweep {options.sweep} --seed {options.seed}: a number of cases, and a seed above 0"
         )
+    if options.processes is not None and options.processes < 0:
+        raise SmemnbError(f"--processes {options.processes}: 0, or how many compile ahead")
     wish = Wish(
         options.room,
         sweep=options.sweep,
@@ -83,5 +88,6 @@ def _measured(options: argparse.Namespace, argv: Sequence[str]) -> PatternResult
         against=("torch", "cupy") if options.against is None else options.against,
         seconds=options.seconds,
         command=["bench", "patterns", *argv],
+        processes=options.processes,
     )
     return measure(wish, out=options.out, force=options.force)

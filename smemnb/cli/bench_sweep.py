@@ -68,6 +68,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--against", type=words, help="of torch, cupy (both)")
     parser.add_argument("--seconds", type=float, help="then no further problem")
+    parser.add_argument(
+        "--processes", type=int, metavar="N", help="that compile ahead (processors less 2); 0: none"
+    )
     parser.add_argument("--out", type=Path, metavar="FILE.json", help="keep it, as it grows")
     parser.add_argument("--force", action="store_true", help="write over FILE.json")
     parser.add_argument("--resume", action="store_true", help="go on with FILE.json")
@@ -86,7 +89,7 @@ def _check(options: argparse.Namespace) -> None:
     if options.what is not None and options.show is not None:
         raise SmemnbError("--show prints a file that is there; a measurement prints its own report")
     if options.what is None:
-        for name in ("count", "seed", "against", "seconds", "out", "force", "resume"):
+        for name in ("count", "seed", "against", "seconds", "processes", "out", "force", "resume"):
             given = getattr(options, name)
             if given is not None and given is not False:
                 raise SmemnbError(f"--{name} goes with a measurement, not with --show")
@@ -96,6 +99,8 @@ def _check(options: argparse.Namespace) -> None:
         options.seconds = float("inf")
     if not options.seconds > 0:
         raise SmemnbError(f"--seconds {options.seconds:g}: more than 0")
+    if options.processes is not None and options.processes < 0:
+        raise SmemnbError(f"--processes {options.processes}: 0, or how many compile ahead")
     if options.resume and options.out is None:
         raise SmemnbError("--resume goes on with the file of --out; name it")
     if options.resume and options.force:
@@ -118,6 +123,7 @@ def _measured(options: argparse.Namespace, argv: Sequence[str]) -> Sweep:
         against=("torch", "cupy") if options.against is None else options.against,
         seconds=options.seconds,
         command=["bench", "sweep", *argv],
+        processes=options.processes,
     )
     return measure(wish, out=options.out, force=options.force, resume=options.resume)
 

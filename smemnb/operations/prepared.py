@@ -32,7 +32,8 @@ from __future__ import annotations
 
 import ctypes
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache, lru_cache, partial
 from struct import Struct
 from threading import Lock
@@ -413,6 +414,20 @@ def one_by_one(scalars: Sequence[Any]) -> tuple[Any, ...]:
 _loaded: WeakKeyDictionary[Any, dict[Any, Loaded]] = WeakKeyDictionary()
 _loading = Lock()
 
+Supply = Callable[[Any, tuple[Any, ...]], None]
+"""Told a kernel and the types of its arguments before it is compiled; may add the overload."""
+_supplies: list[Supply] = []
+
+
+@contextmanager
+def supplied(supply: Supply) -> Iterator[None]:
+    """Within it, each kernel that is not loaded yet is told to `supply` before it is compiled."""
+    _supplies.append(supply)
+    try:
+        yield
+    finally:
+        _supplies.remove(supply)
+
 
 def prepared(
     kernel: Any,
@@ -525,6 +540,8 @@ def _load(kernel: Any, signature: tuple[Any, ...], place: int, handle: int) -> L
             " loaded while a stream is captured into a CUDA graph. Call the operation once, with"
             " arrays of these shapes, before capturing"
         )
+    for supply in _supplies:
+        supply(kernel, signature)
     made = kernel.compile(signature)
     if made.cooperative or made.launch_config_sensitive or made.debug or made.extensions:
         return None

@@ -15,11 +15,12 @@ from typing import Any
 from ....errors import SmemnbError
 from ...results.store import reserve
 from .. import libraries, provenance
+from ..calls_ahead import CallsAhead, processes_for
 from ..command import no_small_grids, progress_bar
 from ..sweep.place import TorchPlace
 from ..timing import GpuClock
 from .case import PatternCase, Side
-from .model import PatternReading, PatternResults, begun, save
+from .model import OURS, PatternReading, PatternResults, begun, save
 from .run import SETS, reading
 
 __all__ = ["ROOMS", "Wish", "drawn", "measure", "measured", "rooms"]
@@ -40,6 +41,7 @@ class Wish:
         against: of torch and cupy.
         seconds: after so many no further case begins.
         command: the words of the command line after `smemnb`.
+        processes: that compile ahead; as many as there are processors, less two, if None.
     """
 
     room: str
@@ -49,6 +51,7 @@ class Wish:
     against: Sequence[str] = libraries.NAMES
     seconds: float = float("inf")
     command: Sequence[str] = ()
+    processes: int | None = None
 
 
 def rooms() -> tuple[str, ...]:
@@ -104,15 +107,18 @@ def measure(wish: Wish, *, out: Path | None, force: bool = False) -> PatternResu
     from numba import cuda
 
     numbas = cuda.external_stream(stream.cuda_stream)
-    place = TorchPlace(torch, GpuClock(numbas), stream=stream, libraries=there)
+    ahead = CallsAhead(calls_of, (wish,), range(len(cases)), processes_for(wish.processes))
+    place = TorchPlace(torch, GpuClock(numbas), stream=stream, libraries=there, alone=ahead.alone)
+    at = {id(case): k for k, (case, _) in enumerate(cases)}
     command = shlex.join(["smemnb", *wish.command])
     base = begun(provenance.origin(command, said, L2), wish.room)
     base = replace(base, clocks=(provenance.clocks("before"),))
     cupy = modules.get("cupy") if "cupy" in wish.against else None
-    with progress_bar() as progress, no_small_grids(), place.current():
+    with ahead, progress_bar() as progress, no_small_grids(), place.current():
 
         def one(case: PatternCase, seed: int) -> PatternReading:
-            return reading(case, Side(torch, cupy, "cuda", numbas), place, seed)
+            with ahead.ready(at[id(case)]):
+                return reading(case, Side(torch, cupy, "cuda", numbas), place, seed)
 
         results = measured(
             base,
@@ -126,6 +132,23 @@ def measure(wish: Wish, *, out: Path | None, force: bool = False) -> PatternResu
     if out is not None:
         save(results, out)
     return results
+
+
+def calls_of(wish: Wish) -> Callable[[int], Callable[[], object]]:
+    """Our calls of a wish's cases, by number: for processes that do not launch them."""
+    import torch
+    from numba import cuda
+
+    cases = wanted(wish)
+    stream = cuda.external_stream(torch.cuda.current_stream().cuda_stream)
+
+    def call(at: int) -> Callable[[], object]:
+        torch.cuda.empty_cache()
+        prepared = cases[at][0].prepare(Side(torch, None, "cuda", stream), 0)
+        torch.cuda.synchronize()
+        return prepared.runs[OURS]
+
+    return call
 
 
 def measured(

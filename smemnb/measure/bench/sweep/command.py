@@ -12,11 +12,12 @@ from typing import Final
 from ....errors import SmemnbError
 from ...results.store import reserve
 from .. import libraries, provenance
+from ..calls_ahead import CallsAhead, processes_for
 from ..command import no_small_grids, progress_bar
 from ..timing import GpuClock
-from .model import Sweep, begun, load, save
-from .place import SETS, TorchPlace
-from .problems import problems
+from .model import Reading, Sweep, begun, load, save
+from .place import SETS, TorchPlace, calls_of
+from .problems import Problem, problems
 from .session import Keeping, continued, measured
 from .timing import reading
 
@@ -38,6 +39,7 @@ class Wish:
         against: of torch and cupy.
         seconds: after so many no further problem begins.
         command: the words of the command line after `smemnb`.
+        processes: that compile ahead; as many as there are processors, less two, if None.
     """
 
     operation: str
@@ -46,6 +48,7 @@ class Wish:
     against: Sequence[str] = libraries.NAMES
     seconds: float = float("inf")
     command: Sequence[str] = ()
+    processes: int | None = None
 
 
 def measure(wish: Wish, *, out: Path | None, force: bool = False, resume: bool = False) -> Sweep:
@@ -63,19 +66,36 @@ def measure(wish: Wish, *, out: Path | None, force: bool = False, resume: bool =
     if out is not None:
         base = _reserved(base, out, force=force, resume=resume)
     side = torch.cuda.Stream()
+    ahead = _ahead(wish, base)
     place = TorchPlace(
         torch,
         GpuClock(_numba_stream(side)),
         stream=side,
         libraries=[one for one in there if one.name in wish.against],
+        alone=ahead.alone,
     )
-    with progress_bar() as progress, no_small_grids(), place.current():
+    at = {one: k for k, one in enumerate(problems(wish.operation, wish.count, wish.seed))}
+
+    def read(problem: Problem) -> Reading:
+        with ahead.ready(at[problem]):
+            return reading(problem, place)
+
+    with ahead, progress_bar() as progress, no_small_grids(), place.current():
         keeping = Keeping(
             keep=(lambda sweep: None) if out is None else partial(save, path=out),
             clocks=provenance.clocks,
             progress=progress,
         )
-        return measured(base, lambda one: reading(one, place), keeping, seconds=wish.seconds)
+        return measured(base, read, keeping, seconds=wish.seconds)
+
+
+def _ahead(wish: Wish, base: Sweep) -> CallsAhead:
+    """Processes that compile what the problems of a sweep that were not read yet will need."""
+    there = {one.problem for one in base.readings}
+    wanted = problems(wish.operation, wish.count, wish.seed)
+    order = [at for at, one in enumerate(wanted) if one not in there]
+    words = wish.operation, wish.count, wish.seed
+    return CallsAhead(calls_of, words, order, processes_for(wish.processes))
 
 
 def _libraries(against: Sequence[str]) -> tuple[tuple[libraries.Library, ...], dict[str, str]]:

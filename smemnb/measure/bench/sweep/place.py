@@ -19,10 +19,10 @@ from ..contenders import COPY_COLS
 from ..contenders import copy as copy_launch
 from ..libraries import Library
 from ..timing import Clock
-from .problems import Problem
+from .problems import Problem, problems
 from .timing import COPY, OURS, Contender, NotCaptured
 
-__all__ = ["SETS", "TorchPlace"]
+__all__ = ["SETS", "TorchPlace", "calls_of"]
 
 SETS: Final = 4
 SET_BYTES: Final = 256 << 20
@@ -41,6 +41,7 @@ class TorchPlace:
         device: "cuda", or "cpu", where our operations run on the host's memory.
         stream: of torch, not the default one; None on the CPU.
         libraries: those beside which ours is timed.
+        alone: makes a context within which nobody else works on the device.
     """
 
     def __init__(
@@ -51,9 +52,10 @@ class TorchPlace:
         device: str = "cuda",
         stream: Any = None,
         libraries: Sequence[Library] = (),
+        alone: Callable[[], AbstractContextManager[object]] = nullcontext,
     ) -> None:
         self.torch, self.clock, self.device = torch, clock, device
-        self.stream, self.libraries = stream, libraries
+        self.stream, self.libraries, self.alone = stream, libraries, alone
 
     @contextmanager
     def current(self) -> Iterator[None]:
@@ -239,6 +241,44 @@ class _Transposes:
         if self._parts == 1:
             return matrix.view(self._bits)
         return self._torch.view_as_real(matrix).view(self._bits)
+
+
+def calls_of(operation: str, count: int, seed: int) -> Callable[[int], Callable[[], object]]:
+    """Our calls of a sweep, by the number of the problem, on tensors that nobody has filled.
+
+    For processes that make a call ready and do not launch it (`bench.calls_ahead`).
+    """
+    import torch
+
+    from ....operations import matmul, transpose
+
+    wanted = problems(operation, count, seed)
+
+    def of_product(problem: Problem) -> Callable[[], object]:
+        rows, cols, depth = problem.shape
+        a, b = (
+            _empty(torch, shape, by_columns=letter == "T")
+            for shape, letter in zip(((rows, depth), (depth, cols)), problem.layout, strict=True)
+        )
+        return partial(matmul, a, b, out=torch.empty(rows, cols, device="cuda"))
+
+    def of_transpose(problem: Problem) -> Callable[[], object]:
+        kind = getattr(torch, DTYPES[problem.itemsize])
+        inp = torch.empty(problem.shape, dtype=kind, device="cuda")
+        return partial(
+            transpose, inp, out=torch.empty_like(inp.T, memory_format=torch.contiguous_format)
+        )
+
+    def call(at: int) -> Callable[[], object]:
+        torch.cuda.empty_cache()
+        return (of_product if operation == "matmul" else of_transpose)(wanted[at])
+
+    return call
+
+
+def _empty(torch: Any, shape: tuple[int, int], *, by_columns: bool) -> Any:
+    made = torch.empty(shape[::-1] if by_columns else shape, device="cuda")
+    return made.T if by_columns else made
 
 
 def _numbers(place: TorchPlace, shape: tuple[int, int], random: Any, *, by_columns: bool) -> Any:

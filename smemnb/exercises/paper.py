@@ -101,3 +101,25 @@ def held_elements(threads: int, blocks: int, others: int) -> int:
         others: registers that a thread needs for everything else.
     """
     return (REGISTERS // (threads * blocks) - others) * threads
+
+
+def staged_elements(block: tuple[int, int], window: int) -> int:
+    """Elements that the windows of a block reach: its own, and a halo on all four sides.
+
+    >>> staged_elements((16, 16), window=3)
+    324
+
+    Args:
+        block: threads along x and y, a result for each.
+        window: rows and columns of a window, an odd number.
+    """
+    return (block[0] + window - 1) * (block[1] + window - 1)
+
+
+def window_products(window: int) -> tuple[int, int]:
+    """Multiply-adds of a result: of all weights of a window at once, and rows before columns.
+
+    >>> window_products(3)
+    (9, 6)
+    """
+    return window * window, window + window

@@ -4,6 +4,7 @@
     tile_map        the bank of each element of a tile, in any layout of `rules.layout`
     grid_map        blocks over a matrix, the warps of one block, the lanes of one warp
     sector_map      the lanes of one request on a matrix in global memory, and its sectors
+    reuse_map       how often a block loads each element of a global array
     staging_map     what each line of a launch moves from memory to memory
     product_map     the tiles of a, b and out that a block has in one step of a tiled product
     register_map    the elements of out that one thread makes, among those of its warp
@@ -23,6 +24,7 @@ from .phases import phase_map
 from .product import product_map
 from .registers import register_map
 from .request_map import bank_map
+from .reuse import reuse_map
 from .sectors import sector_map
 from .staging import staging_map
 from .tile import tile_map
@@ -35,6 +37,7 @@ __all__ = [
     "phase_map",
     "product_map",
     "register_map",
+    "reuse_map",
     "sector_map",
     "staging_map",
     "tile_map",

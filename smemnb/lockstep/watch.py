@@ -80,6 +80,8 @@ class Access:
     that grows from one access to the next. `rounds` above 1 are rounds of a loop that one block
     ran at once: axis 0 of the lane values then counts them, in their order. `relaxed` accesses go
     to memory themselves and are never half done, as atomics are: they race with none of that kind.
+    `copy` marks both sides of an asynchronous copy to shared memory, when it is issued: what it
+    reads, and what it will have stored when its group arrives (`CopyGroup`).
     """
 
     site: Site
@@ -93,6 +95,7 @@ class Access:
     unit: int = 0
     rounds: int = 1
     relaxed: bool = False
+    copy: bool = False
 
     def __post_init__(self) -> None:
         """Fill in the usual unit."""
@@ -225,6 +228,26 @@ class Fence:
 
 
 @dataclass(slots=True, eq=False)
+class CopyGroup:
+    """A step in the life of the asynchronous copies that the active lanes have issued.
+
+    `step` is "commit": what a lane has issued since its last one is a group; or "wait": all its
+    groups but the last `pending` have arrived. Where an mbarrier says that copies are there, it is
+    "attach" (what the lane has issued arrives before the mbarrier at the shared address `barrier`
+    ends its phase of this number) and "passed" (the lane knows that so many phases have ended).
+    `turn` as for `Access`.
+    """
+
+    site: Site
+    step: str
+    active: Lanes
+    pending: int = 0
+    turn: Lanes | None = None
+    barrier: Any = None
+    phase: Any = None
+
+
+@dataclass(slots=True, eq=False)
 class Exchange:
     """A shuffle, vote or match of a warp in which the lanes do not fit together.
 
@@ -303,6 +326,9 @@ class Watcher:
 
     def fence(self, event: Fence) -> None:
         """At each threadfence."""
+
+    def copy_group(self, event: CopyGroup) -> None:
+        """When copies to shared memory become a group, or a thread waits for groups."""
 
     def out_of_range(self, event: OutOfRange) -> None:
         """At lanes whose index leaves the array, or is wrapped back into it."""

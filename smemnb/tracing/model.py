@@ -36,6 +36,7 @@ class SiteCounts:
     Shared memory fills `wavefronts` to `multicast`, global memory `sectors` and `ideal_sectors`;
     the other group is 0. `multicast` counts requests in which some word serves several lanes.
     `in_turn` are the addresses of the first requests of one warp, in order; of global loads only.
+    `copy` marks the two sides of an asynchronous copy.
     """
 
     site: Site
@@ -53,6 +54,7 @@ class SiteCounts:
     ideal_sectors: int = 0
     worst: WorstRequest | None = None
     in_turn: tuple[tuple[int, ...], ...] = ()
+    copy: bool = False
 
 
 @dataclass(frozen=True)
@@ -149,6 +151,7 @@ class AccessRow:
     sectors: int
     ideal_sectors: int
     worst: WorstRequest | None = None
+    copy: bool = False
 
     @property
     def access(self) -> str:

@@ -226,7 +226,7 @@ class Replay {
       box.checked = number !== this.number;
       const whole = this.state.runs.findIndex((one) => one.without === null);
       box.addEventListener("change", () => this.choose(box.checked ? whole : number));
-      const source = this.state.lines[run.without] ?? "";
+      const source = (this.state.lines[run.without] ?? "").trim();
       return [make("label", {}, box, ` line ${run.without} `, make("code", {}, source))];
     });
     if (!boxes.length) return [];
@@ -359,7 +359,20 @@ class Replay {
       Number(line),
       make("div", { class: "smr-line" }, make("span", { class: "smr-number" }, line), text),
     ]));
-    return make("div", { class: "smr-source" }, ...this.source.values());
+    this.text = make("div", {
+      class: "smr-source", tabindex: "0", role: "group", "aria-label": "source of the kernel",
+    }, ...this.source.values());
+    return this.text;
+  }
+
+  // Bring the first of the lines that run into the part of the source that is seen.
+  scrollSource() {
+    const node = [...this.source.values()].find((one) => one.classList.contains("smr-now"));
+    if (!node) return;
+    const { top, bottom } = this.text.getBoundingClientRect(), here = node.getBoundingClientRect();
+    if (here.top < top || here.bottom > bottom) {
+      this.text.scrollTop += (here.top + here.bottom - top - bottom) / 2;
+    }
   }
 
   // --- steps ---------------------------------------------------------------------------------
@@ -525,6 +538,7 @@ class Replay {
       node.classList.toggle("smr-now", lines.has(line));
       node.classList.toggle("smr-out", line === run.without);
     }
+    this.scrollSource();
   }
 
   sayPart({ tile, kind, full, box }) {

@@ -30,7 +30,7 @@ __all__ = [
     "title",
 ]
 
-PHASES_SAID, WIDTH = 6, 88
+PHASES_SAID, WIDTH = 6, 72
 COMPARED = (
     "The kernel has no barrier at which its warps wait for each other. A read is stale if it sees"
     " another store than in lockstep order, in which all warps go from line to line together."

@@ -3,6 +3,7 @@
     accesses       loads and stores of an element, of 4 and of 16 bytes, by flat offset
     wide_words     16 bytes of words into an array of smaller elements
     relaxed        words through which blocks talk while they run
+    mbarriers      barriers in shared memory, at which copies arrive, too
     asynchronous   copies to shared memory that nobody waits for at once; kernels that begin early
 
 Most are one instruction of the GPU. In the engine the same call is counted and checked like any

@@ -58,6 +58,7 @@ class _Tally:
     most: int = -1
     worst: tuple[Array, Array | None, int, int] | None = None
     in_turn: list[tuple[int, Array]] = field(default_factory=list)
+    copy: bool = False
 
     def add(self, name: str, value: Any) -> None:
         self.sums[name] = self.sums.get(name, 0) + int(value)
@@ -89,10 +90,13 @@ class Counting(Watcher):
         """Put the event's requests aside."""
         array, batch = event.array, self._batch
         assert batch is not None
+        if event.relaxed and array.space == "shared":  # an mbarrier: no request of shared memory
+            return
         key = (event.site, array.name, array.space, event.kind, event.width)
         tally = self._tallies.get(key)
         if tally is None:
-            tally = self._tallies[key] = _Tally(event.site, array, event.kind, event.width)
+            tally = _Tally(event.site, array, event.kind, event.width, copy=event.copy)
+            self._tallies[key] = tally
         rows = _rows_of(event, batch, self._masks)
         if not len(rows.address):
             return
@@ -121,6 +125,7 @@ class Counting(Watcher):
             width=tally.width,
             worst=self._worst(tally),
             in_turn=_of_one_warp(tally.in_turn),
+            copy=tally.copy,
             **{"requests": 0, "lanes": 0, **tally.sums},
         )
 

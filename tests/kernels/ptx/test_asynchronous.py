@@ -7,7 +7,7 @@ from numba import cuda, float32, uint32
 from smemnb.kernels.ptx.asynchronous import (
     await_previous,
     close_group,
-    copy1,
+    copy4,
     copy16,
     groups_awaited,
 )
@@ -22,7 +22,7 @@ def copied(out, inp, count):
     tile = cuda.shared.array(160, float32, alignment=16)
     await_previous()
     tx = uint32(cuda.threadIdx.x)
-    copy1(tile, tx, inp, tx, tx < count)
+    copy4(tile, tx, inp, tx, tx < count)
     if tx < 32:
         copy16(tile, uint32(32 + 4 * tx), inp, uint32(4 * tx), 4 * tx < count)
     close_group()
@@ -43,7 +43,7 @@ def test_copies():
     np.testing.assert_array_equal(out, expected)
     assert [one for one in found.findings if not one.price] == []
     lines = {line.text.split("(")[0].strip(): line for line in found.lines if "copy" in line.text}
-    assert set(lines) == {"copy1", "copy16"}
+    assert set(lines) == {"copy4", "copy16"}
 
 
 @pytest.mark.toolchain

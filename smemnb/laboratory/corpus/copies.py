@@ -117,8 +117,5 @@ CASES = (
         _case(copy16_ca_at, said, PATTERNS[said])
         for said in ("neighbours", "every second", "swizzled columns", "half are zeros")
     ),
-    *(
-        _case(copy16_first_at, said, (_LANES, _LANES, ALL, first))
-        for said, first in _FIRST.items()
-    ),
+    *(_case(copy16_first_at, said, (_LANES, _LANES, ALL, first)) for said, first in _FIRST.items()),
 )

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from ...errors import MisalignedAddress
 from ...tracing.findings import Finding
+from ...tracing.findings.signals import LAUNCH_OF_ITS_OWN, TWO_LAUNCHES
 from ...tracing.model import AccessRow
 from ..exercise import Exercise, Kernel
 from ..source import parameters, source_of
@@ -28,6 +29,10 @@ PLAIN = {
     "byte 0 of the dynamic memory, so they overlap. Make one, and take slices of it.",
     "findings": "Change the line that the finding names.",
     "output": "Work out on paper which thread writes the element named above, and from what.",
+    "blocks": "Blocks run in any order, and this launch is the only one: let each block work out "
+    "what it needs from the inputs, and store elements of its own.",
+    "all_barriers": "The kernel has as many barriers as the budget allows: move one, or let the "
+    "two lines use different buffers.",
     "inputs": "Only the outputs may be stored to; keep a changed value in a variable.",
     "wavefronts": "Lanes of one warp meet in one bank on that line.",
     "sectors": "Lanes side by side should touch elements side by side: the last index goes up by "
@@ -46,11 +51,14 @@ PLAIN = {
 }
 
 
-def on_findings(exercise: Exercise, kernel: Kernel, first: Finding, *, wrong: bool) -> str:
+def on_findings(
+    exercise: Exercise, kernel: Kernel, first: Finding, *, wrong: bool, runs: Sequence[Run] = ()
+) -> str:
     """Give the cure of a finding, and add what the finding cannot know.
 
     With wrong values a guard may only hide an index; dynamic arrays that begin at one byte race
-    where no barrier is missing; and an exercise may allow a barrier less.
+    where no barrier is missing; an exercise is one launch, mostly of blocks that tell each other
+    nothing; and it may allow no barrier more than the kernel has.
     """
     if dynamic_arrays(source_of(kernel) or "") > 1:
         return PLAIN["dynamic"]
@@ -58,10 +66,19 @@ def on_findings(exercise: Exercise, kernel: Kernel, first: Finding, *, wrong: bo
         return (
             f"{first.cure} If that thread should have an element there, correct the index instead."
         )
-    budgets = [exercise.budget, *(case.budget for case in exercise.cases if case.budget)]
-    if first.kind.startswith("race") and any(one.barriers is not None for one in budgets):
-        return f"{first.cure} But first: should both lines use the same buffer?"
-    return first.cure or PLAIN["findings"]
+    if first.kind == "race_between_blocks" and TWO_LAUNCHES in first.cure:
+        if "threadfence" not in (source_of(exercise.solution) or ""):
+            return PLAIN["blocks"]
+    cure = first.cure.replace(TWO_LAUNCHES, "").replace(LAUNCH_OF_ITS_OWN, "")
+    if first.kind in ("race", "race_in_warp") and any(map(_has_all_barriers, runs)):
+        return f"{cure} {PLAIN['all_barriers']}"
+    return cure or PLAIN["findings"]
+
+
+def _has_all_barriers(run: Run) -> bool:
+    """Whether a kernel passes as many barriers as its budget allows."""
+    allowed = None if run.case.budget is None else run.case.budget.barriers
+    return allowed is not None and run.trace.barriers >= allowed
 
 
 def on_stop(error: Exception) -> str:

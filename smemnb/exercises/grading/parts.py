@@ -55,7 +55,9 @@ def findings_part(runs: Sequence[Run]) -> tuple[Part, Finding | None]:
     ]
     if not seen:
         return Part("findings", "none", ok=True), None
-    errors = [one for one in seen if one[1].severity == "error"] or seen
+    # what others follow from is reported before them
+    leading = [one for one in seen if one[1].leads] or seen
+    errors = [one for one in leading if one[1].severity == "error"] or leading
     # what an index that went to the other end does elsewhere is reported by these as well
     wrapped = [one for one in seen if one[1].kind == "wrapped_index"]
     if wrapped and all(found.kind in FOLLOW_A_WRAPPED_INDEX for _, found in errors):

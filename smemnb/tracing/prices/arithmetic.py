@@ -317,7 +317,7 @@ class _Function:
         if value is None:
             return False
         with np.errstate(over="ignore"):
-            return complex(np.complex64(value)) == value or value != value
+            return bool(complex(np.complex64(value)) == value or value != value)
 
     def _constant(self, operand: Any) -> Any:
         """The number that a variable always holds, None if it is none."""

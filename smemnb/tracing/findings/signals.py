@@ -21,10 +21,18 @@ def race_between_blocks(words: Words, seen: Observation) -> tuple[str, str]:
             "Give every block an element of its own, or make it one atomic step: cuda.atomic.add, "
             "or another function of cuda.atomic."
         )
-    stored = first if first.kind == "store" else then
-    assert stored is not None
-    loads = then if stored is first else first
-    signal = _atomic_between(stored, loads)
+    assert then is not None
+    stored, loads = (first, then) if first.kind == "store" else (then, first)
+    fence, signal = _signal_between(stored, loads)
+    fence = fence if seen.detail.get("fences") else 0  # no thread runs it
+    if signal and fence:
+        return cause, (
+            f"If the fence of line {fence} and the atomic of line {signal} are to tell other blocks "
+            f"that {words.line(stored)} is done: the thread that runs them must know of the store, "
+            f"by cuda.syncthreads() between line {stored.line} and line {fence} where it is another "
+            f"thread's, and line {loads.line} must come behind an atomic on the same element."
+            f"{TWO_LAUNCHES}"
+        )
     if signal:
         return cause, (
             f"If the atomic of line {signal} is to tell other blocks that {words.line(stored)} is "
@@ -46,21 +54,21 @@ LAUNCH_OF_ITS_OWN = " Or move one of the lines to a launch of its own."
 """The same of one line."""
 
 
-def _atomic_between(stored: Site, loads: Site | None) -> int:
-    """The first line with an atomic from a store on to the load that follows it; 0 for none.
+def _signal_between(stored: Site, loads: Site) -> tuple[int, int]:
+    """The lines of the first atomic from a store on to a load, and of a fence before it.
 
-    What stands in another function counts as none, and so does an atomic behind a fence.
+    0 for none; what stands in another function counts as none.
     """
-    if loads is None or (stored.file, stored.function) != (loads.file, loads.function):
-        return 0
-    lines = shown_lines(stored.file)
+    if (stored.file, stored.function) != (loads.file, loads.function):
+        return 0, 0
+    lines, fence = shown_lines(stored.file), 0
     for number in range(stored.line + 1, min(loads.line, len(lines) + 1)):
         text = lines[number - 1].split("#")[0]
-        if "threadfence" in text:
-            return 0
+        if "threadfence(" in text:
+            fence = number
         if "atomic." in text:
-            return number
-    return 0
+            return fence, number
+    return 0, 0
 
 
 def _not_handed_on(words: Words, seen: Observation, heard: HeardBy) -> tuple[str, str]:

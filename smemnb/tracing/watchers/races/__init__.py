@@ -173,7 +173,7 @@ class Races(Watcher):
             passes = pair.passes.union(str(seen.detail.get("passes", "")).split())
             heard = seen.heard if pair.heard is not None else None
             self._found[key] = replace(
-                seen, count=seen.count + count, detail=_said(passes), heard=heard
+                seen, count=seen.count + count, detail={**seen.detail, **_said(passes)}, heard=heard
             )
             return
         launch, far = self._launch, pair.scope == BLOCKS
@@ -192,7 +192,7 @@ class Races(Watcher):
             other_block=launch.block_of(other_block) if far else None,
             index=index_of(array, first),
             count=count,
-            detail=_said(pair.passes),
+            detail=_said(pair.passes) | ({"fences": 1} if far and self._log.fences else {}),
             heard=None if pair.heard is None else self._heard(pair.heard),
         )
 
@@ -202,7 +202,7 @@ class Races(Watcher):
         return HeardBy(heard.site, launch.block_of(block), launch.thread_of(*at), at[0])
 
 
-def _said(passes: frozenset[str]) -> dict[str, str]:
+def _said(passes: frozenset[str]) -> dict[str, int | str]:
     return {"passes": " ".join(sorted(passes))} if passes else {}
 
 

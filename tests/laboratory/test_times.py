@@ -66,3 +66,16 @@ def test_record_is_read(tmp_path):
     file.write_text("{}")
     with pytest.raises(SmemnbError, match="holds no times"):
         recording.load(file)
+
+
+@needs_machine_code
+@pytest.mark.parametrize(
+    "case", sampled(CASES, 0, second=2, by=lambda case: case.kernel.__module__)
+)
+def test_each_can_be_predicted(case):
+    """At its small size, for the model knows all of its instructions."""
+    from smemnb.laboratory.times.predicting import predicted_case
+
+    found = predicted_case(case, case.small)
+    assert 0 < found.low_ms < found.ms < found.high_ms
+    assert 0 < found.issue < 1

@@ -2,6 +2,7 @@
 
 python -m smemnb.laboratory.times record --out FILE.json [--raw FILE.csv]    on a GPU
 python -m smemnb.laboratory.times launch [KERNEL ...]        what the profiler runs
+python -m smemnb.laboratory.times predict [KERNEL ...] [--beside FILE.json]    without a GPU
 """
 
 from __future__ import annotations
@@ -21,7 +22,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     record.add_argument("--raw", type=Path, help="where to keep what Nsight Compute printed")
     launch = what.add_parser("launch")
     launch.add_argument("kernels", nargs="*")
+    predict = what.add_parser("predict")
+    predict.add_argument("kernels", nargs="*")
+    predict.add_argument("--beside", type=Path, help="a file that `record` wrote")
     options = parser.parse_args(argv)
+    if options.what == "predict":
+        from .predicting import table
+        from .recording import load
+
+        table(options.kernels, None if options.beside is None else load(options.beside), _say)
+        return 0
     if options.what == "launch":
         from .recording import launch_all
 

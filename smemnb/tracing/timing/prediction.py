@@ -384,7 +384,7 @@ def _notes(build: Build, made: Streams) -> tuple[str, ...]:
         )
     if any(one.name.split(".")[0] in ("ATOMS", "ATOMG", "ATOM", "RED") for one in build.code):
         found.append("atomics on one address wait for each other, which is left out")
-    if any(one.name.split(".")[0] in ("CALL", "LDL", "STL") for one in build.code):
+    if any(one.name.split(".")[0] in ("LDL", "STL") for one in build.code):
         found.append("accesses of local memory are taken to be in L1")
     return tuple(found)
 

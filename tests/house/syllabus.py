@@ -230,6 +230,15 @@ NORMALISATION: tuple[Row, ...] = (
     ("short rows: one per warp, several per warp", "54_rows", "short-idle"),
     ("rows over several blocks: two launches, or blocks that wait", "54_rows", "joined-text"),
 )
+COPIES: tuple[Row, ...] = (
+    ("copies whose values look right", "60_asynchronous_copies", "read-before-arrival"),
+    ("groups: commit and wait", "60_asynchronous_copies", "groups"),
+    ("a missing commit", "60_asynchronous_copies", "missing-commit"),
+    ("the order wait, barrier, send, read", "60_asynchronous_copies", "one-barrier-two-jobs"),
+    ("stages under way", "60_asynchronous_copies", "stages-in-flight"),
+    ("the tail of a pipeline", "60_asynchronous_copies", "tail-told"),
+    ("what a copy costs", "60_asynchronous_copies", "copies-cost-told"),
+)
 HISTOGRAM: tuple[Row, ...] = (
     ("atomics replaced by +=, in global memory", "53_histogram", "lost-explained"),
     ("contention in global memory", "53_histogram", "counters-of-the-block"),
@@ -260,6 +269,7 @@ ROWS = (
     *PROFILING,
     *REDUCTION,
     *NORMALISATION,
+    *COPIES,
     *HISTOGRAM,
 )
 ERRATA: tuple[Row, ...] = (

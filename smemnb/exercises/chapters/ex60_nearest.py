@@ -172,10 +172,10 @@ EXERCISE = Exercise(
     cases=tuple(_cases()),
     fresh=_fresh,
     hints=(
-        "Every thread needs every element of b: let b come in pieces, as the rows came. What does a "
+        "Every thread needs every element of b: let it come in pieces, as rows came. What does a "
         "copy put beyond the end of b, and may anyone read it?",
         "Three stages, two groups ahead of the loop. A round waits, passes the barrier, sends the "
-        "piece two further on, closes a group, and reads its piece: `min(n, size - start)` elements.",
+        "piece two further on, closes a group, and reads its piece: `min(n, size - start)` of it.",
         "Begin with the smallest distance at `FAR`. The stage that is read and the one that is "
         "filled go around: 0, 1, 2, 0 and 2, 0, 1, 2. An element of stage s lies at s * MOST + tx, "
         "counted from the first one of `pieces`.",

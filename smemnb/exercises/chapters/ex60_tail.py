@@ -152,8 +152,10 @@ EXERCISE = Exercise(
         ),
         Wrong(
             "Right, but every stage is sent twice.",
-            {"close_group()  # in": "close_group()\nall_arrived()\n"
-             "send(stages, inp, row + STAGES - 1, i)\nclose_group()"},
+            {
+                "close_group()  # in": "close_group()\nall_arrived()\n"
+                "send(stages, inp, row + STAGES - 1, i)\nclose_group()"
+            },
             ("requests", "budget 24"),
         ),
     ),
@@ -162,7 +164,7 @@ EXERCISE = Exercise(
     hints=(
         "Two groups are closed before the loop. In round 0 the row in stage 0 is read: how many "
         "groups may be under way when its group has to be there?",
-        "A round waits, tells the others, sends the row that is two further on, and closes a group. "
+        "A round waits, tells the others, sends the row two further on, and closes a group. "
         "Where must the barrier stand, so that it says both: this row is there for all, and all "
         "have read the stage that is filled next?",
         "Wait for all groups but one, then the barrier, then `send` the row `STAGES - 1` further "

@@ -234,6 +234,15 @@ NORMALISATION: tuple[Row, ...] = (
         "joined-text",
     ),
 )
+COPIES: tuple[Row, ...] = (
+    ("copies whose values look right", "60_asynchronous_copies", "read-before-arrival"),
+    ("groups: commit and wait", "60_asynchronous_copies", "groups"),
+    ("a missing commit", "60_asynchronous_copies", "missing-commit"),
+    ("the order wait, barrier, send, read", "60_asynchronous_copies", "one-barrier-two-jobs"),
+    ("stages under way", "60_asynchronous_copies", "stages-in-flight"),
+    ("the tail of a pipeline", "60_asynchronous_copies", "tail-told"),
+    ("what a copy costs", "60_asynchronous_copies", "copies-cost-told"),
+)
 HISTOGRAM: tuple[Row, ...] = (
     ("atomics replaced by +=, in global memory", "53_histogram", "lost-explained"),
     ("contention in global memory", "53_histogram", "counters-of-the-block"),
@@ -282,6 +291,7 @@ ROWS = (
     *PROFILING,
     *REDUCTION,
     *NORMALISATION,
+    *COPIES,
     *HISTOGRAM,
     *CHECKPOINT,
     *TENSOR_CORES,

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -26,18 +27,23 @@ from typing import Any
 import numpy as np
 from numba import cuda
 
+from ...compiled import cubin
+from ...compiled.machine import instructions, main_loop
+from ...compiled.usage import read_resources
 from ...errors import SmemnbError
 from ...kernels.tensor.choosing import CUTS, step_cycles
 from ...kernels.tensor.ladder import LADDER
 from ...kernels.tensor.tensor_cut import KINDS, TensorCut
 from ...kernels.tensor.variants.peak import MMA, THREADS, WARPS, flops, mma_peak_of
+from ...kernels.tensor.variants.staged import tensor_product_of
 from ...operations import launching, patterns
 from ...operations.backends.find import array_view
 from ...operations.tensor_products import tensor_launches
 from ..rows import head, row
 from .timing import Clock, in_rounds, spread
 
-__all__ = ["CASES", "TUNED", "Reading", "TensorCase", "cases_named", "lines", "predicted", "read"]
+__all__ = ["CASES", "TUNED", "Reading", "TensorCase", "cases_named", "lines", "mixes", "predicted"]
+__all__ += ["read"]
 
 LIMITS = {"f16": 2e-3, "bf16": 1.6e-2, "tf32": 2e-3}
 """Largest difference that a right result has, over the largest element: its own rounding."""
@@ -458,6 +464,49 @@ def predicted(cuts: Sequence[TensorCut] = TUNED) -> Iterator[str]:
             *(f"{costs[name]:9.0f}" for name in ("product", "shared", "arrival")),
             f"{share:12.2f}",
         )
+
+
+def mixes(
+    kinds: Sequence[str], cuts: Sequence[TensorCut] = CUTS[:3], cc: tuple[int, int] = (9, 0)
+) -> Iterator[str]:
+    """The main loop of each cut as compiled, per warp and step: needs no GPU, but the compiler."""
+    yield f"main loops as compiled for cc {cc[0]}.{cc[1]}, per warp and step of the depth"
+    names = ("HMMA", "LDSM", "LDS", "LDGSTS", "BAR")
+    yield head(
+        f"  {'':34}",
+        f"{'registers':>10}",
+        f"{'spilled':>8}",
+        *(f"{name:>8}" for name in names),
+        f"{'all':>6}",
+        f"{'issued':>8}",
+    )
+    for kind in kinds:
+        for layout in ("NN", "NT", "TN", "TT"):
+            for cut in cuts:
+                yield _mix(kind, layout, cut, cc, names)
+
+
+def _mix(kind: str, layout: str, cut: TensorCut, cc: tuple[int, int], names: Sequence[str]) -> str:
+    result = "float32" if kind == "tf32" else kind
+    out = "float32" if kind == "tf32" else "uint16"
+    sides = [letter == "T" for letter in layout]
+    kernel = tensor_product_of(cut, kind, sides[0], sides[1], result)
+    held = f"void({out}[:, ::1], uint32[:, ::1], uint32[:, ::1], float32, float32)"
+    elf = cubin(kernel, held, cc)
+    used = read_resources(elf, cc)
+    # three loads of nothing that stand before the copies of cc 9.0 bring nothing and are never run
+    loop = [one for one in main_loop(instructions(elf)) if one.guard != "@!PT"]
+    found = Counter(one.name.split(".")[0] for one in loop)
+    slots = len(loop) * cut.warps * cut.resident / 4
+    issued = slots / step_cycles(cut, cut.resident)["product"]
+    return row(
+        f"  {kind} {layout} {cut_name(cut):26}",
+        f"{used.registers:>10}",
+        f"{used.local_bytes:>8}",
+        *(f"{found[name]:>8}" for name in names),
+        f"{len(loop):>6}",
+        f"{issued:8.2f}",
+    )
 
 
 # --- a run ---------------------------------------------------------------------------------------

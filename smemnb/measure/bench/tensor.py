@@ -467,7 +467,7 @@ def predicted(cuts: Sequence[TensorCut] = TUNED) -> Iterator[str]:
 
 
 def mixes(
-    kinds: Sequence[str], cuts: Sequence[TensorCut] = CUTS[:3], cc: tuple[int, int] = (9, 0)
+    kinds: Sequence[str], cuts: Sequence[TensorCut] = CUTS[:1], cc: tuple[int, int] = (9, 0)
 ) -> Iterator[str]:
     """The main loop of each cut as compiled, per warp and step: needs no GPU, but the compiler."""
     yield f"main loops as compiled for cc {cc[0]}.{cc[1]}, per warp and step of the depth"

@@ -11,6 +11,7 @@ before in one thing:
     mma_overlapped     fragments of the next step are read during this one
     mma_by_rows        results are stored by whole rows, 16 bytes at a time
     mma_banded         tiles below each other at the same time, so that L2 serves them
+    mma_tf32           the same of float32, rounded to tf32
 
 Nothing of it is measured yet: `TUNING.md` says what is predicted, and which command measures.
 

@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from smemnb.kernels.tensor.ladder import LADDER
+from smemnb.kernels.tensor.ladder import LADDER, TF32
 from smemnb.tracing import trace
 from tests.tiers import exhaustive
 
-RUNGS = {rung.name: rung for rung in LADDER}
+RUNGS = {rung.name: rung for rung in (*LADDER, TF32)}
 SHAPES = [(70, 56, 40), (1, 8, 8), (130, 136, 104)]
 
 
@@ -24,8 +24,9 @@ def drawn(shape, seed):
 def ran(kernel, rung, shape):
     """The result, the right one, and the trace."""
     rows, cols, depth = shape
-    a, b = drawn((rows, depth), 1), drawn((depth, cols), 2)
-    out = np.full((rows, cols), 77, np.float16)
+    dtype = np.float32 if rung is TF32 else np.float16
+    a, b = drawn((rows, depth), 1).astype(dtype), drawn((depth, cols), 2).astype(dtype)
+    out = np.full((rows, cols), 77, dtype)
     report = trace(kernel)[rung.grid(rows, cols), rung.block](out, a, b)
     return out, a.astype(np.float32) @ b.astype(np.float32), report
 
@@ -81,6 +82,14 @@ EACH = {
     "mma_overlapped": {**CLEAN, **COPIES, **BY_PAIRS},
     "mma_by_rows": {**CLEAN, **COPIES, **BY_ROWS},
     "mma_banded": {**CLEAN, **COPIES, **BY_ROWS},
+    "mma_tf32": {
+        ("ldmatrix_x4", "load"): (4, 0),
+        ("load1", "load"): (1, 0),
+        **COPIES,
+        ("store2", "store"): (2, 0),
+        ("load16", "load"): (4, 0),
+        ("store16", "store"): (0, 16),
+    },
 }
 """What the comments say: (wavefronts, sectors) per request."""
 

@@ -95,8 +95,13 @@ def launched(out, a, b, kind, cut=None, depth_parts=1):
 
 
 @exhaustive
-@pytest.mark.parametrize("a_columns", [False, True])
-@pytest.mark.parametrize("b_columns", [False, True])
+@pytest.mark.parametrize(
+    ("a_columns", "b_columns"),
+    [
+        (True, True),
+        *(pytest.param(*one, marks=pytest.mark.nightly) for one in ((False, True), (True, False))),
+    ],
+)
 def test_layouts(a_columns, b_columns):
     """Operands on a device that lie by columns are read as they lie; no copy where rows allow."""
     a, b = drawn((40, 24), 4), drawn((24, 32), 5)

@@ -16,6 +16,24 @@ RUNGS = {rung.name: rung for rung in (*LADDER, TF32)}
 SHAPES = [(70, 56, 40), (1, 8, 8), (130, 136, 104)]
 
 
+NIGHTLY = {"mma_staged", "mma_tall", "mma_by_rows"}
+"""Between two rungs that are tried oftener."""
+by_rung = pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(
+            name,
+            marks=()
+            if name == "mma_swizzled"
+            else pytest.mark.nightly
+            if name in NIGHTLY
+            else exhaustive,
+        )
+        for name in RUNGS
+    ],
+)
+
+
 def drawn(shape, seed):
     """Small whole numbers without symmetry: their products are exact in float16."""
     return np.random.default_rng(seed).integers(-4, 5, shape).astype(np.float16)
@@ -35,10 +53,7 @@ def is_serious(finding):
     return finding.severity != "note"
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=() if name == "mma_banded" else exhaustive) for name in RUNGS],
-)
+@by_rung
 def test_values(name):
     """Equal to the product over ragged and degenerate shapes, and nothing is found wrong."""
     for shape in SHAPES:
@@ -94,10 +109,7 @@ EACH = {
 """What the comments say: (wavefronts, sectors) per request."""
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=() if name == "mma_unswizzled" else exhaustive) for name in RUNGS],
-)
+@by_rung
 def test_counts(name):
     """The numbers in the comments are the trace's."""
     assert each(name) == EACH[name]
@@ -132,6 +144,7 @@ WRONG = [
         "",
         {"read_before_arrival", "overwritten_stage"},
         id="no barrier",
+        marks=exhaustive,
     ),
     pytest.param(
         "mma_by_rows",

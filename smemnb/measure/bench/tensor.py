@@ -20,7 +20,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -212,10 +212,16 @@ def singles(found: np.ndarray[Any, Any], kind: str) -> np.ndarray[Any, Any]:
     return found.astype(np.float32)
 
 
+@lru_cache(maxsize=1)
+def _drawn(count: int, seed: int) -> np.ndarray[Any, Any]:
+    """Normally distributed numbers, kept for the next layout of a shape."""
+    return np.random.default_rng(seed).standard_normal(count, np.float32)
+
+
 def held(case: TensorCase, seed: int = 1) -> Held:
     """Arrays of random numbers for a case, and the right result of some rows."""
     rows, cols, depth = case.shape
-    numbers = np.random.default_rng(seed).standard_normal((rows + cols) * depth, np.float32)
+    numbers = _drawn((rows + cols) * depth, seed)
     a = bits(numbers[: rows * depth].reshape(rows, depth), case.kind)
     b = bits(numbers[rows * depth :].reshape(depth, cols), case.kind)
     some = np.unique(np.linspace(0, rows - 1, min(rows, CHECKED_ROWS)).astype(int))
@@ -258,7 +264,7 @@ def peak(case: TensorCase, multiprocessors: int) -> Callable[[], Any]:
     each = multiprocessors * WARPS * MMA * flops(case.kind)
     rounds = np.uint32(max(1, round(case.operations / each)))
     kernel = mma_peak_of(case.kind)[multiprocessors, THREADS]
-    return lambda: kernel(out, rounds, np.uint32(0x3C003C01))
+    return lambda: kernel(out, rounds, np.uint32(2026))
 
 
 def product(case: TensorCase, arrays: Held, cut: TensorCut | None = None) -> Callable[[], Any]:

@@ -38,6 +38,7 @@ from ...kernels.tensor.variants.peak import MMA, THREADS, WARPS, flops, mma_peak
 from ...kernels.tensor.variants.staged import tensor_product_of
 from ...operations import launching, patterns
 from ...operations.backends.find import array_view
+from ...operations.backends.matrix_view import MatrixView
 from ...operations.tensor_products import tensor_launches
 from ..rows import head, row
 from .timing import Clock, in_rounds, spread
@@ -166,9 +167,8 @@ class Held:
     """The arrays of a case, on the device.
 
     Attributes:
-        a, b: as they lie: numbers, or the bits of bfloat16.
+        a, b: as they lie, a.T in place of a that lies by columns: numbers, or bits of bfloat16.
         out: of the result.
-        left, right: as operands: a.T where they lie by columns.
         rows: that are checked.
         true: those rows of the product, in float32.
     """
@@ -176,8 +176,6 @@ class Held:
     a: Any
     b: Any
     out: Any
-    left: Any
-    right: Any
     rows: np.ndarray[Any, Any]
     true: np.ndarray[Any, Any]
 
@@ -226,20 +224,12 @@ def held(case: TensorCase, seed: int = 1) -> Held:
     b = bits(numbers[rows * depth :].reshape(depth, cols), case.kind)
     some = np.unique(np.linspace(0, rows - 1, min(rows, CHECKED_ROWS)).astype(int))
     true = singles(a[some], case.kind) @ singles(b, case.kind)
-    left = _laid(a, case.layout[0])
-    right = _laid(b, case.layout[1])
+    there = [
+        cuda.to_device(np.ascontiguousarray(one.T if letter == "T" else one))
+        for one, letter in zip((a, b), case.layout, strict=True)
+    ]
     dtype = {"f16": np.float16, "bf16": np.uint16, "tf32": np.float32}[case.kind]
-    out = cuda.device_array((rows, cols), dtype)
-    return Held(left[0], right[0], out, left[1], right[1], some, true)
-
-
-def _laid(matrix: np.ndarray[Any, Any], letter: str) -> tuple[Any, Any]:
-    """The array on the device, and the operand in it."""
-    if letter == "N":
-        there = cuda.to_device(np.ascontiguousarray(matrix))
-        return there, there
-    there = cuda.to_device(np.ascontiguousarray(matrix.T))
-    return there, there.T
+    return Held(*there, cuda.device_array((rows, cols), dtype), some, true)
 
 
 # --- contenders ----------------------------------------------------------------------------------
@@ -269,19 +259,34 @@ def peak(case: TensorCase, multiprocessors: int) -> Callable[[], Any]:
 
 def product(case: TensorCase, arrays: Held, cut: TensorCut | None = None) -> Callable[[], Any]:
     """What `matmul` launches, or the same with a cut of one's own."""
-    views = [
-        array_view(name, value)
-        for name, value in (("out", arrays.out), ("a", arrays.left), ("b", arrays.right))
-    ]
+    letters = ("out", "N"), ("a", case.layout[0]), ("b", case.layout[1])
+    views = [_view(name, getattr(arrays, name), letter) for name, letter in letters]
     some, new = tensor_launches((views[0], views[1], views[2]), case.kind, cut)
     at = {view.name: view.address for view in views}
     return patterns.starting(some, new, at, views[0].place)
 
 
+def _view(name: str, array: Any, letter: str) -> MatrixView:
+    """An array of the device as an operand: turned, without a copy, where it lies by columns."""
+    view = array_view(name, array)
+    turn = -1 if letter == "T" else 1
+    return MatrixView(
+        name,
+        array,
+        view.backend,
+        view.address,
+        view.extents[::turn],
+        view.steps[::turn],
+        view.dtype,
+        view.itemsize,
+        max(0, view.place),
+    )
+
+
 def _rung(rung: Any, arrays: Held) -> Callable[[], Any]:
     rows, cols = arrays.out.shape
     kernel = rung.kernel[rung.grid(rows, cols), rung.block]
-    return lambda: kernel(arrays.out, arrays.left, arrays.right)
+    return lambda: kernel(arrays.out, arrays.a, arrays.b)
 
 
 def contenders(
@@ -337,7 +342,10 @@ def _library_contender(library: Any, case: TensorCase, arrays: Held) -> Contende
     else:
         if case.kind == "tf32":
             module.cuda.cublas.setMathMode(module.cuda.device.get_cublas_handle(), 3)
-        sides = [module.asarray(one) for one in (arrays.left, arrays.right)]
+        sides = [
+            module.asarray(one).T if letter == "T" else module.asarray(one)
+            for one, letter in zip((arrays.a, arrays.b), case.layout, strict=True)
+        ]
         out = module.empty((rows, cols), sides[0].dtype)
 
         def run() -> Any:

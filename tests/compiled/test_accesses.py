@@ -183,7 +183,7 @@ ZERO = "STS.128 [R1], RZ\nISETP.LT.U32.AND P0, PT, R20, 0x2, PT\n"
     ("@P0 LDGSTS.E.128 [R1], desc[UR4][R2.64]", 1, 2, 1, [28] * 2 + [0] * 6),
 ])  # fmt: skip
 def test_copy(text, sectors, read, wavefronts, sums):
-    """16 bytes apart: lanes 0 to 7 of 4 or 8 bytes lie in banks 0, 4, ... 28, of each 16 in four."""
+    """Eight lanes 16 bytes apart: their words lie in banks of their own, whatever the width."""
     load, store, out = copied(ZERO + text)
     assert (load["sectors"], load["lanes"]) == (4 * sectors, 4 * read)
     assert store["wavefronts"] == 4 * wavefronts

@@ -118,7 +118,7 @@ def test_bench_entry():
     assert (made.name, made.grid, made.shared_bytes) == (name, (2, 2), 49_920)
     with pytest.raises(SmemnbError, match="matmul_staged_9"):
         plan(["matmul"], rungs=["matmul_staged_9"])
-    (whole,) = [one for one in plan(["matmul"], sizes=["64"], rungs=["all"])]
+    (whole,) = plan(["matmul"], sizes=["64"], rungs=["all"])
     assert not set(BY_NAME) & set(whole.rungs)
 
 

@@ -2,6 +2,7 @@
 
     runs     one per run: without, title, summary, how, order, tiles, phases, steps, events
     run      which of them is shown first
+    copies   of a run with asynchronous copies: [event, how many events came before it arrived]
     lines    the kernel's source, by line number
     patterns lists of elements, which accesses share
     notes    what was left out, in words
@@ -142,7 +143,17 @@ def _run(run: Run, film: Film, most: int, patterns: _Patterns) -> State:
         "parts": parts,
         **_of_film(film, at, moves=run.without is None),
         "notes": notes,
+        **_copies(run, kept),
     }
+
+
+def _copies(run: Run, kept: int) -> State:
+    """When copies arrive that are on the page; nothing of a run without copies."""
+    sent = [
+        number for number, event in enumerate(run.events[:kept]) if event.copy and not event.reads
+    ]
+    never = len(run.events) + 1
+    return {"copies": [[one, run.arrivals.get(one, never)] for one in sent]} if sent else {}
 
 
 def _whole_phases(run: Run, steps: list[Step], film: Film) -> list[Step]:

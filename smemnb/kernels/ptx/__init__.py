@@ -3,6 +3,7 @@
     accesses       loads and stores of an element, of 4 and of 16 bytes, by flat offset
     wide_words     16 bytes of words into an array of smaller elements
     relaxed        words through which blocks talk while they run
+    hints          what caches need not keep; a fence before bulk copies
     mbarriers      barriers in shared memory, at which copies arrive, too
     asynchronous   copies to shared memory that nobody waits for at once; kernels that begin early
     matrices       8 x 8 matrices between shared memory and the registers of a warp

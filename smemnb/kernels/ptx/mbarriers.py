@@ -10,8 +10,8 @@
 
 `barriers` is a shared array of uint64, `index` an element of it. A barrier is in phase 0, then 1, 2
 and so on: a phase is over when `count` arrivals have come, and the next one begins. `parity` 0 asks
-for phases 0, 2, 4 ..., of which the latest counts. One thread initialises the barrier, and a barrier of
-the block comes before anyone arrives. A thread that waits asks in a loop:
+for phases 0, 2, 4 ..., of which the latest counts. One thread initialises the barrier, and a
+barrier of the block comes before anyone arrives. A thread that waits asks in a loop:
 
     while not mbarrier_tried(full, stage, parity):
         pass
@@ -19,9 +19,9 @@ the block comes before anyone arrives. A thread that waits asks in a loop:
 What a thread did before it arrived is seen by those that found the phase over.
 
 Each is an instruction from cc 8.0 on (`mbarrier_tried` from 9.0 on, before it is
-`mbarrier_passed`); on older chips a kernel with them traps. In the engine the word holds the phase, the
-count and the arrivals that are missing; an mbarrier is no request of shared memory there, and counts
-as none.
+`mbarrier_passed`); on older chips a kernel with them traps. In the engine the word holds the
+phase, the count and the arrivals that are missing; an mbarrier is no request of shared memory
+there, and counts as none.
 
 Source: PTX ISA, `mbarrier`, `cp.async.mbarrier.arrive`.
 

@@ -19,9 +19,9 @@ events say. A launch whose source names no copy is not looked at.
 An mbarrier tells the threads that found its phase over of the copies that were attached to it.
 
 **Limits**: in launches with mbarriers nobody looks for overwritten stages, as an mbarrier may say
-that they have been read; `limits` says so. A `syncwarp` of some lanes of a warp counts as one of them all. Two lanes of one request
-that copy into one word are not reported. What a copy reads in global memory is judged where it is
-issued (`races`).
+that they have been read; `limits` says so. A `syncwarp` of some lanes of a warp counts as one of
+them all. Two lanes of one request that copy into one word are not reported. What a copy reads in
+global memory is judged where it is issued (`races`).
 """
 
 from __future__ import annotations
@@ -137,13 +137,15 @@ class Table:
     def under_way(self, made: Requested) -> Array:
         """Which words of a request wait for a copy, as the lane that makes it knows."""
         words, own = made.words, made.thread[:, None]
-        there, thread = self.copy[words] >= 0, self.thread[words]
+        there: Array = self.copy[words] >= 0
+        thread = self.thread[words]
         if not there.any():
             return there
         known = self.interval[words] < made.interval[:, None]
         same_warp = thread // WARP == own // WARP
         known |= same_warp & (self.epoch[words] < made.epoch[:, None])
-        return there & ~(self.landed[words] & ((thread == own) | known))
+        early: Array = there & ~(self.landed[words] & ((thread == own) | known))
+        return early
 
     def repeated(self, count: int) -> None:
         """From here on each of `count` blocks has words of its own."""
@@ -230,10 +232,16 @@ class Copies(Watcher):
         if not self._watching:
             return
         table = self._table(event.array)
-        made = self._requested(event, table)
         if event.copy:
-            self._copied(made, table)
+            self._copied(self._requested(event, table), table)
             return
+        # rows of matrices belong to the lanes that get or give them, not to those that name them
+        for one in event.cells() if event.touched else (event,):
+            self._touched(one, table)
+
+    def _touched(self, event: Access, table: Table) -> None:
+        """Compare what lanes load or store with the copies under way."""
+        made = self._requested(event, table)
         early = self._under_way(made, table)
         if early.any():
             self._note_early(made, table, early)

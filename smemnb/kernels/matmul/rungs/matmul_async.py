@@ -113,7 +113,7 @@ def left_of(size, done):
 
 @jit(launch_bounds=(128, 2))
 def matmul_async(out, a, b, alpha, beta):
-    """out = alpha * a @ b + beta * out.  As matmul_fastest, its tiles come by copies, in 3 stages."""
+    """out = alpha * a @ b + beta * out.  As matmul_fastest, by copies in 3 stages."""
     a_tile = cuda.shared.array(A_STAGES, float32, alignment=16)
     b_tile = cuda.shared.array(B_STAGES, float32, alignment=16)
     acc = cuda.local.array((16, 8), float32)

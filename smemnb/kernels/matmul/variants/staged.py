@@ -88,7 +88,7 @@ def matmul_staged_of(stages: int, *, dynamic: bool = False) -> Any:
             for j in range(8):
                 acc[i, j] = float32(0)
 
-        # 3. what it sends: an element of a, 8 threads to a row, and the same of 7 rows further down;
+        # 3. what it sends: an element of a, 8 threads to a row, and those of 7 rows further down;
         #    16 bytes of b, 32 threads to a row, and the same 4 rows further down
         k_size = uint32(a.shape[1])
         a_pitch = a.strides[0] // 4
@@ -158,7 +158,7 @@ def matmul_staged_of(stages: int, *, dynamic: bool = False) -> Any:
             a_now = ahead(a_now, A_TILE, a_stages)
             b_now = ahead(b_now, B_TILE, b_stages)
             arrived()
-            cuda.syncthreads()  # everyone's copies are there, and everyone has read the stage at hand
+            cuda.syncthreads()  # everyone's copies are there; everyone has read this stage
             read_fragments(
                 0, shared, shared, a_frag, b_frag, uint32(a_now + m0), uint32(b_now + n0)
             )

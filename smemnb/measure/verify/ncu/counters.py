@@ -13,8 +13,8 @@ after the other, and each sector counts as often as the word in it with the most
 that they touch stand in the table per instruction (`memory_l2_theoretical_sectors_global`), which
 is compared.
 
-Asynchronous copies from global to shared memory (LDGSTS) have counters of their own, "copy" here, on
-either side; they are among neither loads nor stores.
+Asynchronous copies from global to shared memory (LDGSTS) have counters of their own, "copy" here,
+on either side; they are among neither loads nor stores.
 
 Of local memory, what warps executed is read from the schedulers, sectors from the L1 cache, and
 requests to its tags, of which an access of 8 or 16 bytes per lane makes two or four. A generic

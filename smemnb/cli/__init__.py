@@ -262,9 +262,12 @@ def _doctor(options: argparse.Namespace, rest: list[str]) -> int:
 
 def _check(options: argparse.Namespace, rest: list[str]) -> int:
     from ..exercises.check import check
+    from ..exercises.registry import find, unknown
     from .kernel_file import load
     from .terminal import show_lines
 
+    if find(options.name) is None:  # 1 is for an answer that is not right yet
+        raise SmemnbError(unknown(options.name, listed_by="smemnb progress"))
     verdict = check(options.name, load(options.kernel).kernel)
     show_lines(str(verdict), rf"^{options.name}: (done|not yet)$")
     return int(not verdict)

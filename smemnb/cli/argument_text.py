@@ -55,13 +55,13 @@ def argument(text: str) -> Any:
 def extent(text: str, option: str) -> tuple[int, ...]:
     """The numbers of `--grid` or `--block`.
 
-    >>> extent("32,8", "--block")
-    (32, 8)
+    >>> extent("32,8", "--block"), extent("32x8", "--block")
+    ((32, 8), (32, 8))
 
     Raises:
         LaunchRefused: not one to three whole numbers.
     """
-    parts = re.split(r"[,x]", text.replace(" ", "").strip("()"))
+    parts = re.split("[,xX]", text.replace(" ", "").strip("()"))
     if not 1 <= len(parts) <= 3 or not all(part.isdecimal() for part in parts):
         raise LaunchRefused(f'{option} {text}: write one to three whole numbers, such as "32,8"')
     return tuple(int(part) for part in parts)
@@ -69,7 +69,7 @@ def extent(text: str, option: str) -> tuple[int, ...]:
 
 def _array(text: str, match: re.Match[str]) -> Any:
     dtype = _dtype(text, match["dtype"])
-    parts = [part.strip() for part in match["shape"].split(",") if part.strip()]
+    parts = [part.strip() for part in re.split("[,xX]", match["shape"]) if part.strip()]
     if not parts or not all(part.isdecimal() for part in parts):
         raise LaunchRefused(f'"{text}": write the shape as whole numbers, such as float32[40,35]')
     shape = tuple(int(part) for part in parts)

@@ -18,7 +18,9 @@ from .listing import Located, Place, listing
 from .toolchain import CC, cubin
 from .usage import Resources, read_resources
 
-_MEMORY = re.compile(r"^(LD|ST|LDS|STS|LDG|STG|LDL|STL|LDGSTS|LDSM|ATOM|ATOMS|ATOMG|RED|REDG)$")
+_MEMORY = re.compile(
+    r"^(LD|ST|LDS|STS|LDG|STG|LDL|STL|LDGSTS|LDSM|STSM|ATOM|ATOMS|ATOMG|RED|REDG)$"
+)
 _KEPT = {"U8", "S8", "U16", "S16", "64", "128"}
 _OPERATIONS = {"ADD", "MIN", "MAX", "AND", "OR", "XOR", "INC", "DEC", "EXCH", "CAS", "POPC"}
 

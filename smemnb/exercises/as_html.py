@@ -26,6 +26,9 @@ RIGHT, OPEN = "#2e8b57", "#c35b00"
 YES, NO = "\N{CHECK MARK}", "\N{MULTIPLICATION X}"
 _CODE = re.compile(r"\s|\d+ \| ")
 _NO_BREAK = "\u00a0"
+_LONG = 58
+"""Characters of a line that stays whole in JupyterLab at 1024 pixels."""
+_BROKEN = "display:inline-block;vertical-align:top"
 _SIDE = "text-align:left;vertical-align:top;padding:2px 10px 2px 4px;font-weight:normal"
 
 
@@ -119,10 +122,15 @@ def source(text: str) -> str:
         return _code_block(coloured(rows))
     heads = [found[0] if found else "" for found in numbers]
     codes = coloured([row[len(head) :] for row, head in zip(rows, heads, strict=True)])
-    return _code_block(
-        f'<span style="opacity:.65">{_kept(head)}</span>{code}'
-        for head, code in zip(heads, codes, strict=True)
-    )
+    shown = []
+    for row, head, code in zip(rows, heads, codes, strict=True):
+        line = f'<span style="opacity:.65">{_kept(head)}</span>{code}'
+        if len(row) > _LONG:
+            hang = _hang(row[len(head) :], len(head))
+            style = f"{_BROKEN};margin-left:{hang:.1f}em;text-indent:-{hang:.1f}em"
+            line = f'<span style="{style}">{line}</span>'
+        shown.append(line)
+    return _code_block(shown)
 
 
 def change(text: str) -> str:
@@ -134,7 +142,11 @@ def change(text: str) -> str:
             rows.append(escape(row))
             continue
         sign, code = row[0], coloured([row[2:]])[0]
-        edge = f"border-left:4px solid {colour};padding-left:6px"
+        edge = f"border-left:4px solid {colour};padding-left:.4em"
+        if len(row) > _LONG:
+            hang = _hang(row[2:], 2)
+            edge = f"border-left:4px solid {colour};{_BROKEN}"
+            edge += f";padding-left:{hang + 0.4:.1f}em;text-indent:-{hang:.1f}em"
         rows.append(f'<span style="{edge}"><b style="color:{colour}">{sign}</b> {code}</span>')
     return _code_block(rows)
 
@@ -164,6 +176,17 @@ def _kept(line: str) -> str:
     """A line of code; its leading spaces stay on a page that joins spaces."""
     code = line.lstrip(" ")
     return _NO_BREAK * (len(line) - len(code)) + escape(code).replace("  ", _NO_BREAK * 2)
+
+
+def _hang(code: str, head: int) -> float:
+    """By how many em the rest of a line that is broken goes on right of the line's beginning.
+
+    Args:
+        code: the line.
+        head: characters in front of it: its number, or a sign.
+    """
+    # 0.6em is the width of a character in most fonts of fixed pitch
+    return 0.6 * (head + len(code) - len(code.lstrip()) + 4)
 
 
 def _line(text: str) -> str:

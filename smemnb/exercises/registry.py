@@ -34,7 +34,7 @@ def _loaded(name: str) -> Exercise:
     return exercise
 
 
-def unknown(name: Any) -> str:
+def unknown(name: Any, listed_by: str = "progress()") -> str:
     """The answer to someone who asks for an exercise that does not exist.
 
     >>> unknown("ex00_scales")
@@ -47,5 +47,5 @@ def unknown(name: Any) -> str:
     near = difflib.get_close_matches(name.lower(), NAMES, n=3, cutoff=0.8)
     near += [other for other in NAMES if name and name.lower() in other]
     said = " or ".join(dict.fromkeys(near[:3]))
-    ask = f"did you mean {said}?" if said else "progress() lists them all."
+    ask = f"did you mean {said}?" if said else f"{listed_by} lists them all."
     return f'there is no exercise "{name[:40]}"; {ask}'

@@ -4,9 +4,11 @@
     tile_map        the bank of each element of a tile, in any layout of `rules.layout`
     grid_map        blocks over a matrix, the warps of one block, the lanes of one warp
     sector_map      the lanes of one request on a matrix in global memory, and its sectors
+    reuse_map       how often a block loads each element of a global array
     staging_map     what each line of a launch moves from memory to memory
     product_map     the tiles of a, b and out that a block has in one step of a tiled product
     register_map    the elements of out that one thread makes, among those of its warp
+    fragment_map    the elements of small matrices that each lane of a warp holds
     occupancy_map   the blocks that a multiprocessor holds, in what it has
     phase_map       which buffer is filled and which is read, from barrier to barrier
 
@@ -17,12 +19,14 @@ module of its own, whose `measure` returns them as data. Read `service` for who 
 """
 
 from .drawing import Drawing
+from .fragments import fragment_map
 from .grid import grid_map
 from .multiprocessor import occupancy_map
 from .phases import phase_map
 from .product import product_map
 from .registers import register_map
 from .request_map import bank_map
+from .reuse import reuse_map
 from .sectors import sector_map
 from .staging import staging_map
 from .tile import tile_map
@@ -30,11 +34,13 @@ from .tile import tile_map
 __all__ = [
     "Drawing",
     "bank_map",
+    "fragment_map",
     "grid_map",
     "occupancy_map",
     "phase_map",
     "product_map",
     "register_map",
+    "reuse_map",
     "sector_map",
     "staging_map",
     "tile_map",

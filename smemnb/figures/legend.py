@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from .sheet import FAINT, SMALLEST, Sheet, width_of
+from .sheet import FAINT, SMALLEST, Sheet, shortened, width_of
 
 __all__ = ["Key", "heading", "legend"]
 
@@ -22,10 +22,11 @@ class Key(NamedTuple):
 
 
 def heading(sheet: Sheet, x: float, title: str, more: str = "") -> None:
-    """A title at the top of a sheet, and a line below it."""
-    sheet.write(x, 20, title, size=13, bold=True, align="left")
+    """A title at the top of a sheet, and a line below it; of both what fits into its width."""
+    room = sheet.width - x - 12
+    sheet.write(x, 20, shortened(title, room, 13, bold=True), size=13, bold=True, align="left")
     if more:
-        sheet.write(x, 40, more, align="left")
+        sheet.write(x, 40, shortened(more, room), align="left")
 
 
 def legend(sheet: Sheet, x: float, y: float, keys: Sequence[Key]) -> None:

@@ -25,12 +25,11 @@ from .words import counted, listed
 if TYPE_CHECKING:
     from .sheet import Sheet
 
-__all__ = ["Tie", "alt", "bank_map", "text", "ties"]
+__all__ = ["Tie", "alt", "bank_map", "headline", "text", "ties"]
 
 CELL, ROW = 23, 18  # pixels of a cell
 LEFT, TOP, RIGHT, BELOW = 78, 52, 70, 68  # pixels around the map
 TITLE = 22  # pixels above, if there is a title
-TITLE_LETTERS = 80  # that fit
 WAVEFRONTS_SAID = 6  # in the text
 
 
@@ -121,7 +120,7 @@ def _which(trace: Trace) -> str:
 def text(served: Service, title: str | None = None) -> str:
     """The numbers of the map: counts, n-way of the banks, lanes of the first wavefronts."""
     said = [] if title is None else [title]
-    said += [f"{_headline(served)} (model)"]
+    said += [f"{headline(served)} (model)"]
     said += [f"n-way of each bank: {spread(served.bank_ways) or 'no lane asks'}"]
     if len(served.phases) > 1:
         parts = "; ".join(listed("lane", phase) for phase in served.phases)
@@ -143,10 +142,11 @@ def alt(served: Service) -> str:
     if busy:
         asked = listed("bank", busy)
     ends = ", some lanes sharing a word" if served.shared_words else ""
-    return f"Bank map of one request, lanes by banks: {_headline(served)}, on {asked}{ends}."
+    return f"Bank map of one request, lanes by banks: {headline(served)}, on {asked}{ends}."
 
 
-def _headline(served: Service) -> str:
+def headline(served: Service) -> str:
+    """The request and its counts in one line."""
     what = served.kind.replace("_", " ")
     return (
         f"{what} of {counted(served.width, 'byte')} by {counted(served.lanes, 'lane')}: "
@@ -176,12 +176,12 @@ def _png(served: Service, title: str | None) -> bytes:
 
 
 def _paint_head(sheet: Sheet, served: Service, title: str | None) -> None:
-    from .sheet import FAINT
+    from .sheet import FAINT, shortened
 
     if title is not None:
-        short = title if len(title) <= TITLE_LETTERS else title[: TITLE_LETTERS - 3] + "..."
+        short = shortened(title, BANKS * CELL + RIGHT - 8, 13, bold=True)
         sheet.write(LEFT, -3, short, size=13, bold=True, align="left")
-    sheet.write(LEFT, 17, f"{_headline(served)} (model)", size=13, align="left")
+    sheet.write(LEFT, 17, f"{headline(served)} (model)", size=13, align="left")
     sheet.write(LEFT - 8, TOP - 11, "bank", colour=FAINT, align="right")
     sheet.write(LEFT + BANKS * CELL + RIGHT / 2, TOP - 11, "word", colour=FAINT)
     for bank in range(BANKS):

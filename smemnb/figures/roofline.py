@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from .drawing import Drawing
-from .sheet import ACCENT, FAINT, GRID, GROUND, INK, SERIES, Sheet, painted, width_of
+from .sheet import ACCENT, FAINT, GRID, GROUND, INK, SERIES, Sheet, painted, shortened, width_of
 
 __all__ = ["Point", "Roofline", "roofline_chart"]
 
@@ -246,7 +246,7 @@ def _leader(label: _Label) -> Box:
 
 def _fitted(words: str, colour: str) -> Callable[..., _Label]:
     """A label as wide as its words, to be put at a place: moved where it would leave the axes."""
-    words = _cut(words)
+    words = shortened(words, WIDTH - LEFT - RIGHT, LETTERS)
     wide = width_of(words, LETTERS)
 
     def at(x: float, y: float, *, right: bool = False) -> _Label:
@@ -255,14 +255,6 @@ def _fitted(words: str, colour: str) -> Callable[..., _Label]:
         return _Label(words, colour, left, middle - HALF_LINE, left + wide, middle + HALF_LINE)
 
     return at
-
-
-def _cut(words: str) -> str:
-    """The words, or the beginning of them that fits between the axes."""
-    cut = words
-    while width_of(cut, LETTERS) > WIDTH - LEFT - RIGHT:
-        cut = cut.removesuffix("...")[:-1] + "..."
-    return cut
 
 
 def _along(axes: _Axes, line: Roofline) -> list[Box]:

@@ -41,6 +41,7 @@ __all__ = [
     "painted",
     "painted_svg",
     "shade",
+    "shortened",
     "width_of",
 ]
 
@@ -120,6 +121,7 @@ class Sheet:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
+        self.width = width
         # 72 dots per inch: one point is one pixel
         size = width / 72, (above + height) / 72
         figure = Figure(figsize=size, dpi=72 * SCALE, facecolor=GROUND)
@@ -249,7 +251,7 @@ def _palette(seen: Image, used: set[str]) -> Image:
 
 
 @cache
-def width_of(words: str, size: float = 11) -> float:
+def width_of(words: str, size: float = 11, *, bold: bool = False) -> float:
     """Pixels that words take on a sheet, from the left edge of the first to the end of the last.
 
     >>> width_of("tile", 20) == 2 * width_of("tile", 10), width_of("mm", 10) > width_of("ll", 10)
@@ -259,9 +261,23 @@ def width_of(words: str, size: float = 11) -> float:
         from matplotlib.font_manager import FontProperties
         from matplotlib.textpath import text_to_path
 
-        letters = FontProperties(family="DejaVu Sans", size=size)
+        letters = FontProperties(
+            family="DejaVu Sans", size=size, weight="bold" if bold else "normal"
+        )
         wide, _, _ = text_to_path.get_text_width_height_descent(words, letters, ismath=False)
     return float(wide)
+
+
+def shortened(words: str, room: float, size: float = 11, *, bold: bool = False) -> str:
+    """The words, or as much of their beginning as fits into so many pixels, with dots behind it.
+
+    >>> shortened("a tile", 100), shortened("a tile of 32 rows", 60)
+    ('a tile', 'a tile of...')
+    """
+    cut = words
+    while width_of(cut, size, bold=bold) > room and cut != "...":
+        cut = cut.removesuffix("...")[:-1].rstrip() + "..."
+    return cut
 
 
 def painted(width: int, height: int, paint: Callable[[Sheet], None], *, above: int = 0) -> bytes:

@@ -34,6 +34,7 @@ class Rung:
             between rows included.
         prepares: of a rung that is not faster than the one before, the name of the rung that needs
             what it changes; "" of every other.
+        shared_bytes: of dynamic shared memory that its launch asks for.
     """
 
     kernel: Any
@@ -46,6 +47,7 @@ class Rung:
     begins: int = 1
     depth: int = 0
     prepares: str = ""
+    shared_bytes: int = 0
 
     @property
     def largest(self) -> tuple[int, int]:

@@ -13,6 +13,7 @@ what was recorded. The files lie in `smemnb/measure/recorded/`.
     conflict_counter  the counter of bank conflicts on a kernel without any:
                       h200_conflict_counter.json
     strides           times of loads at several strides: h200_strides.json
+    tensor_values     products of tensor cores beside the rule: h200_tensor_values.json
     latency/          chases, and kernels that each wait for one thing: h200_latency.json
     step_times        times of the kernels of 34_fast_code: h200_steps.json
     loop_order        loads, stores and products in the order of the compiler: loop_order.json
@@ -30,6 +31,7 @@ On a GPU, with Nsight Compute:
 On a GPU alone:
 
     python -m smemnb.laboratory.step_times FILE.json
+    python -m smemnb.laboratory.tensor_values FILE.json
 
 On a GPU that was given for it, for these kernels may hang it:
 

@@ -14,12 +14,14 @@ import numpy as np
 
 from ..errors import KernelStopped, LaunchRefused
 from .clock import Clock
+from .copies import UnderWay
 from .lanes import EVERY_LANE, WARP, LaneValue, Mask, narrowed, spread
 from .memory import KernelArray, SharedStore
 from .memory.views import in_bytes
 from .watch import (
     Access,
     Barrier,
+    CopyGroup,
     Ended,
     Fence,
     OutOfRange,
@@ -102,6 +104,7 @@ class Launch:
         self.shared_bytes, self.shared_limit = shared_bytes, shared_limit
         self.static_shared_bytes = 0
         self.arguments: Sequence[Any] = ()
+        self.lands_late = False  # whether copies land when their thread waits for them, not before
         self.flushes = False  # whether float32 arithmetic flushes subnormal numbers
         self.types: Any = None  # what Numba's inference said, where it was asked
         self.last_loop = ""  # the loop that went round last, as messages name it
@@ -192,7 +195,8 @@ class Batch:
     `writes` counts stores, so that a loop can tell whether anything still happens; under
     `scrutiny`, in a long loop, only those that change what they find; `weight` is how many blocks
     of the launch each of these stands for, 0 if nobody watches them; `look_every` is how many
-    rounds a while loop makes between two calls of `look`.
+    rounds a while loop makes between two calls of `look`; `under_way` are the asynchronous copies
+    that have not landed, where they land late.
 
     `__slots__` names every field, so that a part of a batch, as a fiber has it (`FiberBatch`),
     cannot miss one.
@@ -212,6 +216,7 @@ class Batch:
         "shared",
         "shared_top",
         "thread_index",
+        "under_way",
         "watched",
         "watchers",
         "weight",
@@ -240,6 +245,7 @@ class Batch:
         self.shared: dict[Any, KernelArray] = {}
         self.shared_top = 0
         self.dynamic: KernelArray | None = None
+        self.under_way: UnderWay | None = None
 
     @property
     def lane_number(self) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -375,6 +381,11 @@ class Batch:
         """Hand a fence to the watchers."""
         for watcher in self.watchers:
             watcher.fence(event)
+
+    def report_copy_group(self, event: CopyGroup) -> None:
+        """Hand a commit of copies, or a wait for them, to the watchers."""
+        for watcher in self.watchers:
+            watcher.copy_group(event)
 
     def report_out_of_range(self, event: OutOfRange) -> None:
         """Hand lost and wrapped accesses to the watchers."""

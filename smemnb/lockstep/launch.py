@@ -87,7 +87,8 @@ def launch(
         lanes_per_batch: how many lanes run at a time, in whole blocks.
         segments: which blocks run, and which of them are watched; None for all of them.
         order: "reversed" or "random" to run warps one after the other between two barriers, last
-            ones first or as `seed` says; None for lockstep.
+            ones first or as `seed` says; "late" for last ones first and asynchronous copies that
+            land no sooner than their thread waits for them; None for lockstep.
         seed: of a random order.
         residents: how many blocks a device holds at once, by their bytes of shared memory.
         unheeded: a line of the kernel's text: nobody waits at the `syncthreads()` of this line,
@@ -120,6 +121,7 @@ def launch(
         unheeded=unheeded,
     )
     state.flushes = bool(getattr(types, "fastmath", False))
+    state.lands_late = order == "late"
     state.types, state.arguments = types, arguments.values
     state.shown = shown()  # asked here: fibers are threads of their own
     chosen = plans(state, max(1, lanes_per_batch // (state.warps * WARP)), order, seed)

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from ..rules.bank import request_kind
+
 if TYPE_CHECKING:
     from .batch import Batch, Launch
 
@@ -80,6 +82,11 @@ class Access:
     that grows from one access to the next. `rounds` above 1 are rounds of a loop that one block
     ran at once: axis 0 of the lane values then counts them, in their order. `relaxed` accesses go
     to memory themselves and are never half done, as atomics are: they race with none of that kind.
+    `copy` marks both sides of an asynchronous copy to shared memory, when it is issued: what it
+    reads, and what it will have stored when its group arrives (`CopyGroup`).
+    Of a request for `matrices` of 8 rows, 1, 2 or 4 of them, the active lanes are those that name
+    a row, and `offset` is where it begins; `touched` are the pieces that lanes get or give: offset,
+    active lanes and, of a store, the value of each.
     """
 
     site: Site
@@ -93,6 +100,9 @@ class Access:
     unit: int = 0
     rounds: int = 1
     relaxed: bool = False
+    copy: bool = False
+    matrices: int = 0
+    touched: tuple[tuple[Any, ...], ...] = ()
 
     def __post_init__(self) -> None:
         """Fill in the usual unit."""
@@ -103,6 +113,11 @@ class Access:
     def width(self) -> int:
         """Bytes per lane."""
         return self.elements * self.unit
+
+    @property
+    def rule(self) -> str:
+        """The kind of request, by which `rules.bank` counts wavefronts."""
+        return request_kind(self.kind, self.matrices)
 
     @property
     def address(self) -> Lanes:
@@ -125,12 +140,36 @@ class Access:
                 offset, value = of(self.offset, at), of(self.value, at)
                 yield replace(self, offset=offset, active=active, value=value, rounds=1)
 
+    def by_receiver(self) -> Access:
+        """The access by the lanes that get or give elements, not by those that name rows."""
+        if not self.touched:
+            return self
+        active = self.touched[0][1]
+        for _, more, *_ in self.touched[1:]:
+            active = active | more
+        return replace(
+            self, offset=self.touched[0][0], active=active, elements=len(self.touched), matrices=0
+        )
+
     def cells(self, granule: int = 0) -> Iterator[Access]:
         """The access piece by piece, for watchers that look at single cells.
 
         A piece has `unit` bytes, or `granule` if that is given; it must divide `unit`.
         """
         granule = granule or self.unit
+        if self.touched:
+            for offset, active, *value in self.touched:
+                whole = replace(
+                    self,
+                    offset=offset,
+                    active=active,
+                    value=value[0] if value else None,
+                    elements=1,
+                    matrices=0,
+                    touched=(),
+                )
+                yield from whole.cells(granule)
+            return
         if self.elements == 1 and granule == self.unit:
             yield self
             return
@@ -225,6 +264,26 @@ class Fence:
 
 
 @dataclass(slots=True, eq=False)
+class CopyGroup:
+    """A step in the life of the asynchronous copies that the active lanes have issued.
+
+    `step` is "commit": what a lane has issued since its last one is a group; or "wait": all its
+    groups but the last `pending` have arrived. Where an mbarrier says that copies are there, it is
+    "attach" (what the lane has issued arrives before the mbarrier at the shared address `barrier`
+    ends its phase of this number) and "passed" (the lane knows that so many phases have ended).
+    `turn` as for `Access`.
+    """
+
+    site: Site
+    step: str
+    active: Lanes
+    pending: int = 0
+    turn: Lanes | None = None
+    barrier: Any = None
+    phase: Any = None
+
+
+@dataclass(slots=True, eq=False)
 class Exchange:
     """A shuffle, vote or match of a warp in which the lanes do not fit together.
 
@@ -303,6 +362,9 @@ class Watcher:
 
     def fence(self, event: Fence) -> None:
         """At each threadfence."""
+
+    def copy_group(self, event: CopyGroup) -> None:
+        """When copies to shared memory become a group, or a thread waits for groups."""
 
     def out_of_range(self, event: OutOfRange) -> None:
         """At lanes whose index leaves the array, or is wrapped back into it."""

@@ -491,6 +491,24 @@ def allow_shared(loaded: Loaded, shared_bytes: int, place: int) -> None:
         _check(driver.cuFuncSetAttribute(loaded.function, most, shared_bytes)[0])
 
 
+def allow_launches(kernel: Any, signature: tuple[Any, ...], shared_bytes: int) -> None:
+    """Let Numba launch a kernel with so many bytes of dynamic shared memory, on the device at hand.
+
+    Without a GPU there is nothing to allow.
+
+    Raises:
+        CudaAPIError: a block of this device cannot have so many.
+    """
+    if shared_bytes <= LAUNCHED_SHARED_BYTES or not usable():
+        return
+    from numba import cuda
+
+    place = int(cuda.get_current_device().id)
+    loaded = _load(kernel, signature, place, 0)
+    if loaded is not None:
+        allow_shared(loaded, shared_bytes, place)
+
+
 @lru_cache(maxsize=1024)
 def _launch(
     loaded: Loaded,

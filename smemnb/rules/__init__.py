@@ -5,6 +5,7 @@
     sector      sectors of a global-memory request
     local_memory  sectors of a local-memory request
     layout      where a tile keeps its cell (row, column): row-major, padded, swizzled
+    tensor_core  which lane holds which element of a small product, and how its sum is rounded
     occupancy   blocks and warps that an SM holds at once, and what limits them
     roofline    the least time of a launch, and which part of the chip allows no less
 

@@ -13,13 +13,17 @@ want the same word share it, so a broadcast costs nothing.
 Lanes *pair up* if every active lane i has a partner i ^ 1 (or every one i ^ 2) that is inactive
 or has the same address. Atomics are 4 bytes and one phase: `atomic_increment` (add of the
 constant 1) merges the lanes of one word, `atomic_add` takes one pass per *lane* of the busiest
-bank, `atomic_cas` two.
+bank, `atomic_cas` two. An asynchronous copy (LDGSTS) is taken for a store of its width: all lanes
+that copy, also those that only fill with zeros. `ldmatrix` and `stmatrix` move matrices of 8 rows
+of 16 bytes, whose places 8 lanes give each: a phase per matrix, however rows repeat.
 
 Source: counters of one-warp launches on an H200 (cc 9.0), `smemnb/measure/recorded`; the rule
 equals all 138 load and store readings and all 18 integer atomics. Taught in `14_banks`
 and `16_widths`.
 
-**Limits**: not yet compared with chips of other compute capabilities. Counts, not time:
+**Limits**: not yet compared with chips of other compute capabilities; `ldmatrix` and `stmatrix` not
+with any. That a copy is a store is a hypothesis, and so is that it reads sectors as a load does
+(`smemnb verify` has the cases of all of them). Counts, not time:
 arbitration between warps adds up to 1.5 % to the counters of a full launch. Atomics were read
 with full warps. Atomics on floats, and 8-byte ones other than exchange and compare-and-swap, are
 retry loops with no fixed count (in SASS: `ATOMS.CAST.SPIN`). `ideal` of `atomic_cas` is 1 although
@@ -38,10 +42,19 @@ from . import request
 from .request import Bools, Ints
 
 __all__ = ["KINDS", "WIDTHS", "Counts", "bank_of", "extra", "ideal", "measure", "multicast"]
-__all__ += ["wavefronts", "ways"]
+__all__ += ["request_kind", "wavefronts", "ways"]
 
 WIDTHS: Final = (1, 2, 4, 8, 16)
-KINDS: Final = ("load", "store", "atomic_add", "atomic_increment", "atomic_cas")
+KINDS: Final = (
+    "load",
+    "store",
+    "atomic_add",
+    "atomic_increment",
+    "atomic_cas",
+    "ldmatrix",
+    "stmatrix",
+)
+_OF_MATRICES = ("ldmatrix", "stmatrix")
 
 _CHUNK_ROWS = 512  # requests at a time: 128 KB of int64, which stays in the L2 cache
 _FEW_ROWS = 32  # below this, looking for one pattern costs more than it saves
@@ -71,7 +84,7 @@ def wavefronts(
         address: byte addresses, integers of shape (..., 32), one per lane; multiples of `width`.
         width: bytes per lane, one of 1, 2, 4, 8, 16.
         active: bools of shape (..., 32); None means all lanes. Other addresses are ignored.
-        kind: one of `KINDS`. The kinds of `atomic_` are 4 bytes wide.
+        kind: one of `KINDS`. The kinds of `atomic_` are 4 bytes wide, matrices 16.
 
     Raises:
         TypeError: addresses that are not integers, or a mask that is not bool.
@@ -139,6 +152,15 @@ def bank_of(address: npt.ArrayLike) -> Ints:
         raise ValueError(f"address {given.min()} is negative; bytes are counted from 0")
     bank: Ints = given.astype(np.int64) // WORD_BYTES % BANKS
     return bank
+
+
+def request_kind(kind: str, matrices: int) -> str:
+    """What an access is here: its kind, or the instruction that moves so many matrices.
+
+    >>> request_kind("load", 0), request_kind("load", 4)
+    ('load', 'ldmatrix')
+    """
+    return {"load": "ldmatrix", "store": "stmatrix"}[kind] if matrices else kind
 
 
 def measure(
@@ -217,7 +239,7 @@ def _count(rows: Ints, width: int, mask: Bools | None, kind: str) -> tuple[Ints,
     if width <= WORD_BYTES:
         return degree, any_lane, degree, shared
     apart = _phases(unit, units_across, mask, lanes_per_phase=WAVEFRONT_BYTES // unit_bytes)
-    if kind == "store":
+    if kind != "load":
         return *apart, shared
     paired = _pairs(unit, mask)
     if width == 8:
@@ -291,6 +313,8 @@ def _checked(address: npt.ArrayLike, width: int, active: npt.ArrayLike | None, k
         raise ValueError(f"width is {width!r}; a lane moves 1, 2, 4, 8 or 16 bytes per request")
     if kind.startswith("atomic") and width != WORD_BYTES:
         raise ValueError(f"{kind} of {width} bytes: the rule is known for 4-byte integers only")
+    if kind in _OF_MATRICES and width != 16:
+        raise ValueError(f"{kind} of {width} bytes: a row of a matrix has 16")
     mask = request.mask(active, np.shape(address))
     rows = request.addresses(address, mask)
     seen = rows if mask is None else rows[mask]

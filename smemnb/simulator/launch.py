@@ -112,7 +112,7 @@ def run(
         watchers: `lockstep.watch.Watcher`s that listen in.
         patience_s: seconds after which loops are stopped, None to wait for ever.
         segments: which blocks of a grid run, and which of them are watched; None for all.
-        order: of warps between barriers: None for lockstep, "reversed" or "random".
+        order: of warps between barriers: None for lockstep, "reversed", "random" or "late".
         seed: of a random order.
         unheeded: a line of the kernel's text at whose `syncthreads()` nobody waits, None for none.
 

@@ -272,11 +272,11 @@ def compiled_view(
     except NotDetermined as error:
         return replace(view, undetermined=(str(error),))
     loops = retry_loops(build.code)
-    alike = {site.located.address: (site.counts, site.asked) for site in other.sites}
+    alike = {_key(site): (site.counts, site.asked) for site in other.sites}
     spilled = spills(build.elf)
     found = [
         replace(
-            _row(site, space, _unknown(site, space, loops, alike.get(site.located.address))),
+            _row(site, space, _unknown(site, space, loops, alike.get(_key(site)))),
             spill=site.located.address in spilled,
         )
         for site in ran.sites
@@ -285,6 +285,10 @@ def compiled_view(
     rows = sorted(_with_lines(found, source), key=lambda row: (row.line, row.address))
     said = [f"line {row.line}, {row.instruction}: {row.unknown}" for row in rows if row.unknown]
     return replace(view, lines=tuple(rows), undetermined=tuple(said), arrays=tuple(ran.arrays))
+
+
+def _key(site: Site) -> tuple[int, str]:
+    return site.located.address, site.kind
 
 
 def _asks(code: Sequence[Located]) -> bool:

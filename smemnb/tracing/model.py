@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ..lockstep.watch import ArrayInfo, Site
+from ..rules.bank import request_kind
 
 Dim3 = tuple[int, int, int]
 
@@ -36,6 +37,8 @@ class SiteCounts:
     Shared memory fills `wavefronts` to `multicast`, global memory `sectors` and `ideal_sectors`;
     the other group is 0. `multicast` counts requests in which some word serves several lanes.
     `in_turn` are the addresses of the first requests of one warp, in order; of global loads only.
+    `copy` marks the two sides of an asynchronous copy.
+    `matrices` is how many matrices of 8 rows a request of ldmatrix or stmatrix moves, else 0.
     """
 
     site: Site
@@ -53,6 +56,13 @@ class SiteCounts:
     ideal_sectors: int = 0
     worst: WorstRequest | None = None
     in_turn: tuple[tuple[int, ...], ...] = ()
+    copy: bool = False
+    matrices: int = 0
+
+    @property
+    def rule(self) -> str:
+        """The kind of request, by which `rules.bank` counts wavefronts."""
+        return request_kind(self.kind, self.matrices)
 
 
 @dataclass(frozen=True)
@@ -161,11 +171,20 @@ class AccessRow:
     sectors: int
     ideal_sectors: int
     worst: WorstRequest | None = None
+    copy: bool = False
+    matrices: int = 0
+
+    @property
+    def rule(self) -> str:
+        """The kind of request, by which `rules.bank` counts wavefronts."""
+        return request_kind(self.kind, self.matrices)
 
     @property
     def access(self) -> str:
         """The access as a reader names it: "load tile[tx, ty]", or the call of an atomic."""
-        said = self.text if self.kind.startswith("atomic") else f"{self.kind} {self.text}"
+        kind = f"{self.rule} x{self.matrices}" if self.matrices else self.kind
+        named = self.kind.startswith("atomic") or kind.replace(" ", "_") in self.text
+        said = self.text if named else f"{kind} {self.text}"
         return said if self.names_its_array else f"{said} ({self.array})"
 
     @property

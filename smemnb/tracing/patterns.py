@@ -146,5 +146,5 @@ def _each(row: AccessRow, address: Array, active: Array) -> int:
         return int(sector.sectors(address, width=row.width, active=active))
     if not row.modelled:
         return 0
-    counts = bank.measure(address, width=row.width, active=active, kind=row.kind)
+    counts = bank.measure(address, width=row.width, active=active, kind=row.rule)
     return int(counts.wavefronts)

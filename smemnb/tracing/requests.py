@@ -158,7 +158,7 @@ class _Recorder(Watcher):
             if active[at].any():
                 origin = batch.first + at // rows, at % rows
                 self._blocks.setdefault(origin[0], batch.launch.block_of(origin[0]))
-                tally.add(asked[at], times * weight, origin, (event.width, event.kind))
+                tally.add(asked[at], times * weight, origin, (event.width, event.rule))
 
     def found(self, row: AccessRow) -> AccessRequests:
         """The requests of a row, after the run."""
@@ -182,7 +182,7 @@ class _Recorder(Watcher):
         """Requests and wavefronts of an access in this run."""
         tally, row = self._tallies[key], self._rows[key]
         each = [
-            (times, _wavefronts(asked, row.width, row.kind))
+            (times, _wavefronts(asked, row.width, row.rule))
             for asked, times, *_ in tally.kept.values()
         ]
         requests = tally.others + sum(times for times, _ in each)
@@ -229,7 +229,7 @@ def worst_of(row: AccessRow, why: str) -> AccessRequests:
     worst = row.worst
     assert worst is not None  # a row with requests has one
     one = Request(worst.address, worst.active, 1, worst.block, worst.warp)
-    taken = _wavefronts(np.where(worst.active, worst.address, -1), row.width, row.kind)
+    taken = _wavefronts(np.where(worst.active, worst.address, -1), row.width, row.rule)
     return AccessRequests(
         row, (one,), others=row.requests - 1, others_wavefronts=row.wavefronts - taken, why=why
     )

@@ -63,7 +63,8 @@ def trace(
         order: how warps run between two barriers: together (None), one after the other with the
             last one first ("reversed"), or as drawn from `seed` ("random"), blocks likewise. A
             race may then also show as a wrong result, one in this order and another in that;
-            without races nothing changes.
+            without races nothing changes. "late" is "reversed" with asynchronous copies that land
+            no sooner than their own thread waits for them; in all other orders they land at once.
         seed: of a random order.
         waivers: whether comments of the source may waive findings
             (`# smemnb: allow[kind] reason`, see `smemnb.tracing.waivers`).
@@ -388,6 +389,8 @@ def _row(one: SiteCounts, labels: _Labels) -> AccessRow:
         sectors=one.sectors,
         ideal_sectors=one.ideal_sectors,
         worst=one.worst,
+        copy=one.copy,
+        matrices=one.matrices,
     )
 
 

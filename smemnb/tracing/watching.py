@@ -13,6 +13,7 @@ from .model import Observation, SiteCounts
 from .prices import Prices
 from .watchers.barriers import Barriers
 from .watchers.bounds import Bounds
+from .watchers.copies import Copies
 from .watchers.counting import Counting
 from .watchers.initialisation import Initialisation
 from .watchers.orders import Orders
@@ -37,9 +38,12 @@ class Watched(Watcher):
         self._prices, self._written = Prices(), Initialisation(fresh)
         self._barriers: set[Site] = set()
         self._counting = [Counting()] if counts else []
-        self._checking: list[Races | Initialisation | Barriers | Bounds | Orders | Threads] = []
+        self._checking: list[
+            Races | Copies | Initialisation | Barriers | Bounds | Orders | Threads
+        ] = []
         if checks:
-            self._checking = [Races(), self._written, Barriers(), Bounds(), Orders(), Threads()]
+            self._checking = [Races(), Copies(), self._written, Barriers(), Bounds()]
+            self._checking += [Orders(), Threads()]
 
     @property
     def all(self) -> tuple[Watcher, ...]:
@@ -82,7 +86,10 @@ class Watched(Watcher):
     def limits(self) -> tuple[str, ...]:
         """What the watchers did not examine, in words."""
         return tuple(
-            said for one in self._checking if isinstance(one, Races) for said in one.limits()
+            said
+            for one in self._checking
+            if isinstance(one, Races | Copies)
+            for said in one.limits()
         )
 
     def observations(self, counts: list[SiteCounts] | None) -> list[Observation] | None:

@@ -178,14 +178,16 @@ def every(request, tmp_path_factory):
 def test_verdicts_are_of_today(every):
     """Nearly all twins are those that racecheck saw; none failed to run.
 
-    They are of every family but `local`, which came to the set after racecheck was run.
+    They are of every family but `local`, `copies` and `patterns`, which came to the set after
+    racecheck was run, and `matrices`, whose kernels have no barrier of a block.
     """
     assert VERDICTS.missing == {}
     whole = len(every) > 150 / 2
     assert len(every) >= (150 if whole else 150 // EACH_OF)
     families = {name for name, some in FAMILIES.items() for case in some
                 if any(one.startswith(case.name) for one in every)}  # fmt: skip
-    assert families >= set(FAMILIES) - {"local"} if whole else len(families) > 1
+    outside = {"local", "copies", "matrices", "patterns"}
+    assert families >= set(FAMILIES) - outside if whole else len(families) > 1
 
 
 @pytest.mark.exhaustive

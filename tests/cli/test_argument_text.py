@@ -11,6 +11,7 @@ from smemnb.errors import LaunchRefused
     ("text", "expected"),
     [
         ("float32[2,3]", np.arange(6, dtype=np.float32).reshape(2, 3)),
+        ("float32[2x3]", np.arange(6, dtype=np.float32).reshape(2, 3)),
         ("float32[2, 3]F", np.arange(6, dtype=np.float32).reshape(2, 3, order="F")),
         ("int32[4]=7", np.full(4, 7, np.int32)),
         ("float64[3]=-0.5", np.full(3, -0.5)),

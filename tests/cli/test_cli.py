@@ -233,6 +233,15 @@ def test_check(sample, capsys):
     assert capsys.readouterr().out.startswith("ex00_scale: not yet")
 
 
+def test_check_unknown_exercise(capsys):
+    """Refused like a wrong option, whatever the file is: with the name that was meant."""
+    assert main(["check", "ex00_scal", "nowhere.py:kernel"]) == 2
+    said = capsys.readouterr()
+    assert said.out == "" and "ex00_scale" in said.err
+    assert main(["check", "weather", "nowhere.py:kernel"]) == 2
+    assert "smemnb progress" in capsys.readouterr().err
+
+
 def test_progress(capsys):
     """The table of exercises."""
     assert main(["progress"]) == 0

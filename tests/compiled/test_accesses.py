@@ -131,3 +131,68 @@ def test_views_keep_their_distance():
     words = np.frombuffer(kept.parameters(image, ("a", "a", "float32")), np.int64, 14)
     assert words[11] - words[4] == 32
     assert words[:4].tolist() == [0, 0, 16, 4] and words[5:7].tolist() == [16, 4]
+
+
+COPY = (
+    OUT
+    + """
+        S2R R20, SR_LANEID
+        LDC.64 R2, c[0x0][0x230]
+        IMAD.WIDE R2, R20, 0x10, R2
+        MOV R1, 0x400
+        IMAD R1, R20, 0x10, R1
+        MOV R30, 0x7
+        STG.E desc[UR4][R2.64], R30
+        STG.E desc[UR4][R2.64+0x4], R30
+        STG.E desc[UR4][R2.64+0x8], R30
+        STG.E desc[UR4][R2.64+0xc], R30
+"""
+)
+
+
+def copied(text):
+    """LDGSTS of 8 lanes: counts of both sides, and the sum of the 16 bytes that came."""
+    program = (
+        COPY
+        + text
+        + """
+        LDGDEPBAR
+        DEPBAR.LE SB0, 0x0
+        LDS.128 R8, [R1]
+        IADD3 R0, R8, R9, RZ
+        IADD3 R0, R0, R10, RZ
+        IADD3 R0, R0, R11, RZ"""
+    )
+    found, out = launch(program, threads=8, blocks=4)
+    sides = {}
+    for site in found.sites:
+        if site.located.name.startswith("LDGSTS"):
+            sides[site.kind] = site.counts
+    return sides["load"]["global"], sides["store"]["shared"], out[:8]
+
+
+ZERO = "STS.128 [R1], RZ\nISETP.LT.U32.AND P0, PT, R20, 0x2, PT\n"
+
+
+@pytest.mark.parametrize(("text", "sectors", "read", "wavefronts", "sums"), [
+    ("LDGSTS.E [R1], desc[UR4][R2.64]", 4, 8, 1, [7] * 8),
+    ("LDGSTS.E.64 [R1], desc[UR4][R2.64]", 4, 8, 1, [14] * 8),
+    ("LDGSTS.E.BYPASS.128 [R1], desc[UR4][R2.64]", 4, 8, 1, [28] * 8),
+    ("LDGSTS.E.BYPASS.LTC128B.128 [R1], desc[UR4][R2.64], P0", 1, 2, 1, [28] * 2 + [0] * 6),
+    ("LDGSTS.E.128 [R1], desc[UR4][R2.64], !P0", 3, 6, 1, [0] * 2 + [28] * 6),
+    ("@P0 LDGSTS.E.128 [R1], desc[UR4][R2.64]", 1, 2, 1, [28] * 2 + [0] * 6),
+])  # fmt: skip
+def test_copy(text, sectors, read, wavefronts, sums):
+    """Eight lanes 16 bytes apart: their words lie in banks of their own, whatever the width."""
+    load, store, out = copied(ZERO + text)
+    assert (load["sectors"], load["lanes"]) == (4 * sectors, 4 * read)
+    assert store["wavefronts"] == 4 * wavefronts
+    assert store["lanes"] == (8 if text.startswith("@") else 32)
+    assert out == sums
+
+
+def test_copy_of_some_bytes():
+    """.ZFILL: the lower bits of the address are the bytes at the end that are zeros."""
+    text = "IADD3 R2, R2, 0x8, RZ\nLDGSTS.E.BYPASS.128.ZFILL [R1], desc[UR4][R2.64], !PT"
+    assert copied(ZERO + text.replace("!PT", "PT"))[2] == [14] * 8
+    assert copied(ZERO + text)[2] == [0] * 8

@@ -333,7 +333,7 @@ def test_partial_warp():
 
 
 @pytest.mark.parametrize(("text", "said"), [
-    ("HMMA.16816.F32 R0, R4, R2, R8", "instruction HMMA"),
+    ("DMMA.884 R0, R4, R2, R8", "instruction DMMA"),
     ("IADD3.SAT R0, R1, R2, RZ", "modifier .SAT"),
     ("S2R R0, SR_CLOCKLO", "special register SR_CLOCKLO"),
     ("LDC R0, c[0x0][0x100]", "constant c[0x0][0x100]"),

@@ -3,8 +3,10 @@
 import math
 
 import numpy as np
-from numba import complex64, cuda, float32, float64
+from numba import complex64, cuda, float32, float64, uint16, uint32
 
+from smemnb.kernels.ptx import load4, store4
+from smemnb.kernels.ptx.matrices import ldmatrix_x4
 from tests.corpus.pairs import buggy, clean, floats, matrices, vectors, zeros
 
 N = 64
@@ -124,6 +126,64 @@ def weighted_by_index(out, inp):
 def halved(out, inp):
     i = cuda.grid(1)
     out[i] = inp[i] * 0.5  # the compiler keeps this one in float32
+
+
+# rows of a matrix in the same banks
+
+
+def halves(*shape):
+    """A tile of bfloat16, and words for it."""
+    return lambda: (np.zeros((4, 32), np.uint32), np.zeros(shape, np.uint16))
+
+
+@buggy("matrix_conflict", 28, 1, 32, args=halves(32, 64))  # rows of 128 bytes: 4 times 7
+def rows_of_fragments(out, inp):
+    tile = cuda.shared.array(32 * 64, uint16, alignment=16)
+    tx = cuda.threadIdx.x
+    for row in range(32):
+        store4(tile, uint32(row * 64 + 2 * tx), load4(inp, uint32(row * 64 + 2 * tx)))
+    cuda.syncthreads()
+    words = ldmatrix_x4(tile, uint32(tx * 64))  # (1)
+    for at in range(4):
+        out[at, tx] = words[at]
+
+
+@clean
+def rows_of_fragments_swizzled(out, inp):
+    tile = cuda.shared.array(32 * 64, uint16, alignment=16)
+    tx = cuda.threadIdx.x
+    for row in range(32):
+        place = uint32(row * 64 + (tx // 4 ^ (row % 8)) * 8 + tx % 4 * 2)
+        store4(tile, place, load4(inp, uint32(row * 64 + 2 * tx)))
+    cuda.syncthreads()
+    words = ldmatrix_x4(tile, uint32(tx * 64 + (tx % 8) * 8))
+    for at in range(4):
+        out[at, tx] = words[at]
+
+
+@buggy("matrix_conflict", 4, 1, 32, args=halves(32, 16))  # rows of 32 bytes: 4 times 1
+def narrow_rows(out, inp):
+    tile = cuda.shared.array(32 * 16, uint16, alignment=16)
+    tx = cuda.threadIdx.x
+    for at in range(8):
+        store4(tile, uint32(at * 64 + 2 * tx), load4(inp, uint32(at * 64 + 2 * tx)))
+    cuda.syncthreads()
+    words = ldmatrix_x4(tile, uint32(tx * 16))  # (1)
+    for at in range(4):
+        out[at, tx] = words[at]
+
+
+@clean
+def narrow_rows_padded(out, inp):
+    tile = cuda.shared.array(32 * 24, uint16, alignment=16)
+    tx = cuda.threadIdx.x
+    for at in range(8):
+        place = uint32((at * 4 + tx // 8) * 24 + tx % 8 * 2)
+        store4(tile, place, load4(inp, uint32(at * 64 + 2 * tx)))
+    cuda.syncthreads()
+    words = ldmatrix_x4(tile, uint32(tx * 24))
+    for at in range(4):
+        out[at, tx] = words[at]
 
 
 # padding that does nothing

@@ -12,6 +12,7 @@ import pytest
 from smemnb import trace
 from smemnb.tracing.findings import KINDS
 from tests.corpus import (  # noqa: F401
+    copies,
     local_arrays,
     memory,
     order,

@@ -109,6 +109,21 @@ def test_changes_have_their_side(given):
         assert html.count(f"solid {colour}") == sum(line.startswith(sign) for line in lines) > 0
 
 
+@pytest.mark.parametrize("name", ["source", "change"])
+def test_long_lines_hang(given, name):
+    """A line that may be broken goes on right of where its code begins; the text stays the same."""
+    lines = repr(given[name]).split("\n")
+    html = given[name]._repr_html_()
+    hangs = [float(one) for one in re.findall(r"text-indent:-([\d.]+)em", html)]
+    long = [line for line in lines if len(line) > 58]
+    assert len(hangs) == len(long) > 0
+    for hang, line in zip(hangs, long, strict=True):
+        code = re.match(r"( *\d+  |[+-] )?( *)", line)
+        assert abs(hang - 0.6 * (len(code[0]) + 4)) < 0.06
+    shown = unescape(re.sub(r"<[^>]*>", "", html)).replace("\u00a0", " ")
+    assert [line.rstrip() for line in shown.split("\n")] == [line.rstrip() for line in lines]
+
+
 def test_progress(monkeypatch):
     """Every chapter is a link to its page, every exercise is named."""
     monkeypatch.setenv("SMEMNB_PROGRESS", "off")

@@ -69,7 +69,8 @@ def all_counts(address, **how):
 def requests(draw):
     """A request with few distinct places, so that words are shared and banks collide."""
     kind = draw(st.sampled_from(bank.KINDS))
-    width = 4 if kind.startswith("atomic") else draw(st.sampled_from(bank.WIDTHS))
+    only = 4 if kind.startswith("atomic") else 16 if kind.endswith("matrix") else 0
+    width = only or draw(st.sampled_from(bank.WIDTHS))
     places = draw(st.lists(st.integers(0, 300), min_size=1, max_size=32))
     step = draw(st.sampled_from([1, 2, 8, 16, 32]))
     base = [draw(st.sampled_from(places)) * step for _ in range(32)]
@@ -95,6 +96,7 @@ def test_equals_the_slow_model(request_):
     [
         *((kind, width) for kind in ("load", "store") for width in bank.WIDTHS),
         *((kind, 4) for kind in ("atomic_add", "atomic_increment", "atomic_cas")),
+        *((kind, 16) for kind in ("ldmatrix", "stmatrix")),
     ],
 )
 @pytest.mark.parametrize("places", [2, 40, 4000])
@@ -204,7 +206,8 @@ def test_no_lane_active():
     """A request without lanes takes nothing."""
     off = np.zeros(32, bool)
     for kind in bank.KINDS:
-        assert all_counts(LANE * 128, width=4, active=off, kind=kind) == (0, 0, 0, 0)
+        width = 16 if kind.endswith("matrix") else 4
+        assert all_counts(LANE * 128, width=width, active=off, kind=kind) == (0, 0, 0, 0)
     for width in bank.WIDTHS:
         assert all_counts(LANE * 128, width=width, active=off) == (0, 0, 0, 0)
 
@@ -214,6 +217,34 @@ def test_one_lane_per_phase():
     active = LANE % 8 == 0
     assert all_counts(LANE * 128, width=16, active=active, kind="store") == (4, 4, 1, 0)
     assert all_counts(LANE * 128, width=16, active=active, kind="load") == (4, 2, 2, 0)
+
+
+@pytest.mark.parametrize("kind", ["ldmatrix", "stmatrix"])
+@pytest.mark.parametrize(
+    ("pitch", "matrices", "counts"),
+    [(16, 4, (4, 4, 1)), (32, 4, (8, 4, 2)), (64, 4, (16, 4, 4)), (128, 4, (32, 4, 8)),
+     (144, 4, (4, 4, 1)), (128, 2, (16, 2, 8)), (128, 1, (8, 1, 8)), (192, 4, (16, 4, 4)),
+     (0, 4, (4, 4, 1))],
+)  # fmt: skip
+def test_matrices(kind, pitch, matrices, counts):
+    """A phase per matrix of 8 rows; rows a multiple of 128 bytes apart lie in the same banks."""
+    active = LANE < 8 * matrices
+    answer = all_counts(LANE * pitch, width=16, active=active, kind=kind)
+    assert answer[:3] == counts
+
+
+def test_swizzled_rows_of_a_matrix():
+    """Chunk ^ row % 8 in rows of 128 bytes: every matrix in one wavefront."""
+    row, chunk = LANE % 8, LANE // 8
+    for right in range(8):
+        address = row * 128 + ((chunk ^ right) ^ row) * 16
+        assert all_counts(address, width=16, kind="ldmatrix")[:3] == (4, 4, 1)
+
+
+def test_a_row_has_16_bytes():
+    """Matrices are moved by rows of 16 bytes alone."""
+    with pytest.raises(ValueError, match="a row of a matrix has 16"):
+        bank.wavefronts(LANE * 8, width=8, kind="ldmatrix")
 
 
 def test_inactive_lanes_may_hold_anything():

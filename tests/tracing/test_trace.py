@@ -9,6 +9,7 @@ import pytest
 from smemnb.errors import SmemnbError
 from smemnb.tracing import GlobalTotals, SharedTotals, Trace, WorstRequest
 from smemnb.tracing.model import place
+from smemnb.tracing.report.text import costliest_line
 from tests.tracing.records import (
     COUNTS,
     FIRST,
@@ -185,7 +186,7 @@ def test_text_of_a_finding():
     assert head == TABLE
     assert " ".join(found.split()) == (
         f"1 error error: {trace.findings[0].cause} First in block 1; 992 elements in all. "
-        f"{trace.findings[0].cure}"
+        f"{trace.findings[0].cure} {costliest_line(trace)}"
     )
 
 
@@ -212,7 +213,7 @@ def test_text_stays_on_the_page():
     lines = repr(trace).splitlines()
     assert max(map(len, lines)) <= 100
     assert [line[8:32] for line in lines if "very_long" in line] == ["load tile[very_long_... "]
-    assert lines[-1] == "  and 2 more in .findings"
+    assert lines[-2] == "  and 2 more in .findings"
 
 
 def test_text_of_one_access():

@@ -78,7 +78,7 @@ def operand(text: str) -> Operand:
     if found := _PREDICATE.match(head):
         number = 7 if found[2] == "T" else int(found[2])
         return Operand(f"{found[1]}P", number, sign, text=text)
-    if re.match(r"^(B\d+|PR|SRZ?_?\w*)$", head):
+    if re.match(r"^(S?B\d+|PR|SRZ?_?\w*)$", head):
         return Operand("name", text=head)
     return _immediate(rest, sign, text, absolute=absolute)
 

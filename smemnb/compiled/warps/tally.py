@@ -31,24 +31,26 @@ class Site:
     located: Located
     kind: str
     width: int
+    matrices: int = 0
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
     asked: int = 0
     _waiting: dict[str, list[tuple[Array, Array]]] = field(default_factory=dict)
 
-    def add(self, group: Group, space: str, address: Array) -> None:
-        """Count one execution by the rows of a group."""
-        some: Array = np.logical_or.reduce(group.mask, axis=1)
+    def add(self, group: Group, space: str, address: Array, lanes: Array | None = None) -> None:
+        """Count one execution by the rows of a group; of some of its lanes where they are given."""
+        active = group.mask if lanes is None else lanes
+        some: Array = np.logical_or.reduce(active, axis=1)
         executed = int(some.sum())
         counts = self.counts.setdefault(space, {})
         _plus(counts, "executed", executed)
         _plus(counts, "idle", len(some) - executed)
         if not executed:
             return
-        _plus(counts, "lanes", int(group.mask.sum()))
+        _plus(counts, "lanes", int(active.sum()))
         if executed < len(some):
-            address, mask = address[some], group.mask[some]
+            address, mask = address[some], active[some]
         else:
-            mask = group.mask
+            mask = active
         waiting = self._waiting.setdefault(space, [])
         waiting.append((address, mask))
         if sum(len(rows) for rows, _ in waiting) >= _ROWS:
@@ -73,7 +75,8 @@ class Site:
             _plus(counts, "sectors", int(found.sectors.sum()))
             _plus(counts, "ideal_sectors", int(found.ideal.sum()))
         elif space == "shared" and self.kind not in (UNMODELLED, "reduction"):
-            passes = bank.measure(address, width=self.width, active=mask, kind=self.kind)
+            kind = bank.request_kind(self.kind, self.matrices)
+            passes = bank.measure(address, width=self.width, active=mask, kind=kind)
             _plus(counts, "wavefronts", int(passes.wavefronts.sum()))
             _plus(counts, "ideal", int(passes.ideal.sum()))
             counts["ways"] = max(counts.get("ways", 0), int(passes.ways.max(initial=0)))
@@ -103,16 +106,20 @@ class Tally:
     """All memory instructions of a kernel."""
 
     def __init__(self) -> None:
-        self._sites: dict[int, Site] = {}
+        self._sites: dict[tuple[int, str], Site] = {}
 
-    def site(self, located: Located, kind: str, width: int) -> Site:
-        """The record of an instruction; the same one in every batch of blocks."""
-        if located.address not in self._sites:
-            self._sites[located.address] = Site(located, kind, width)
-        return self._sites[located.address]
+    def site(self, located: Located, kind: str, width: int, matrices: int = 0) -> Site:
+        """The record of an instruction; the same one in every batch of blocks.
+
+        A copy from one memory to another has two, a load and a store.
+        """
+        key = located.address, kind
+        if key not in self._sites:
+            self._sites[key] = Site(located, kind, width, matrices)
+        return self._sites[key]
 
     def sites(self) -> list[Site]:
         """All of them, by address, measured."""
         for site in self._sites.values():
             site.settle()
-        return [self._sites[address] for address in sorted(self._sites)]
+        return [self._sites[key] for key in sorted(self._sites)]

@@ -22,11 +22,12 @@ from ...errors import SmemnbError
 from ...rules import layout as layouts
 from ...rules.layout import Layout
 from ..drawing import Drawing
-from ..request_map import bank_map
+from ..service import service
 from ..tile import tile_map
 from ..words import counted
 from .page import module_text, page, style_text
 from .state import Explored, column, state
+from .still import flight
 
 if TYPE_CHECKING:
     from .state import State
@@ -82,18 +83,16 @@ class Explorer:
             request = here["requests"][self.state["request"]]
             block = ", ".join(map(str, request["block"]))
             title = f"{here['label']}: block ({block}), warp {request['warp']}"
-            drawn = bank_map(
+            served = service(
                 request["address"],
                 width=here["width"],
                 active=request["active"],
                 kind=here["kind"],
-                title=title,
             )
-            return (drawn,)
+            return (flight(served, title),)
         address, active = column(self._layout)
-        drawn = bank_map(
-            address, width=self._layout.itemsize, active=active, title="a warp reads column 0"
-        )
+        served = service(address, width=self._layout.itemsize, active=active)
+        drawn = flight(served, "a warp reads column 0")
         return drawn, tile_map(self._layout, highlight=("column", 0))
 
     @cached_property

@@ -80,6 +80,7 @@ class Event:
             of and after atomics, of global memory and of numbers that are not plain.
         sources: of a shared load, the store that each lane saw, or `NOBODY`.
         updates: of a shared load, how many atomics had changed the element since it was stored.
+        copy: whether it is a side of an asynchronous copy, when it was issued.
     """
 
     step: int
@@ -94,6 +95,7 @@ class Event:
     values: Array | None = None
     sources: Array | None = None
     updates: Array | None = None
+    copy: bool = False
 
     @property
     def reads(self) -> bool:
@@ -173,6 +175,8 @@ class Run:
         unmatched: shared loads of which nothing is known to compare them with.
         warp_barriers: phases in which a warp came to a barrier of its own.
         bare: whether the kernel has no barriers of the block.
+        arrivals: of copies to shared memory that were waited for, by number of their event: how
+            many events came before all its lanes knew that theirs had arrived.
     """
 
     kernel: str
@@ -194,6 +198,7 @@ class Run:
     unmatched: int = 0
     warp_barriers: frozenset[int] = frozenset()
     bare: bool = False
+    arrivals: dict[int, int] = field(default_factory=dict)
 
     @property
     def phases(self) -> int:
@@ -204,6 +209,16 @@ class Run:
         """threadIdx of a lane."""
         number, (x, y, _) = warp * 32 + lane, self.block
         return number % x, number // x % y, number // (x * y)
+
+    def under_way(self, step: int) -> Array:
+        """The numbers of the copies that are issued and not known to be there, after a step."""
+        end = self.steps[step].end if step >= 0 else 0
+        sent = (
+            number
+            for number in range(end)
+            if self.events[number].copy and not self.events[number].reads
+        )
+        return np.array([one for one in sent if self.arrivals.get(one, end + 1) > end], np.int64)
 
     def last_stores(self, tile: int, step: int) -> Array:
         """Per element of a shared array, the last store up to the end of a step."""

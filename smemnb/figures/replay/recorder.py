@@ -9,13 +9,15 @@ right as well.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ...lockstep.batch import DYNAMIC_BASE
 from ...lockstep.lanes import spread
-from ...lockstep.watch import Access, ArrayInfo, Barrier, Fence, Watcher
+from ...lockstep.watch import Access, ArrayInfo, Barrier, CopyGroup, Fence, Watcher
 from .record import MOST_ELEMENTS, NOBODY, PLACES, Array, Box, Event, Step, Tile
 
 if TYPE_CHECKING:
@@ -38,8 +40,18 @@ class _Put(NamedTuple):
     turn: int
     order: int
     warp: int
-    event: Access | None
+    event: Access | CopyGroup | None
     lanes: Array
+
+
+class _Sent(NamedTuple):
+    """A copy of a warp that is under way: its event, and the group of each of its lanes."""
+
+    number: int
+    warp: int
+    lanes: Array
+    group: Array
+    lands: Callable[[], None]
 
 
 class Recorder(Watcher):
@@ -60,6 +72,9 @@ class Recorder(Watcher):
         self.tiles: list[Tile] = []
         self.warp_barriers: set[int] = set()
         self.full = False
+        self.arrivals: dict[int, int] = {}
+        self._sent: list[_Sent] = []
+        self._groups: dict[int, Array] = {}  # by warp: groups that each lane has closed
         self._numbers: dict[int, tuple[ArrayInfo, int]] = {}  # by id, which the array keeps
         self._put: list[_Put] = []
         self._elements, self._phase, self._order, self._waiting = 0, 0, 0, 0
@@ -72,12 +87,17 @@ class Recorder(Watcher):
     def access(self, event: Access) -> None:
         """Put an access aside, warp by warp."""
         if event.array.space in SPACES:
+            event = event.by_receiver()
             self._put_aside(event, event.active, event.turn)
 
     def fence(self, event: Fence) -> None:
         """Note that warps pass the place of the barrier that was left out."""
         if event.site.line == self._mark:
             self._put_aside(None, event.active, event.turn)
+
+    def copy_group(self, event: CopyGroup) -> None:
+        """Put a commit or a wait aside, to see when copies have arrived."""
+        self._put_aside(event, event.active, event.turn)
 
     def barrier(self, event: Barrier) -> None:
         """Settle the phase that ends here; a barrier of a warp is only noted."""
@@ -90,7 +110,7 @@ class Recorder(Watcher):
         """Settle the last phase."""
         self._settle(None)
 
-    def _put_aside(self, event: Access | None, active: Array, turn: Any) -> None:
+    def _put_aside(self, event: Access | CopyGroup | None, active: Array, turn: Any) -> None:
         self._order += 1
         mask = spread(active & self.launch.live, self._shape)[0]
         turns = spread(np.int64(self._order) if turn is None else turn, self._shape)[0]
@@ -116,6 +136,9 @@ class Recorder(Watcher):
             if one.event is None:
                 ahead[one.warp] = ahead.get(one.warp, 0) + 1
                 continue
+            if isinstance(one.event, CopyGroup):
+                self._step_of_copies(one.warp, one.event, one.lanes)
+                continue
             size = one.lanes.size * one.event.elements
             if self._elements + size > self._most:
                 self.full = True  # what comes later would leave gaps
@@ -126,6 +149,25 @@ class Recorder(Watcher):
         self._phase += 1
         if self.full:
             raise Full
+
+    def _step_of_copies(self, warp: int, event: CopyGroup, lanes: Array) -> None:
+        """Lanes close a group, or know that some have arrived; an mbarrier knows at once."""
+        closed = self._groups.setdefault(warp, np.zeros(32, np.int64))
+        if event.step == "commit":
+            closed[lanes] += 1
+        if event.step not in ("wait", "attach"):
+            return
+        arrived = np.zeros(32, np.int64)
+        arrived[lanes] = closed[lanes] + (1 if event.step == "attach" else -event.pending)
+        left = []
+        for sent in self._sent:
+            keep = sent.group >= arrived[sent.lanes] if sent.warp == warp else sent.group >= 0
+            if keep.any():
+                left.append(sent._replace(lanes=sent.lanes[keep], group=sent.group[keep]))
+            else:
+                self.arrivals[sent.number] = len(self.events)
+                sent.lands()
+        self._sent = left
 
     def _record(self, warp: int, ahead: int, access: Access, lanes: Array) -> None:
         """One event of a warp, and the step that it belongs to."""
@@ -141,7 +183,15 @@ class Recorder(Watcher):
             if access.kind == "load":
                 values, sources, updates = self._loaded(access, octets)
             else:
-                values = self._stored(number, access, pieces, octets, warp, lanes)
+                values = self._moved(access, pieces, warp, lanes)
+                lands = partial(self._stored, number, access, octets, values)
+                late = access.copy and self.launch.lands_late
+                if access.copy:
+                    groups = self._groups.setdefault(warp, np.zeros(32, np.int64))[lanes]
+                    then = lands if late else _nothing_more
+                    self._sent.append(_Sent(number, warp, lanes, groups.copy(), then))
+                if not late:
+                    lands()
         site = access.site
         event = Event(
             step=len(self.steps) - 1,
@@ -156,6 +206,7 @@ class Recorder(Watcher):
             values=values,
             sources=sources,
             updates=updates,
+            copy=access.copy,
         )
         self.events.append(event)
         self.steps[-1] = self.steps[-1]._replace(end=number + 1)
@@ -172,29 +223,24 @@ class Recorder(Watcher):
             moved = np.ascontiguousarray(values[each]).view(access.array.dtype)[:, 0]
         return moved, sources, times
 
-    def _stored(
-        self,
-        number: int,
-        access: Access,
-        pieces: list[Access],
-        octets: Array,
-        warp: int,
-        lanes: Array,
-    ) -> Array | None:
-        """Values of a shared store or atomic, which is the source of what follows."""
+    def _moved(self, access: Access, pieces: list[Access], warp: int, lanes: Array) -> Array | None:
+        """Values of a shared store, None of an atomic and of what is no plain number."""
+        if access.kind != "store" or not is_plain(access):
+            return None
+        given = [_of_warp(one.value, self._shape, warp, lanes) for one in pieces]
+        return np.concatenate(given).astype(access.array.dtype)
+
+    def _stored(self, number: int, access: Access, octets: Array, moved: Array | None) -> None:
+        """Make a shared store or atomic the source of what follows."""
         stores, values, updates = self._memory(access.array, octets)
         each = octets[:, None] % DYNAMIC_BASE + np.arange(access.unit)
         stores[each] = (number * PLACES + np.arange(octets.size))[:, None]
         if access.kind != "store":
             np.add.at(updates, each, 1)
-            return None
+            return
         updates[each] = 0
-        if not is_plain(access):
-            return None
-        given = [_of_warp(one.value, self._shape, warp, lanes) for one in pieces]
-        moved = np.concatenate(given).astype(access.array.dtype)
-        values[each] = moved[:, None].view(np.uint8)
-        return moved
+        if moved is not None:
+            values[each] = moved[:, None].view(np.uint8)
 
     def _memory(self, array: ArrayInfo, octets: Array) -> tuple[Array, Array, Array]:
         """Per byte of static or dynamic shared memory: last store, value, atomics since."""
@@ -218,6 +264,10 @@ class Recorder(Watcher):
             self.tiles.append(tile)
         self._numbers[id(array)] = array, self.tiles.index(tile)
         return self._numbers[id(array)][1]
+
+
+def _nothing_more() -> None:
+    """A copy that was there at once."""
 
 
 def _nothing(size: int) -> tuple[Array, Array, Array]:

@@ -63,6 +63,8 @@ ORDERS: tuple[tuple[Order, int], ...] = (
     ("random", 2),
     ("random", 3),
 )
+LATE: tuple[Order, int] = ("late", 0)
+"""Tried too where there are asynchronous copies: they land when their thread waits for them."""
 WITH_ALL = 2
 """Orders that are tried with all barriers, where as a rule nothing is stale."""
 MOST_BARRIERS = 8
@@ -250,6 +252,7 @@ class OneBlock:
             barriers=tuple(recorder.barriers),
             full=recorder.full,
             warp_barriers=frozenset(recorder.warp_barriers),
+            arrivals=recorder.arrivals,
         )
 
     def film(self, kernel: Any, function: FunctionType, patience_s: float = FILM_S) -> Film:
@@ -304,7 +307,10 @@ class OneBlock:
     def worst(self, kernel: Any, without: int | None, reference: Run) -> Run:
         """The run in the first order that shows a stale read, else in the first of all."""
         first: Run | None = None
-        for order, seed in ORDERS[: WITH_ALL if without is None else None]:
+        orders = ORDERS[: WITH_ALL if without is None else None]
+        if any(event.copy for event in reference.events):
+            orders = (*orders[:1], LATE, *orders[1:])
+        for order, seed in orders:
             run = compared(self.recorded(kernel, without, order, seed), reference)
             first = first or run
             if run.stale_count:

@@ -211,7 +211,7 @@ class Replay {
       make("div", { class: "smr-stage" }, ...[...new Set(this.tiles.map((tile) => tile.at))].map((at) =>
         make("div", { class: "smr-pair" }, ...this.tiles.filter((tile) => tile.at === at).map((tile) => this.buildTile(tile))))),
       (this.info = make("p", { class: "smr-info", role: "status", "aria-live": "polite" })),
-      buildLegend(state.warps),
+      buildLegend(state.warps, state.runs.some((run) => run.copies)),
       this.buildTurns(),
       this.buildSource(),
       ...[...run.notes, ...state.notes].map((note) => make("p", { class: "smr-note" }, note)),
@@ -226,7 +226,7 @@ class Replay {
       box.checked = number !== this.number;
       const whole = this.state.runs.findIndex((one) => one.without === null);
       box.addEventListener("change", () => this.choose(box.checked ? whole : number));
-      const source = this.state.lines[run.without] ?? "";
+      const source = (this.state.lines[run.without] ?? "").trim();
       return [make("label", {}, box, ` line ${run.without} `, make("code", {}, source))];
     });
     if (!boxes.length) return [];
@@ -359,7 +359,20 @@ class Replay {
       Number(line),
       make("div", { class: "smr-line" }, make("span", { class: "smr-number" }, line), text),
     ]));
-    return make("div", { class: "smr-source" }, ...this.source.values());
+    this.text = make("div", {
+      class: "smr-source", tabindex: "0", role: "group", "aria-label": "source of the kernel",
+    }, ...this.source.values());
+    return this.text;
+  }
+
+  // Bring the first of the lines that run into the part of the source that is seen.
+  scrollSource() {
+    const node = [...this.source.values()].find((one) => one.classList.contains("smr-now"));
+    if (!node) return;
+    const { top, bottom } = this.text.getBoundingClientRect(), here = node.getBoundingClientRect();
+    if (here.top < top || here.bottom > bottom) {
+      this.text.scrollTop += (here.top + here.bottom - top - bottom) / 2;
+    }
   }
 
   // --- steps ---------------------------------------------------------------------------------
@@ -525,6 +538,7 @@ class Replay {
       node.classList.toggle("smr-now", lines.has(line));
       node.classList.toggle("smr-out", line === run.without);
     }
+    this.scrollSource();
   }
 
   sayPart({ tile, kind, full, box }) {
@@ -648,7 +662,8 @@ class Replay {
       const event = run.events[last[0]];
       const value = event.values?.[last[1]];
       if (value !== undefined) said += ` = ${value}`;
-      said += `: written by ${this.thread(last[0], last[1])} in line ${event.line}`;
+      const way = this.underWay(last[0], run.steps[this.step]?.end ?? 0);
+      said += `: ${way ? "under way, sent" : "written"} by ${this.thread(last[0], last[1])} in line ${event.line}`;
     }
     const [first, end] = this.span();
     for (let number = first; number < end; number++) {
@@ -736,6 +751,8 @@ class Replay {
     const last = this.last.get(tile.at), now = this.now.get(tile.at), past = this.past.get(tile.at);
     const warpOf = this.warpsOfEvents(), known = this.run.steps[this.step]?.warp !== null;
     if (!known) texture(pen, tile.figure.dataset.role, cols * side, rows * side, colour);
+    const end = this.run.steps[this.step]?.end ?? 0;
+    let flying = 0;
     for (let row = 0; known && row < rows; row++) {
       for (let col = 0; col < cols; col++) {
         const element = tile.first + row * tile.stride + col;
@@ -745,8 +762,16 @@ class Replay {
         if (store === undefined) {
           stroke(pen, line, 1, [[x, y + side, x + side, y]]);
         } else {
-          pen.fillStyle = colourOf(warpOf[store[0]], this.state.warps);
-          pen.fillRect(x, y, side - (side > 4), side - (side > 4));
+          const shade = colourOf(warpOf[store[0]], this.state.warps);
+          if (this.underWay(store[0], end)) {
+            flying++; // a frame with a small middle: the element itself is not there yet
+            frame(pen, shade, x, y, side - (side > 4), 1);
+            pen.fillStyle = shade;
+            pen.fillRect(x + side / 3, y + side / 3, side / 3, side / 3);
+          } else {
+            pen.fillStyle = shade;
+            pen.fillRect(x, y, side - (side > 4), side - (side > 4));
+          }
         }
         if (what === "stale") {
           pen.fillStyle = red;
@@ -768,10 +793,17 @@ class Replay {
     }
     frame(pen, faint, 0, 0, cols * side, 1, rows * side);
     if (tile.cursor) frame(pen, ink, tile.cursor[1] * side, tile.cursor[0] * side, side, 3);
+    canvas.dataset.underWay = String(flying);
     const marks = [...now].filter(([one]) => one >= tile.first && one < tile.first + tile.size).map(([, what]) => what);
     for (const what of ["read", "written", "stale"]) {
       canvas.dataset[what] = String(marks.filter((one) => one === what).length);
     }
+  }
+
+  // Whether a copy is issued and nobody knows yet that it has arrived, after so many events.
+  underWay(event, end) {
+    this.run.arrivals ??= new Map(this.run.copies ?? []);
+    return (this.run.arrivals.get(event) ?? 0) > end;
   }
 
   warpsOfEvents() {
@@ -787,7 +819,7 @@ class Replay {
 
 // --- pieces ----------------------------------------------------------------------------------
 
-function buildLegend(warps) {
+function buildLegend(warps, copies) {
   const all = Array.from({ length: warps }, (_, warp) => warp);
   const four = [0, Math.floor(warps / 3), Math.floor((2 * warps) / 3), warps - 1];
   const shown = warps <= MOST_KEYS ? all : four;
@@ -799,6 +831,7 @@ function buildLegend(warps) {
   const key = (name, words) => make("span", {}, make("span", { class: `smr-key smr-key-${name}` }), words);
   return make(
     "p", { class: "smr-legend" }, ...colours, key("none", "not yet written"),
+    ...(copies ? [key("way", "copy under way")] : []),
     key("written", "written now"), key("read", "read now"), key("stale", "read stale"),
     key("load", "part of a global array that the phase reads"), key("store", "part that it writes"),
     key("own", "what the block writes in all"),

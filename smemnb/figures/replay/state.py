@@ -2,6 +2,7 @@
 
     runs     one per run: without, title, summary, how, order, tiles, phases, steps, events
     run      which of them is shown first
+    copies   of a run with asynchronous copies: [event, how many events came before it arrived]
     lines    the kernel's source, by line number
     patterns lists of elements, which accesses share
     notes    what was left out, in words
@@ -23,6 +24,7 @@ with more stale reads than are listed has no sentence.
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -67,7 +69,7 @@ def state(
         "kernel": runs[0].kernel,
         "block": list(runs[0].block),
         "warps": runs[0].warps,
-        "lines": _lines(runs, function),
+        "lines": _lines(function),
         "runs": shown,
         "patterns": patterns.packed,
         "run": begin,
@@ -141,7 +143,17 @@ def _run(run: Run, film: Film, most: int, patterns: _Patterns) -> State:
         "parts": parts,
         **_of_film(film, at, moves=run.without is None),
         "notes": notes,
+        **_copies(run, kept),
     }
+
+
+def _copies(run: Run, kept: int) -> State:
+    """When copies arrive that are on the page; nothing of a run without copies."""
+    sent = [
+        number for number, event in enumerate(run.events[:kept]) if event.copy and not event.reads
+    ]
+    never = len(run.events) + 1
+    return {"copies": [[one, run.arrivals.get(one, never)] for one in sent]} if sent else {}
 
 
 def _whole_phases(run: Run, steps: list[Step], film: Film) -> list[Step]:
@@ -214,13 +226,8 @@ def _number(value: Any) -> Any:
     return float(f"{value:.6g}") if math.isfinite(value) else str(value)
 
 
-def _lines(runs: Sequence[Run], function: Any) -> dict[str, str]:
-    """The source lines that the runs name; those of device functions stay without a text."""
-    text, first = source(function).lines, source(function).first
-    own = {event.line for run in runs for event in run.events if event.function == run.kernel}
-    own |= {line for run in runs for line in (*run.barriers, run.without) if line is not None}
-    return {
-        str(line): text[line - first].strip()
-        for line in sorted(own)
-        if 0 <= line - first < len(text)
-    }
+def _lines(function: Any) -> dict[str, str]:
+    """The kernel's text, line by line; device functions that it calls are not in it."""
+    found = source(function)
+    text = textwrap.dedent("\n".join(line.rstrip() for line in found.lines)).split("\n")
+    return {str(number): line for number, line in enumerate(text, found.first)}

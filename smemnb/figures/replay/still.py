@@ -47,7 +47,7 @@ class Panel(NamedTuple):
     """One shared array at a moment: `warps[row][col]` wrote it last, -1 for nobody.
 
     `stale` are the elements that loads have found stale, in the phase or, at the first stale read,
-    in its step.
+    in its step. `under_way[row][col]` says that this element waits for a copy, which the warp sent.
     """
 
     moment: str
@@ -57,6 +57,7 @@ class Panel(NamedTuple):
     cols: int
     warps: Array
     stale: tuple[tuple[int, int], ...]
+    under_way: Array
 
 
 class SheetPanel(NamedTuple):
@@ -177,6 +178,10 @@ def _panel(run: Run, moment: _Moment, tile: int) -> Panel:
     warp = np.array([event.warp for event in run.events])
     whole = np.full(rows * cols, -2)
     whole[: last.size] = np.where(last == NOBODY, -1, warp[np.maximum(last, 0) // PLACES])
+    waits = np.zeros(rows * cols, bool)
+    sent = run.under_way(moment.step)
+    if sent.size:
+        waits[: last.size] = np.isin(last // PLACES, sent) & (last != NOBODY)
     crossed = {
         divmod(int(run.events[number].elements[at]), cols)
         for number, positions in run.stale_at.items()
@@ -196,7 +201,8 @@ def _panel(run: Run, moment: _Moment, tile: int) -> Panel:
         bottom, right = top + part.shape[0], left + part.shape[1]
         name += f" (rows {top} to {bottom - 1}, columns {left} to {right - 1})"
     phase = run.steps[moment.step].phase
-    return Panel(moment.said, phase, name, part.shape[0], part.shape[1], part, inside)
+    flying = waits.reshape(rows, cols)[top : top + SIDE, left : left + SIDE]
+    return Panel(moment.said, phase, name, part.shape[0], part.shape[1], part, inside, flying)
 
 
 def still(run: Run, film: Film | None = None) -> Drawing:
@@ -240,6 +246,10 @@ def _text(run: Run, drawn: list[Panel], film: Film | None) -> str:
     for panel in drawn:
         written = int((panel.warps >= 0).sum())
         crossed = f", {len(panel.stale)} read stale" if panel.stale else ""
+        flying = int(panel.under_way.sum())
+        if flying:
+            written -= flying
+            crossed = f", {counted(flying, 'element')} under way{crossed}"
         said.append(
             f"{panel.moment}: {counted(written, 'element')} of {panel.name} written{crossed}"
         )
@@ -292,7 +302,8 @@ def _png(
             x = LEFT + len(row) * (EDGE + GAP)
             _paint_sheets(sheet, [one for one in beside if one.phase == row[0].phase], x, y + 30)
             y += head + high
-        _legend(sheet, y + 24, run.warps, beside=bool(beside))
+        copies = any(panel.under_way.any() for panel in drawn)
+        _legend(sheet, y + 24, run.warps, beside=bool(beside), copies=copies)
 
     return painted(width, height, paint)
 
@@ -344,10 +355,13 @@ def _paint(sheet: Sheet, panel: Panel, x: float, y: float, warps: int) -> None:
     side = _side(panel)
     for row in range(panel.rows):
         col = 0
-        for warp, group in groupby(panel.warps[row].tolist()):
+        pairs = zip(panel.warps[row].tolist(), panel.under_way[row].tolist(), strict=True)
+        for (warp, flying), group in groupby(pairs):
             many = len(list(group))
             box = (x + col * side, y + row * side, many * side, side)
-            if warp >= 0:
+            if warp >= 0 and flying:
+                sheet.box(*box, fill=GROUND, edge=_colour(warp, warps), thick=0.8, hatch="....")
+            elif warp >= 0:
                 sheet.box(*box, fill=_colour(warp, warps))
             elif warp == -1:
                 sheet.box(*box, fill=GROUND, edge=FAINT, thick=0.4, hatch="////")
@@ -368,7 +382,7 @@ def _colour(warp: int, warps: int) -> str:
     return shade(warp, max(2, warps))
 
 
-def _legend(sheet: Sheet, y: float, warps: int, *, beside: bool) -> None:
+def _legend(sheet: Sheet, y: float, warps: int, *, beside: bool, copies: bool) -> None:
     from ..legend import Key, legend
     from ..sheet import ACCENT, FAINT, GROUND, INK, SERIES
 
@@ -383,6 +397,10 @@ def _legend(sheet: Sheet, y: float, warps: int, *, beside: bool) -> None:
     x += 128
     sheet.lines([(x, y - 6, x + 12, y + 6), (x, y + 6, x + 12, y - 6)], colour=ACCENT, thick=1.4)
     sheet.write(x + 17, y, "read stale", align="left")
+    if copies:
+        x += 98
+        sheet.box(x, y - 6, 12, 12, fill=GROUND, edge=_colour(0, warps), thick=0.8, hatch="....")
+        sheet.write(x + 17, y, "copy under way", align="left")
     if beside:
         keys = [
             Key("part of a global array that the phase reads", FAINT, INK),

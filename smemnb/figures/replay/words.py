@@ -30,7 +30,7 @@ __all__ = [
     "title",
 ]
 
-PHASES_SAID, WIDTH = 6, 88
+PHASES_SAID, WIDTH = 6, 72
 COMPARED = (
     "The kernel has no barrier at which its warps wait for each other. A read is stale if it sees"
     " another store than in lockstep order, in which all warps go from line to line together."
@@ -111,6 +111,8 @@ def order_said(run: Run) -> str:
     """In which order the warps ran."""
     if run.order == "random":
         return f"in random order, seed {run.seed}"
+    if run.order == "late":
+        return "in reversed order, copies land late"
     return f"in {run.order} order"
 
 
@@ -118,6 +120,8 @@ def order_explained(run: Run) -> str:
     """What the order of warps means, in one sentence; without barriers what it is compared with."""
     drawn = f"in an order drawn from seed {run.seed}"
     order = drawn if run.order == "random" else "the last one first"
+    if run.order == "late":
+        order += ", and asynchronous copies arrive no sooner than their thread waits for them"
     if run.bare:
         return f"The engine runs the warps one after the other, {order}. {COMPARED}"
     return (

@@ -28,7 +28,10 @@ one thing (`matmul_overlapped` also computes its offsets in 64 bits again, which
 
 `matmul_warped` is a preparation: no faster by itself, it brings the shape that the next rung needs.
 
+`matmul_async` stands beside them: as `matmul_fastest`, its tiles come by asynchronous copies.
+
 ladder      the rungs in order with their launches, and `fastest(out, a, b)`: the kernel that fits
+staged      `matmul_async` and its like of 2 to 7 stages, as rungs to measure
 tiling      the choices of the last rungs as a `Tiling`
 cut         the choices of kernels for any shape and layout as a `Cut`
 choosing    which cut for which shape, by a model of what each would cost

@@ -3,7 +3,12 @@
     accesses       loads and stores of an element, of 4 and of 16 bytes, by flat offset
     wide_words     16 bytes of words into an array of smaller elements
     relaxed        words through which blocks talk while they run
+    hints          what caches need not keep; a fence before bulk copies
+    mbarriers      barriers in shared memory, at which copies arrive, too
     asynchronous   copies to shared memory that nobody waits for at once; kernels that begin early
+    matrices       8 x 8 matrices between shared memory and the registers of a warp
+    tensor         products of small matrices by the tensor cores, and the words that they take
+    warp_wide      what those instructions of a whole warp have in common
 
 Most are one instruction of the GPU. In the engine the same call is counted and checked like any
 other access, so a kernel that uses them is traced as it is. The names of `accesses` are importable

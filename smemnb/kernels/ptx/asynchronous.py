@@ -1,14 +1,20 @@
 """Copies to shared memory that nobody waits for at once, and kernels that begin early.
 
-    copy1(tile, to, array, index, present)    an element on its way from global to shared memory
-    copy16(tile, to, array, index, present)   16 bytes; at multiples of 16 bytes on both sides
+    copy4(tile, to, array, index, present)    4 bytes on their way from global to shared memory
+    copy8(tile, to, array, index, present)    8 bytes; at multiples of 8 bytes on both sides
+    copy16(tile, to, array, index, present)   16 bytes, past L1; at multiples of 16 bytes
+    copy16_ca(tile, to, array, index, present)   the same, kept in L1 on their way
+    copy16_first(tile, to, array, index, elements)   16 bytes, of which the first elements are read
     close_group()                             the copies since the last call are a group
     groups_awaited(pending)()                 all groups of this thread but the last `pending` are
                                               there
+    await_copies()                            all copies of this thread are there, closed or not
     await_previous()                          what the stream ran before this kernel is done
 
-Where `present` is not true, nothing is read and 0 is put there. Offsets count elements, as in
-`ptx`. What a thread copied it sees itself after that wait; others see it behind a barrier after it.
+Where `present` is not true, nothing is read and 0 is put there; `copy16_first` puts 0 behind the
+elements that it reads. Offsets count elements, as in `accesses`; both arrays have one dtype. What a
+thread copied it sees itself after that wait; others see it behind a barrier after it. Until then
+nobody may read or store there.
 
 `await_previous` is for kernels that are launched to overlap with the one before them in their
 stream (programmatic dependent launch): they touch no global memory before it. In a launch of any
@@ -16,14 +22,16 @@ other kind it does nothing.
 
 Each is an instruction where the chip has it (copies from cc 8.0 on, `await_previous` from 9.0 on).
 Where it has not, copies load and store, and the others are nothing: the compiler is asked for the
-chip by `__nvvm_reflect`. In the engine a copy is a load and a store, done at once.
+chip by `__nvvm_reflect`. In the engine a copy reads when it is issued, and lands at once or, under
+`order="late"`, when its thread waits for it (`lockstep.copies`); a trace finds what is read,
+stored or overwritten in between (`tracing.watchers.copies`).
 
-**Limits**: the engine does not say that something was read before it had arrived.
+Source: PTX ISA, `cp.async`, `cp.async.commit_group`, `cp.async.wait_group`.
 """
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -31,8 +39,11 @@ from llvmlite import ir
 from numba.core import types
 from numba.cuda.extending import intrinsic
 
+from ...errors import KernelStopped
+from ...lockstep.copies import UnderWay
 from ...lockstep.protocol import lockstep_implementation
-from .accesses import WIDE_BYTES, _address, load1, load16, store1, store16
+from ...lockstep.watch import Access, CopyGroup
+from .accesses import WIDE_BYTES, _address, _place, _place_wide
 
 SHARED, GLOBAL = 3, 1
 _WORD, _ADDRESS = ir.IntType(32), ir.IntType(64)
@@ -64,14 +75,18 @@ def _said(builder: Any, text: str) -> None:
     builder.call(ir.InlineAsm(kind, text, "~{memory}", side_effect=True), [])
 
 
-def _copied(context: Any, builder: Any, sig: Any, args: Any, size: int) -> None:
+def _issued(context: Any, builder: Any, sig: Any, args: Any, size: int, cache: str) -> None:
     """`cp.async` with the number of bytes that are read; the rest is 0."""
-    tile, array = sig.args[0], sig.args[2]
+    tile, array, last = sig.args[0], sig.args[2], sig.args[4]
     to = _address(context, builder, _Sides(tile, sig.args[1]), args[:2])
     at = _address(context, builder, _Sides(array, sig.args[3]), args[2:4])
-    there = builder.zext(args[4], _WORD) if args[4].type.width < 32 else args[4]
-    read = builder.mul(there, ir.Constant(_WORD, size))
-    element = to.type.pointee
+    element, itemsize = to.type.pointee, array.dtype.bitwidth // 8
+    if last == types.boolean:
+        there = builder.zext(args[4], _WORD) if args[4].type.width < 32 else args[4]
+        read = builder.mul(there, ir.Constant(_WORD, size))
+    else:
+        there = context.cast(builder, args[4], last, types.uint32)
+        read = builder.mul(there, ir.Constant(_WORD, itemsize))
     with builder.if_else(_since(builder, 80)) as (then, otherwise):
         with then:
             to_shared = builder.addrspacecast(to, ir.PointerType(element, SHARED))
@@ -81,28 +96,32 @@ def _copied(context: Any, builder: Any, sig: Any, args: Any, size: int) -> None:
                 builder.ptrtoint(at_global, _ADDRESS),
                 read,
             ]
-            kept = "ca" if size < WIDE_BYTES else "cg"
-            text = f"cp.async.{kept}.shared.global [$0], [$1], {size}, $2;"
+            text = f"cp.async.{cache}.shared.global [$0], [$1], {size}, $2;"
             kind = ir.FunctionType(ir.VoidType(), [one.type for one in operands])
             code = ir.InlineAsm(kind, text, "r,l,r,~{memory}", side_effect=True)
             builder.call(code, operands)
         with otherwise:
-            count = size // 4
-            moved = element if count == 1 else ir.VectorType(element, count)
-            zero = ir.Constant(moved, None)
-            source = builder.bitcast(at, ir.PointerType(moved, at.type.addrspace))
-            target = builder.bitcast(to, ir.PointerType(moved, to.type.addrspace))
-            kept_value = builder.alloca(moved)
-            builder.store(zero, kept_value)
-            with builder.if_then(builder.icmp_signed("!=", there, ir.Constant(_WORD, 0))):
-                loaded = builder.load(source)
-                loaded.align = size
-                builder.store(loaded, kept_value)
-            builder.store(builder.load(kept_value), target).align = size
+            _at_once(builder, (to, at), read, (size, itemsize), whole=last == types.boolean)
 
 
-def _nothing(batch: Any, mask: Any, site: Any, *args: Any) -> None:
-    """What these do in the engine, where copies are there at once, and launches come in order."""
+def _at_once(builder: Any, pointers: Any, read: Any, sizes: Any, *, whole: bool) -> None:
+    """The same by loads and stores: zeros, then what is read."""
+    (to, at), (size, itemsize) = pointers, sizes
+    words = _WORD if size == 4 else ir.VectorType(_WORD, size // 4)
+    source = builder.bitcast(at, ir.PointerType(words, at.type.addrspace))
+    target = builder.bitcast(to, ir.PointerType(words, to.type.addrspace))
+    builder.store(ir.Constant(words, None), target).align = size
+    if whole:
+        with builder.if_then(builder.icmp_unsigned("!=", read, ir.Constant(_WORD, 0))):
+            loaded = builder.load(source)
+            loaded.align = size
+            builder.store(loaded, target).align = size
+        return
+    for place in range(size // itemsize):
+        beyond = ir.Constant(_WORD, place * itemsize)
+        with builder.if_then(builder.icmp_unsigned(">", read, beyond)):
+            step = [ir.Constant(_WORD, place)]
+            builder.store(builder.load(builder.gep(at, step)), builder.gep(to, step))
 
 
 class _Sides:
@@ -112,26 +131,48 @@ class _Sides:
         self.args = args
 
 
-def _copy(typed: Any, size: int) -> Any:
+def _copy(typed: Any, size: int, cache: str, last: Any = types.boolean) -> Any:
     tile, to, array, index, _ = typed
+    if tile.dtype != array.dtype or tile.dtype.bitwidth // 8 not in (1, 2, 4, 8, 16):
+        return None
+    if tile.dtype.bitwidth // 8 > size:
+        return None
 
     def codegen(context, builder, sig, args):
-        _copied(context, builder, sig, args, size)
+        _issued(context, builder, sig, args, size, cache)
         return context.get_dummy_value()
 
-    return types.void(tile, to, array, index, types.boolean), codegen
+    return types.void(tile, to, array, index, last), codegen
 
 
 @intrinsic
-def copy1(typingctx, tile, to, array, index, present):
-    """Send an element of 4 bytes from a flat offset of an array to one of a shared array."""
-    return _copy((tile, to, array, index, present), 4)
+def copy4(typingctx, tile, to, array, index, present):
+    """Send 4 bytes from a flat offset of an array to one of a shared array."""
+    return _copy((tile, to, array, index, present), 4, "ca")
+
+
+@intrinsic
+def copy8(typingctx, tile, to, array, index, present):
+    """Send 8 bytes; at multiples of 8 bytes on both sides."""
+    return _copy((tile, to, array, index, present), 8, "ca")
 
 
 @intrinsic
 def copy16(typingctx, tile, to, array, index, present):
-    """Send 16 bytes; at multiples of 16 bytes on both sides."""
-    return _copy((tile, to, array, index, present), WIDE_BYTES)
+    """Send 16 bytes past L1; at multiples of 16 bytes on both sides."""
+    return _copy((tile, to, array, index, present), WIDE_BYTES, "cg")
+
+
+@intrinsic
+def copy16_ca(typingctx, tile, to, array, index, present):
+    """Send 16 bytes that L1 keeps; at multiples of 16 bytes on both sides."""
+    return _copy((tile, to, array, index, present), WIDE_BYTES, "ca")
+
+
+@intrinsic
+def copy16_first(typingctx, tile, to, array, index, elements):
+    """Send 16 bytes: the first `elements` of the array, and 0 behind them."""
+    return _copy((tile, to, array, index, elements), WIDE_BYTES, "cg", types.uint32)
 
 
 @intrinsic
@@ -159,8 +200,20 @@ def groups_awaited(pending: int) -> Any:
 
         return types.void(), codegen
 
-    lockstep_implementation(await_groups)(_nothing)
+    lockstep_implementation(await_groups)(partial(_await_groups, pending))
     return await_groups
+
+
+@intrinsic
+def await_copies(typingctx):
+    """Wait until all copies of this thread have arrived, also those that no group has."""
+
+    def codegen(context, builder, sig, args):
+        with builder.if_then(_since(builder, 80)):
+            _said(builder, "cp.async.wait_all;")
+        return context.get_dummy_value()
+
+    return types.void(), codegen
 
 
 @intrinsic
@@ -175,22 +228,117 @@ def await_previous(typingctx):
     return types.void(), codegen
 
 
-for _one in (close_group, await_previous):
-    lockstep_implementation(_one)(_nothing)
+@lockstep_implementation(await_previous)
+def _(batch: Any, mask: Any, site: Any) -> None:
+    """Nothing: the engine runs one launch after the other."""
 
 
-def _copied_at_once(load: Any, store: Any) -> Any:
+def _under_way(batch: Any) -> UnderWay:
+    if batch.under_way is None:
+        batch.under_way = UnderWay(batch)
+    found: UnderWay = batch.under_way
+    return found
+
+
+@lockstep_implementation(close_group)
+def _close_group(batch: Any, mask: Any, site: Any) -> None:
+    if batch.launch.lands_late:
+        _under_way(batch).commit(mask)
+    if batch.watched:
+        batch.report_copy_group(CopyGroup(site, "commit", mask))
+
+
+def _await_groups(pending: int, batch: Any, mask: Any, site: Any) -> None:
+    if batch.launch.lands_late:
+        _under_way(batch).land(batch, mask, pending)
+    if batch.watched:
+        batch.report_copy_group(CopyGroup(site, "wait", mask, pending))
+
+
+@lockstep_implementation(await_copies)
+def _(batch: Any, mask: Any, site: Any) -> None:
+    _close_group(batch, mask, site)
+    _await_groups(0, batch, mask, site)
+
+
+def _sides(batch: Any, site: Any, tile: Any, array: Any) -> None:
+    """Raise KernelStopped unless the copy goes from global to shared memory."""
+    if tile.space != "shared" or array.space != "global":
+        raise KernelStopped(
+            f"{site.text} in line {site.line} copies from {array.name} ({array.space} memory) to "
+            f"{tile.name} ({tile.space} memory): asynchronous copies go from global to shared "
+            "memory. The shared array comes first."
+        )
+
+
+def _read(batch: Any, mask: Any, site: Any, array: Any, index: Any, size: int) -> list[Any]:
+    """What the active lanes read, element by element; 0 in the others."""
+    offset, active, count = _place_wide(batch, mask, site, array, index, size)
+    if batch.watched and array.reported:
+        root, unit = array.root, array.unit
+        batch.report_access(
+            Access(site, root, "load", offset, active, elements=count, unit=unit, copy=True)
+        )
+    zero = np.zeros((), array.dtype)
+    places = [np.where(active, offset + at, 0) for at in range(count)]
+    return [np.where(active, array.store.read(batch, at), zero) for at in places]
+
+
+def _read_first(
+    batch: Any, mask: Any, site: Any, array: Any, index: Any, elements: Any
+) -> list[Any]:
+    """The first elements of 16 bytes, of each lane as many as it says; 0 behind them."""
+    wanted, count = np.asarray(elements).astype(np.int64), WIDE_BYTES // array.itemsize
+    offset, active, _ = _place_wide(batch, mask & (wanted > 0), site, array, index, array.itemsize)
+    if batch.watched and array.reported:
+        root, unit = array.root, array.unit
+        batch.report_access(
+            Access(site, root, "load", offset, active, elements=count, unit=unit, copy=True)
+        )
+    zero, found = np.zeros((), array.dtype), []
+    for at in range(count):
+        place, here = _place(batch, mask & (wanted > at), site, array, index, at)
+        found.append(np.where(here, array.store.read(batch, np.where(here, place, 0)), zero))
+    return found
+
+
+def _issue(batch: Any, mask: Any, site: Any, tile: Any, to: Any, values: list[Any]) -> None:
+    """Let the values land: now, or when their thread waits for them."""
+    size = len(values) * tile.itemsize
+    offset, active, count = _place_wide(batch, mask, site, tile, to, size)
+    if batch.watched and tile.reported:
+        root, unit = tile.root, tile.unit
+        shown = tuple(values) if count > 1 else values[0]
+        batch.report_access(
+            Access(site, root, "store", offset, active, shown, count, unit=unit, copy=True)
+        )
+    places = [np.where(active, offset + at, 0) for at in range(count)]
+    if batch.launch.lands_late:
+        _under_way(batch).issue(tile.store, places, values, active)
+        return
+    batch.writes += 1
+    for place, value in zip(places, values, strict=True):
+        tile.store.write(batch, place, active, value)
+
+
+def _copies(size: int) -> Any:
     def copied(batch, mask, site, tile, to, array, index, present):
+        _sides(batch, site, tile, array)
         there = np.asarray(present).astype(bool)
-        value = load.__lockstep__(batch, mask & there, site, array, index)
-        if isinstance(value, tuple):
-            value = tuple(np.where(there, one, np.zeros((), array.dtype)) for one in value)
-        else:
-            value = np.where(there, value, np.zeros((), array.dtype))
-        store.__lockstep__(batch, mask, site, tile, to, value)
+        read = mask if there.ndim == 0 and there else mask & there
+        _issue(batch, mask, site, tile, to, _read(batch, read, site, array, index, size))
 
+    copied.starts_copies = True  # type: ignore[attr-defined]
     return copied
 
 
-lockstep_implementation(copy1)(_copied_at_once(load1, store1))
-lockstep_implementation(copy16)(_copied_at_once(load16, store16))
+def _copies_first(batch, mask, site, tile, to, array, index, elements):
+    _sides(batch, site, tile, array)
+    values = _read_first(batch, mask, site, array, index, elements)
+    _issue(batch, mask, site, tile, to, values)
+
+
+_copies_first.starts_copies = True  # type: ignore[attr-defined]
+lockstep_implementation(copy16_first)(_copies_first)
+for _one, _size in ((copy4, 4), (copy8, 8), (copy16, WIDE_BYTES), (copy16_ca, WIDE_BYTES)):
+    lockstep_implementation(_one)(_copies(_size))

@@ -170,7 +170,10 @@ class PartOfBatch(Batch):
 
 class FiberBatch(
     PartOfBatch,
-    own=("listeners", "live", "scrutiny", "shape", "thread_index", "watchers", "writes"),
+    own=(
+        *("listeners", "live", "scrutiny", "shape", "thread_index", "under_way", "watchers"),
+        "writes",
+    ),
     copied=("block_axis", "block_index", "count", "first", "launch", "watched", "weight"),
     shared=("dynamic", "shared", "shared_top"),
 ):
@@ -183,6 +186,7 @@ class FiberBatch(
         super().__init__(parent)
         self.fiber, self.live, self.scrutiny = fiber, live, False
         self.shape = (parent.count, 1, WARP)
+        self.under_way = None
         warp = slice(fiber.warp, fiber.warp + 1)
         self.thread_index = Xyz(
             *(

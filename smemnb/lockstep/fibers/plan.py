@@ -21,7 +21,7 @@ from .waiting import local_bytes, needs
 if TYPE_CHECKING:
     from ..batch import Launch
 
-Order = Literal["reversed", "random"]
+Order = Literal["reversed", "random", "late"]
 
 MAX_LANES_TOGETHER = 1 << 19  # of a grid that runs in one batch
 LOCAL_BYTES = 1 << 28  # of the local arrays of a batch
@@ -46,10 +46,11 @@ class Plan(NamedTuple):
 
 def check_order(order: Any, seed: Any) -> None:
     """Raise LaunchRefused if the order is unknown or the seed is no whole number from 0."""
-    if order not in (None, "reversed", "random"):
+    if order not in (None, "reversed", "random", "late"):
         raise LaunchRefused(
-            f"order={order!r}: warps run in lockstep (None), the last one first ('reversed'), or"
-            " in an order drawn from `seed` ('random')"
+            f"order={order!r}: warps run in lockstep (None), the last one first ('reversed'),"
+            " likewise with copies that land as late as they may ('late'), or in an order drawn"
+            " from `seed` ('random')"
         )
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
         raise LaunchRefused(f"seed={seed!r}: write a whole number, 0 or more")

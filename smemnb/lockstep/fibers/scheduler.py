@@ -85,7 +85,7 @@ class Scheduler:
 
     def _arranged(self, items: Sequence[Any]) -> list[Any]:
         """Things in the order of the plan."""
-        if self.plan.order == "reversed":
+        if self.plan.order in ("reversed", "late"):
             return list(items)[::-1]
         if self.plan.order == "random":
             return [items[at] for at in self._rng.permutation(len(items))]

@@ -18,6 +18,7 @@ from typing import Any
 from ...errors import UnsupportedSyntax
 from ..lifetime import once_per_function
 from ..memory.attributes import numpy_dtype
+from ..protocol import implementation_of
 from ..source import closure_values, source_tree
 
 _TOUCHES = (ast.Subscript, ast.Call)
@@ -69,6 +70,15 @@ def needs(function: Any) -> frozenset[str]:
         if getattr(target, "__name__", "") == "this_grid":
             found.add("grid")
     return frozenset(found)
+
+
+@once_per_function
+def starts_copies(function: Any) -> bool:
+    """Whether a kernel, with the functions it calls, names an asynchronous copy."""
+    return any(
+        getattr(implementation_of(target), "starts_copies", False)
+        for _, _, target in _loops_and_calls(function, set())
+    )
 
 
 @once_per_function

@@ -75,7 +75,7 @@ class _Stack(Batch):
         raise _Needed
 
     report_barrier = report_fence = report_out_of_range = report_overflow = _refuse
-    report_unassigned = _refuse
+    report_unassigned = report_copy_group = _refuse
 
 
 class _Touched:

@@ -15,6 +15,7 @@ from typing import Any, TypeGuard
 
 from ...errors import SmemnbError
 from ...kernels.matmul import ladder as products
+from ...kernels.matmul.staged import STAGED
 from ...kernels.rung import Rung
 from ...kernels.transpose import ladder as transposes
 
@@ -27,6 +28,8 @@ LADDERS = {
     "transpose": tuple(rung.name for rung in transposes.LADDER),
     "matmul": tuple(rung.name for rung in products.LADDER),
 }
+ASIDE = {"transpose": (), "matmul": tuple(rung.name for rung in STAGED)}
+"""Rungs beside the ladders, which are measured where they are named."""
 
 
 @dataclass(frozen=True)
@@ -186,7 +189,7 @@ def _are_rungs(found: Any) -> TypeGuard[dict[str | tuple[str, int], Sequence[Run
 
 
 def _known(operations: Sequence[str], rungs: Sequence[str]) -> None:
-    there = [name for operation in operations for name in LADDERS[operation]]
+    there = [name for one in operations for name in (*LADDERS[one], *ASIDE[one])]
     for name in rungs:
         if name not in (CHOICE, "all", *there):
             raise SmemnbError(
@@ -195,10 +198,15 @@ def _known(operations: Sequence[str], rungs: Sequence[str]) -> None:
             )
 
 
+def _aside(case: Case, rungs: Sequence[str]) -> tuple[str, ...]:
+    return tuple(name for name in ASIDE[case.operation] if name in rungs)
+
+
 def _with_rungs(case: Case, rungs: Sequence[str], *, first: bool) -> Case:
     """The case with the rungs that are wished for and move elements of its size."""
     ladder = LADDERS[case.operation]
     wished = ladder if "all" in rungs or (first and not rungs) else rungs
-    names = tuple(name for name in ladder if name in wished and case.itemsize == 4)
+    named = *(name for name in ladder if name in wished), *_aside(case, rungs)
+    names = named if case.itemsize == 4 else ()
     choice = (CHOICE,) if not rungs or {"all", CHOICE} & set(rungs) or not names else ()
     return replace(case, rungs=names + choice)

@@ -17,8 +17,10 @@ from numba import cuda
 from ...errors import SmemnbError
 from ...kernels.further import FURTHER
 from ...kernels.matmul import ladder as products
+from ...kernels.matmul.staged import STAGED
 from ...kernels.rung import Rung
 from ...kernels.transpose import ladder as transposes
+from ...operations.prepared import allow_launches
 from .case import CHOICE, Case, tried
 
 __all__ = ["TimedLaunch", "copied", "copy", "dtype", "extents", "launch", "stand_ins"]
@@ -29,12 +31,13 @@ COPY_COLS = 4096
 
 @dataclass(frozen=True)
 class TimedLaunch:
-    """A kernel, its grid and block, and its arguments."""
+    """A kernel, its grid and block, its arguments, and bytes of dynamic shared memory."""
 
     kernel: Any
     grid: tuple[int, int]
     block: tuple[int, int]
     args: tuple[Any, ...]
+    shared_bytes: int = 0
 
     @property
     def name(self) -> str:
@@ -48,7 +51,9 @@ class TimedLaunch:
 
     def starter(self) -> Callable[[], None]:
         """What launches it, with the configuration made once."""
-        configured = self.kernel[self.grid, self.block]
+        if self.shared_bytes:
+            allow_launches(self.kernel, self.types, self.shared_bytes)
+        configured = self.kernel[self.grid, self.block, 0, self.shared_bytes]
         return lambda: configured(*self.args)
 
     def needs(self) -> tuple[int | None, int | None]:
@@ -124,7 +129,8 @@ def _named(name: str, case: Case, ladder: tuple[Rung, ...]) -> Rung:
         return dict(case.tries)[name]
     path, _, own = name.rpartition(":")
     further = FURTHER.get((case.operation, case.itemsize), [])
-    known = tried(path)[case.operation, case.itemsize] if path else (*ladder, *further)
+    aside = STAGED if case.operation == "matmul" else ()
+    known = tried(path)[case.operation, case.itemsize] if path else (*ladder, *further, *aside)
     return next(one for one in known if one.name == own)
 
 
@@ -153,9 +159,8 @@ def _product(case: Case, name: str, arrays: tuple[Any, ...]) -> TimedLaunch:
     if not rung.whole(*case.shape):
         high, wide = rung.tile
         raise SmemnbError(f"{name} makes whole tiles of {high} x {wide}, {rung.depth} deep")
-    return TimedLaunch(
-        rung.kernel, rung.grid(rows, cols), rung.block, scaled if rung.scaled else arrays
-    )
+    args = scaled if rung.scaled else arrays
+    return TimedLaunch(rung.kernel, rung.grid(rows, cols), rung.block, args, rung.shared_bytes)
 
 
 def _own(fit: products.Fit, out: Any) -> tuple[Any, ...]:

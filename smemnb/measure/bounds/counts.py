@@ -161,9 +161,9 @@ class _Moved(Watcher):
         self._add(f"{which}s", self.batch.weight * len(address))
         if event.kind == "atomic_retry":  # a loop of tries has no fixed count
             return
-        found = bank.measure(address, width=event.width, active=active, kind=event.kind)
+        found = bank.measure(address, width=event.width, active=active, kind=event.rule)
         self._add(f"{which}_wavefronts", self.batch.weight * found.wavefronts.sum())
-        if event.kind == "load":
+        if event.rule == "load":
             loads = _Loads(address, active, warp, found.wavefronts)
             self.mergeable.setdefault(event.width, []).append(loads)
 

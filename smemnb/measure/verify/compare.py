@@ -21,6 +21,8 @@ _INSTRUCTIONS = {
     ("shared", "load"): ("LDS",),
     ("shared", "store"): ("STS",),
     ("shared", "atomic"): ("ATOMS",),
+    ("shared", "copy"): ("LDGSTS",),
+    ("global", "copy"): ("LDGSTS",),
     ("global", "load"): ("LDG", "LD"),
     ("global", "store"): ("STG", "ST"),
     ("global", "atomic"): ("ATOMG", "ATOM", "RED", "REDG"),

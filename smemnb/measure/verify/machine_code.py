@@ -61,6 +61,8 @@ def totals(trace: Trace, elf: bytes | None = None, cc: tuple[int, int] = (9, 0))
 def _counts(row: MachineRow) -> dict[str, int]:
     """What an instruction adds to the counts of shared or global memory."""
     kind = row.kind if row.kind in ("load", "store") else "atomic"
+    if row.instruction.startswith("LDGSTS"):
+        kind = "copy"
     requests = f"{row.space}_{kind}_requests"
     executed = row.requests + (row.idle if requests in ISSUED else 0)
     if row.space == "shared":

@@ -92,6 +92,8 @@ def _reached(called: Any, known: dict[int, FunctionType]) -> dict[int, FunctionT
 
 def _of(row: AccessRow) -> dict[str, int]:
     kind = row.kind if row.kind in ("load", "store") else "atomic"
+    if row.copy:
+        kind = "copy"
     unit, value = ("wavefronts", row.wavefronts)
     if row.space == "global":
         unit, value = ("sectors", row.sectors)

@@ -43,7 +43,7 @@ COMMAND = "python -m smemnb.laboratory record --out FILE"
 TOUCHED, SPILLED = TABLED
 _ATOMICS = ("ATOMG", "RED", "REDG", "ATOM")
 _MEMORY = (
-    *("LDS", "STS", "ATOMS", "LDSM", "LDL", "STL"),
+    *("LDS", "STS", "ATOMS", "LDSM", "STSM", "LDL", "STL"),
     *("LDG", "STG", "ATOMG", "RED", "REDG", "LD", "ST", "ATOM"),
 )
 

@@ -13,6 +13,7 @@ their grid, rows off the alignment asked for, too many bytes. Taught in `23_layo
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -26,6 +27,7 @@ from .places import Layout, Padded, Rotated, RowMajor, Swizzle, Xor, XorChunks
 
 __all__ = ["Proof", "Solution", "Tried", "prove", "solve"]
 
+_WIDTH = 74
 _SHOWN = 4  # layouts that did not do, in the text
 
 
@@ -84,7 +86,7 @@ class Solution:
             said.append(f"smallest clean pad: {_short(self.pad)}, {self.pad.bytes:,} bytes")
         elif self.pad is None and self.swizzle is not None:
             said.append(f"no pad does: {self._pads_tried}")
-        return "\n".join([*head, *_table(self.proof), *said])
+        return "\n".join([*_wrapped(head), *_table(self.proof), *_wrapped(said)])
 
     @property
     def _pads_tried(self) -> str:
@@ -107,9 +109,9 @@ def solve(
     >>> both = [pattern("store tile[ty, tx]"), pattern("load tile[tx, ty]")]
     >>> solve(both, shape=(32, 32))
     Xor(rows=32, cols=32, itemsize=4): 4,096 bytes, clean (model)
-    pattern             requests  wavefronts  fewest  n-way
-    store tile[ty, tx]        32          32      32      1
-    load tile[tx, ty]         32          32      32      1
+    pattern            requests wavefronts fewest n-way
+    store tile[ty, tx]       32         32     32     1
+    load tile[tx, ty]        32         32     32     1
     not RowMajor: 32-way in load tile[tx, ty]
     smallest clean pad: Padded, pad_elems=1, 4,224 bytes
 
@@ -253,14 +255,22 @@ def _short(layout: Layout) -> str:
     return type(layout).__name__ + "".join(own)
 
 
+def _wrapped(lines: Sequence[str]) -> list[str]:
+    """Sentences in lines that a notebook does not break within a word."""
+    return [
+        part
+        for line in lines
+        for part in textwrap.wrap(line, _WIDTH, subsequent_indent="  ", break_on_hyphens=False)
+    ]
+
+
 def _table(proof: Sequence[Proof]) -> list[str]:
     wide = max(len("pattern"), *(len(row.pattern) for row in proof))
-    head = f"{'pattern':<{wide}}  requests  wavefronts  fewest  n-way"
+    head = f"{'pattern':<{wide}} requests wavefronts fewest n-way"
     return [
         head,
         *(
-            f"{row.pattern:<{wide}}  {row.requests:8}  {row.wavefronts:10}  {row.ideal:6}"
-            f"  {row.ways:5}"
+            f"{row.pattern:<{wide}} {row.requests:8} {row.wavefronts:10} {row.ideal:6} {row.ways:5}"
             for row in proof
         ),
     ]

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Literal, get_args
 
 from ...errors import SmemnbError
-from . import barriers, indices, memory, prices, races, signals, threads, waivers
+from . import barriers, copies, indices, memory, prices, races, signals, threads, waivers
 from .words import Say
 
 Severity = Literal["error", "warning", "note"]
@@ -34,6 +34,8 @@ class Kind:
         words: gives cause and cure of an observation.
         price: whether it only costs time or memory, so that results are right on any GPU.
         brings_others: whether it causes findings of other kinds, and is reported before them.
+        of_copies: whether it is about an asynchronous copy that is under way, which is as a thread
+            of its own.
         of_source: whether it is about the text of the source, so that no block or thread is named.
     """
 
@@ -43,12 +45,13 @@ class Kind:
     words: Say
     price: bool = False
     brings_others: bool = False
+    of_copies: bool = False
     of_source: bool = False
 
     @property
     def race(self) -> bool:
         """Whether it is about two threads and one element, one of which stores."""
-        return self.name.startswith("race") or self.name == "lost_update"
+        return self.of_copies or self.name.startswith("race") or self.name == "lost_update"
 
     @property
     def rank(self) -> int:
@@ -80,6 +83,12 @@ KINDS = _table(
         Kind("race_between_blocks", "error", "element", signals.race_between_blocks),
         Kind("race_atomic", "error", "element", signals.race_atomic),
         Kind("race_flag", "warning", "element", signals.race_flag),
+        # asynchronous copies
+        Kind("read_before_arrival", "error", "element", copies.read_before_arrival, of_copies=True),
+        Kind("missing_commit", "error", "element", copies.missing_commit, of_copies=True),
+        Kind("wrong_group", "error", "element", copies.wrong_group, of_copies=True),
+        Kind("overwritten_stage", "error", "element", copies.overwritten_stage, of_copies=True),
+        Kind("store_under_way", "error", "element", copies.store_under_way, of_copies=True),
         # threads that do not come
         # counted each time that a thread does not come, which a loop makes more than threads
         Kind("divergent_barrier", "error", "time", barriers.divergent_barrier, brings_others=True),
@@ -113,6 +122,7 @@ KINDS = _table(
         Kind("scattered", "note", "extra sector", prices.scattered, price=True),
         Kind("misaligned", "note", "extra sector", prices.misaligned, price=True),
         Kind("phantom_padding", "warning", "extra wavefront", prices.phantom_padding, price=True),
+        Kind("matrix_conflict", "note", "extra wavefront", prices.matrix_conflict, price=True),
         Kind("float64_arithmetic", "warning", "operation", prices.float64_arithmetic, price=True),
         Kind("float64_array", "note", "array", prices.float64_array, price=True),
         Kind("shared_occupancy", "note", "byte", prices.shared_occupancy, price=True),

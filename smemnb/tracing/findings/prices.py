@@ -132,6 +132,33 @@ def phantom_padding(words: Words, seen: Observation) -> tuple[str, str]:
     )
 
 
+def matrix_conflict(words: Words, seen: Observation) -> tuple[str, str]:
+    """Rows of a matrix of ldmatrix or stmatrix lie in the same banks."""
+    detail = {name: int(seen.detail[name]) for name in ("ways", "wavefronts", "least", "pitch")}
+    name, every, fold = _name(seen), int(seen.detail["every"]), int(seen.detail["fold"])
+    cause = (
+        f"{words.line(seen.site)} {act(seen.site)}, an {seen.detail['instruction']}, in "
+        f"{detail['wavefronts']:,} wavefronts where {detail['least']:,} would do: of the 8 rows "
+        f"of a matrix {detail['ways']} lie in the same four banks"
+    )
+    if not detail["pitch"] or seen.array is None:
+        return f"{cause}.", (
+            f"Place the rows of {name} so that any 8 of them, 16 bytes each, fill all 32 banks."
+        )
+    elements = 16 // seen.array.itemsize
+    pitch = detail["pitch"] // seen.array.itemsize
+    pad = f"a pitch of {pitch + elements} elements"
+    cause += f", as rows begin {detail['pitch']} bytes apart."
+    if not fold:
+        return cause, f"Let rows of {name} begin 16 bytes further apart: {pad}."
+    row = "row" if every == 1 else f"row // {every}"
+    return cause, (
+        f"Keep chunk c (of {elements} elements) of a row of {name} at chunk c ^ ({row} % {fold}), "
+        f"where it is stored and where it is loaded; or let rows begin 16 bytes further apart: "
+        f"{pad}."
+    )
+
+
 def _rows(pad: int) -> str:
     return "row is" if pad == 1 else f"{pad} rows are"
 

@@ -131,7 +131,7 @@ def _wavefronts(array: ArrayInfo, one: SiteCounts, pitch: int) -> tuple[int, int
     row, column = np.divmod(element, array.shape[-1])
     without = (row * pitch + column) * array.itemsize + array.base
     now, then = (
-        int(bank.wavefronts(at, width=one.width, active=active, kind=one.kind))
+        int(bank.wavefronts(at, width=one.width, active=active, kind=one.rule))
         for at in (address, without)
     )
     return now, then

@@ -15,6 +15,7 @@ from ..watchers.initialisation import Initialisation
 from .arithmetic import double_arithmetic
 from .coalescing import inefficient_accesses
 from .local_arrays import arrays_in_memory
+from .matrix_rows import conflicting_rows
 from .padding import phantom_padding
 from .shared_memory import few_blocks, unused_arrays
 
@@ -62,6 +63,7 @@ class Prices(Watcher):
         if not counts:
             return
         yield from inefficient_accesses(counts)
+        yield from conflicting_rows(counts)
         yield from unused_arrays(self.declared, counts)
         alone = self.dynamic.values() if len(self.dynamic) == 1 else ()
         for array in (*self.declared.values(), *alone):

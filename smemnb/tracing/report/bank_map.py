@@ -38,7 +38,7 @@ class BankMap:
             address=worst.address,
             active=worst.active,
             width=row.width,
-            kind=row.kind,
+            kind=row.rule,
             access=row.access,
             line=row.line,
             block=worst.block,

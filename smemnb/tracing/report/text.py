@@ -70,9 +70,6 @@ def closing_lines(trace: Trace) -> Iterator[str]:
     for array in trace.local_arrays:
         yield local_line(array, trace)
     yield findings_line(trace)
-    said = costliest_line(trace)
-    if said:
-        yield said
     for found in trace.findings[:_FINDINGS]:
         yield f"  {finding_line(found, trace)}"
     left = len(trace.findings) - _FINDINGS
@@ -83,6 +80,9 @@ def closing_lines(trace: Trace) -> Iterator[str]:
     left = len(trace.waived) - _WAIVED
     if left > 0:
         yield f"  and {left} more in .waived"
+    costliest = costliest_line(trace)
+    if costliest:
+        yield costliest
     for said in trace.limits:
         yield f"not examined: {said}"
 
@@ -149,12 +149,10 @@ def findings_line(trace: Trace) -> str:
 
 
 def costliest_line(trace: Trace) -> str:
-    """Where most extra wavefronts are, of a launch without findings; "" if there are none.
+    """Where most extra wavefronts are; "" if there are none.
 
-    A bank conflict is no finding, so that "none" could be read as praise.
+    A bank conflict is no finding, so that "none" could be read as praise: there it is said.
     """
-    if trace.findings or not trace.launch.checked:
-        return ""
     rows = [row for row in trace.lines if row.space == "shared" and row.modelled and row.extra]
     if not rows:
         return ""
@@ -164,10 +162,10 @@ def costliest_line(trace: Trace) -> str:
     (function, line), most = max(extra.items(), key=lambda one: one[1])
     ways = max(row.ways for row in rows if (row.function, row.line) == (function, line))
     place = f"line {line}" + ("" if function == trace.launch.kernel else f" of {function}")
-    return (
-        f"Findings are about correctness; the costliest line is {place} "
-        f"({ways}-way, {_number(most, 'extra wavefront')})."
-    )
+    said = "The costliest line is"
+    if trace.launch.checked and not trace.findings:
+        said = "Findings are about correctness; the costliest line is"
+    return f"{said} {place} ({ways}-way, {_number(most, 'extra wavefront')})."
 
 
 def waived_line(one: Waived, trace: Trace) -> str:

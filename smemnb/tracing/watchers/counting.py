@@ -52,12 +52,14 @@ class _Tally:
     array: ArrayInfo
     kind: str
     width: int
+    matrices: int = 0
     rows: list[_Rows] = field(default_factory=list)
     waiting: int = 0
     sums: dict[str, int] = field(default_factory=dict)
     most: int = -1
     worst: tuple[Array, Array | None, int, int] | None = None
     in_turn: list[tuple[int, Array]] = field(default_factory=list)
+    copy: bool = False
 
     def add(self, name: str, value: Any) -> None:
         self.sums[name] = self.sums.get(name, 0) + int(value)
@@ -89,10 +91,14 @@ class Counting(Watcher):
         """Put the event's requests aside."""
         array, batch = event.array, self._batch
         assert batch is not None
+        if event.relaxed and array.space == "shared":  # an mbarrier: no request of shared memory
+            return
         key = (event.site, array.name, array.space, event.kind, event.width)
         tally = self._tallies.get(key)
         if tally is None:
-            tally = self._tallies[key] = _Tally(event.site, array, event.kind, event.width)
+            tally = self._tallies[key] = _Tally(
+                event.site, array, event.kind, event.width, event.matrices, copy=event.copy
+            )
         rows = _rows_of(event, batch, self._masks)
         if not len(rows.address):
             return
@@ -119,8 +125,10 @@ class Counting(Watcher):
             array=tally.array,
             kind=tally.kind,
             width=tally.width,
+            matrices=tally.matrices,
             worst=self._worst(tally),
             in_turn=_of_one_warp(tally.in_turn),
+            copy=tally.copy,
             **{"requests": 0, "lanes": 0, **tally.sums},
         )
 
@@ -291,7 +299,8 @@ def _add_shared(tally: _Tally, address: Array, active: Array | None, weight: Arr
     """Add wavefronts and what belongs to them; return the n-way of each row."""
     if tally.kind == UNMODELLED:
         return np.zeros(len(address), np.int64)
-    found = bank.measure(address, width=tally.width, active=active, kind=tally.kind)
+    kind = bank.request_kind(tally.kind, tally.matrices)
+    found = bank.measure(address, width=tally.width, active=active, kind=kind)
     wavefronts, least = int(found.wavefronts @ weight), int(found.ideal @ weight)
     tally.add("wavefronts", wavefronts)
     tally.add("ideal", least)

@@ -7,7 +7,8 @@ barriers in a row the second counts as the needed one.
 
 Taken as needed without a look: barriers that return a value, that some threads miss, and those
 between global accesses of a kernel with a fence or next to a global atomic, as other blocks may
-rely on their order.
+rely on their order. An asynchronous copy stores twice: when it is issued, as it may arrive at once,
+and when its group is awaited, as it may arrive no sooner.
 
 A barrier in a loop of which a launch ran one round only may be there for the next.
 
@@ -27,7 +28,7 @@ import numpy as np
 
 from ...errors import UnsupportedSyntax
 from ...lockstep.source import closure_values, source_tree
-from ...lockstep.watch import Access, Barrier, Site, Watcher
+from ...lockstep.watch import Access, Barrier, CopyGroup, Site, Watcher
 from ..model import Observation
 from .spans import BLOCK, History, Spans
 
@@ -85,6 +86,7 @@ class Orders(Watcher):
         """Nothing has been touched yet."""
         self._batch, self._blocks = batch, self._blocks + batch.count
         self._lost = False
+        self._under_way, self._groups = list[tuple[int, Access]](), 0
         self._begin(None)
 
     def _begin(self, pending: Site | None) -> None:
@@ -102,6 +104,8 @@ class Orders(Watcher):
             for one in event.each_round():
                 self.access(one)
             return
+        if event.copy and event.kind == "store":
+            self._under_way.append((self._groups, event))
         self._now.append(event)
         self._touched = True
         self._lanes += max(event.offset.size, event.active.size)
@@ -109,6 +113,17 @@ class Orders(Watcher):
             self._lost = True
             self._needed |= {self._pending} - {None}
             self._begin(None)
+
+    def copy_group(self, event: CopyGroup) -> None:
+        """Let the copies that are awaited store now."""
+        if not self._watching:
+            return
+        if event.step == "commit":
+            self._groups += 1
+            return
+        until = self._groups - event.pending
+        self._now += [copy for group, copy in self._under_way if group < until]
+        self._under_way = [one for one in self._under_way if one[0] >= until]
 
     def barrier(self, event: Barrier) -> None:
         """Settle the barrier before this one, and begin to ask about this one."""

@@ -1,14 +1,19 @@
 """What a notebook gets: the live view where it can live, the still picture and text always."""
 
+import io
 import sys
 
 import nbformat
+import numpy as np
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
+from PIL import Image
 
 import smemnb
 from smemnb.errors import SmemnbError
+from smemnb.figures.explorer.still import chips, flight
 from smemnb.figures.explorer.widget import INSTALL, VIEW
+from smemnb.figures.service import service
 from smemnb.rules.layout import Padded, Xor
 from tests import notebooks_store
 from tests.facts import facts
@@ -28,6 +33,33 @@ def test_still():
     html = forms["text/html"]
     assert html.count("data:image/png;base64,") == html.count("<img") == html.count("alt=") == 2
     assert "<script" not in html
+
+
+def test_chips():
+    """Every active lane is on one chip, at its bank and in its wavefront; lanes of a word share."""
+    rng = np.random.default_rng(0)
+    for width, kind in ((4, "load"), (1, "load"), (8, "store"), (16, "load"), (4, "atomic_cas")):
+        for _ in range(20):
+            address, active = rng.integers(0, 96, 32) * width, rng.random(32) < 0.8
+            served = service(address, width=width, active=active, kind=kind)
+            found = chips(served)
+            lanes = [lane for chip in found for lane in chip.lanes]
+            assert sorted(lanes) == np.flatnonzero(active).tolist()
+            places = {(chip.bank, chip.wavefront) for chip in found}
+            assert len(places) == len(found)  # none lies upon another
+            last = max(chip.wavefront + chip.high - 1 for chip in found)
+            assert last == served.wavefronts
+            for chip in found:
+                assert all(served.banks(lane)[0] == chip.bank for lane in chip.lanes)
+                assert len(chip.lanes) == 1 or all(served.together[lane] for lane in chip.lanes)
+
+
+def test_flight():
+    """The picture of a request has its counts as text, and a title of any length."""
+    served = service(np.arange(32) * 128, width=4)
+    drawn = flight(served, "line 9, load " + "tile[very_long_name] " * 20)
+    assert facts(drawn.text.splitlines()[1]) == facts("4 32 32 32 31") == facts(drawn.alt)
+    assert Image.open(io.BytesIO(drawn.png)).width == 2 * drawn.width
 
 
 def test_text():

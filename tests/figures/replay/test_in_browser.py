@@ -1,5 +1,7 @@
 """The replay in a real browser: to the red element, barriers, keys, words, themes."""
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -148,6 +150,30 @@ def test_keys(show, products):
     assert (at(tab, "phase"), at(tab, "step")) == ("2", "2")
     tab.keyboard.press("PageUp")
     assert at(tab, "step") == "0"
+
+
+def test_source(show, products):
+    """The whole text of the kernel is there; the lines of a step are marked, and in view."""
+    tab = show(products)
+    lines, first = inspect.getsourcelines(product.py_func)
+    shown = tab.locator(".smr-line")
+    assert shown.count() == len(lines)
+    for number, line in enumerate(lines):
+        assert "".join(shown.nth(number).text_content().split()) == "".join(
+            [str(first + number), *line.split()]
+        )
+    tab.evaluate("document.querySelector('.smr-source').style.maxHeight = '4em'")
+    for _ in range(6):
+        press(tab, "Step on")
+        now = tab.locator(".smr-now").first
+        inside = now.evaluate(
+            """e => {
+              const line = e.getBoundingClientRect();
+              const all = e.parentElement.getBoundingClientRect();
+              return line.top >= all.top - 1 && line.bottom <= all.bottom + 1;
+            }"""
+        )
+        assert inside, now.text_content()
 
 
 def test_words_of_a_step(show, products):

@@ -1,5 +1,6 @@
 """What a replay prints, draws, and hands to a page."""
 
+import inspect
 import io
 import json
 import re
@@ -214,7 +215,10 @@ def test_state(found):
             assert bad is None or unpacked(stale) == bad.tolist()
             if event.kind == "store" and event.values is not None:
                 assert values == event.values.tolist()
-    assert state["lines"][str(FULL)].startswith("cuda.syncthreads()") or "if full" in str(state)
+    lines, first = inspect.getsourcelines(product.py_func)
+    assert list(state["lines"]) == [str(first + at) for at in range(len(lines))]
+    assert [one.strip() for one in state["lines"].values()] == [one.strip() for one in lines]
+    assert state["lines"][str(FULL)].lstrip(" ").startswith("cuda.syncthreads()")
 
 
 def test_order_explained(found):

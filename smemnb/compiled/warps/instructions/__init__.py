@@ -11,13 +11,26 @@ conversions   between integers and floats
 exchange      special registers, votes, shuffles, matches
 floats        arithmetic and comparisons of floats
 integers      arithmetic, comparisons and logic of integers
+matrices      matrices between shared memory and registers
+tensor        products of small matrices
 """
 
 from ..semantics import builders
-from . import accesses, atomics, bits, control, conversions, exchange, floats, integers
+from . import (
+    accesses,
+    atomics,
+    bits,
+    control,
+    conversions,
+    exchange,
+    floats,
+    integers,
+    matrices,
+    tensor,
+)
 
 STEPS, CONTROLS = builders(
-    accesses, atomics, bits, control, conversions, exchange, floats, integers
+    accesses, atomics, bits, control, conversions, exchange, floats, integers, matrices, tensor
 )
 
 __all__ = ["CONTROLS", "STEPS"]

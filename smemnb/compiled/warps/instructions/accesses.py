@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..memory import BadAddress, space_of
+from ..memory import GLOBAL, BadAddress, space_of
 from ..operands import ZERO, Array, Operand, Reader, Unknown
 from ..semantics import BuildContext, Instruction, Step, implements
 from ..state import Group
@@ -158,6 +158,50 @@ def _source(context: BuildContext, first: Operand, place: int) -> Reader:
     if first.number == ZERO or first.kind != "R":
         return context.read.integer(first)
     return context.read.integer(Operand("R", first.number + place, text=first.text))
+
+
+@implements("LDGSTS")
+def copy(one: Instruction, context: BuildContext) -> Step:
+    """Shared memory from global memory, at once: a load and a store, each counted.
+
+    Lanes whose predicate does not hold read nothing and store 0. With `.ZFILL` the global address
+    is a multiple of the width plus the number of bytes at the end that are 0 in place of what is
+    read.
+    """
+    width, narrow = width_of(one, {"BYPASS", "ZFILL"})
+    to, at, *flags = one.operands
+    forms = (to.kind, at.kind, *(flag.kind for flag in flags))
+    if narrow is not None or forms not in (("memory", "memory"), ("memory", "memory", "P")):
+        raise Unknown(f"form of {one.name}")
+    into, source = (
+        address_reader(to, context, long=False),
+        address_reader(at, context, long=True),
+    )
+    there = context.read.predicate(flags[0]) if flags else None
+    memory, tally = context.tools["memory"], context.tools["tally"]
+    loads, stores = (tally.site(one.located, kind, width) for kind in ("load", "store"))
+    cut = "ZFILL" in one.modifiers
+
+    def step(group: Group) -> None:
+        where, place = source(group), into(group)
+        reads = group.mask if there is None else group.mask & there(group)
+        filled = where & (width - 1) if cut else np.zeros_like(where)
+        where = where - filled
+        loads.add(group, "global", np.where(reads, where, 0), reads)
+        stores.add(group, "shared", place)
+        _aligned(group, place, width)
+        if (where[reads] & (width - 1)).any():
+            raise BadAddress(f"address that is no multiple of {width}")
+        where = np.where(reads, where, GLOBAL)
+        data, first = memory.cells("global", group, where, np.uint8)
+        words, cell = memory.cells("shared", group, place, np.uint8)
+        lanes = group.mask
+        for number in range(width):
+            kept = reads & (number < width - filled)
+            octet = np.where(kept, data.take(np.where(kept, first + number, 0)), 0)
+            words[cell[lanes] + number] = octet[lanes]
+
+    return step
 
 
 @implements("LDC", "ULDC")

@@ -249,7 +249,7 @@ def barrier_result(one: Instruction, context: BuildContext) -> Step:
 
 
 @implements("NOP", "YIELD", "MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL", "DEPBAR", "NANOSLEEP")
-@implements("ENDCOLLECTIVE")
+@implements("ENDCOLLECTIVE", "LDGDEPBAR")
 def nothing(one: Instruction, context: BuildContext) -> Step:
     """No effect on registers or on what is counted."""
     return lambda group: None

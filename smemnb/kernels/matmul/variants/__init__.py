@@ -8,6 +8,7 @@ main loop as compiled.
 
 whole           `matmul_of(tiling)`
 sliced          for small results: groups of warps share a tile and part the depth
+staged          `matmul_async` with other numbers of stages, in static or dynamic memory
 streamed        blocks that stay, and share tiles that do not come out even; see `shares`
 balanced        any layout, no guards: `matmul_inside_of(cut)` has a block for each tile, and
                 `matmul_balanced_of(cut)` blocks that stay and share tiles evenly; see `even`

@@ -30,7 +30,7 @@ from ...ptx import load1, load16, store1, store16
 from ...ptx.asynchronous import (
     await_previous,
     close_group,
-    copy1,
+    copy4,
     copy16,
     groups_awaited,
 )
@@ -228,7 +228,7 @@ def _sent(tiling: SmallTiling, extent: int, along_depth: bool, wide: bool) -> An
     per_line = length // moved
     count = extent * tiling.depth // moved
     turns = -(-count // threads)
-    copy = copy16 if wide else copy1
+    copy = copy16 if wide else copy4
 
     @device
     def place_of(at):

@@ -136,9 +136,9 @@ def measure(wish: Wish, *, out: Path | None, force: bool = False) -> PatternResu
 
 def calls_of(wish: Wish) -> Callable[[int], Callable[[], object]]:
     """Our calls of a wish's cases, by number: for processes that do not launch them."""
-    import torch
     from numba import cuda
 
+    torch: Any = import_module("torch")
     cases = wanted(wish)
     stream = cuda.external_stream(torch.cuda.current_stream().cuda_stream)
 

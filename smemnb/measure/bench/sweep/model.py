@@ -48,7 +48,8 @@ class Reading:
         error: of a product, the largest error against float64.
         torch_error: that of torch's product.
         largest: the largest value of the true product.
-        repeats: whether a launch after all others gave the same bits as the first.
+        repeats: whether launches after all others (19; one in files before 2026-11-27) gave the
+            same bits as the first.
         plan: what the operation says it does here; None if it does not say.
     """
 

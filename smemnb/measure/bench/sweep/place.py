@@ -12,6 +12,7 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
+from importlib import import_module
 from typing import Any, Final
 
 from ....errors import SmemnbError
@@ -248,10 +249,9 @@ def calls_of(operation: str, count: int, seed: int) -> Callable[[int], Callable[
 
     For processes that make a call ready and do not launch it (`bench.calls_ahead`).
     """
-    import torch
-
     from ....operations import matmul, transpose
 
+    torch: Any = import_module("torch")
     wanted = problems(operation, count, seed)
 
     def of_product(problem: Problem) -> Callable[[], object]:

@@ -13,6 +13,9 @@ after the other, and each sector counts as often as the word in it with the most
 that they touch stand in the table per instruction (`memory_l2_theoretical_sectors_global`), which
 is compared.
 
+Asynchronous copies from global to shared memory (LDGSTS) have counters of their own, "copy" here,
+on either side; they are among neither loads nor stores.
+
 Of local memory, what warps executed is read from the schedulers, sectors from the L1 cache, and
 requests to its tags, of which an access of 8 or 16 bytes per lane makes two or four. A generic
 access that reaches local memory is counted by the cache alone. The source has no count of its own
@@ -81,10 +84,21 @@ FURTHER = {
 }
 """Read where the chip has them."""
 
+COPIES = {
+    "shared_copy_requests": "smsp__inst_executed_op_ldgsts.sum",
+    "shared_copy_wavefronts_patched": (
+        "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum"
+    ),
+    "shared_copy_wavefronts_hardware": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ldgsts.sum",
+    "global_copy_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ldgsts.sum",
+    "global_copy_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ldgsts.sum",
+}
+"""Of asynchronous copies; read where the chip has them (cc 8.0 and later)."""
+
 NEWER = {"local_spill_instructions_patched": "sass__inst_executed_register_spilling"}
 """Read where the profiler has them (Nsight Compute 2025.1 and later)."""
 
-METRICS = {**ESSENTIAL, **FURTHER, **NEWER}
+METRICS = {**ESSENTIAL, **FURTHER, **COPIES, **NEWER}
 
 TABLED = {
     "global_atomic_sectors_touched": "memory_l2_theoretical_sectors_global",
@@ -96,6 +110,8 @@ instructions that the compiler marks as spills."""
 COUNTS = (
     *(f"shared_{kind}_{unit}" for kind in _SHARED for unit in ("requests", "wavefronts")),
     *(f"global_{kind}_{unit}" for kind in _GLOBAL for unit in ("requests", "sectors")),
+    *("shared_copy_requests", "shared_copy_wavefronts"),
+    *("global_copy_requests", "global_copy_sectors"),
 )
 """What is compared with both views: the model's counts of a launch, by these names."""
 

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from ....errors import SmemnbError
 from ..case import Case
-from .counters import ESSENTIAL, FURTHER, METRICS
+from .counters import COPIES, ESSENTIAL, FURTHER, METRICS
 from .launching import read_journal
 from .pages import Instruction, launches, listings
 
@@ -37,19 +37,21 @@ WHERE_MISSING = (
 )
 _ALL, _FEW = ",".join(METRICS.values()), ",".join(ESSENTIAL.values())
 _USUAL = ",".join((ESSENTIAL | FURTHER).values())
+_COPIES = ",".join((ESSENTIAL | FURTHER | COPIES).values())
 _PER_INSTRUCTION = (
     "inst_executed,thread_inst_executed_true,memory_l1_wavefronts_shared,"
     "memory_l1_tag_requests_global,memory_l2_theoretical_sectors_global"
 )
 WAYS = (
     ("--metrics", _ALL, "--section", "SourceCounters"),
+    ("--metrics", _COPIES, "--section", "SourceCounters"),
     ("--metrics", _USUAL, "--section", "SourceCounters"),
     ("--metrics", f"{_USUAL},{_PER_INSTRUCTION}"),
     ("--metrics", _USUAL),
     ("--metrics", _FEW),
 )
-"""What ncu is asked for, the most first; the first three give the table per instruction."""
-TABLES = 3
+"""What ncu is asked for, the most first; the first four give the table per instruction."""
+TABLES = 4
 
 
 @dataclass(frozen=True)

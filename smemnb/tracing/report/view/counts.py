@@ -79,20 +79,24 @@ def legend(lines: Iterable[LineCounts]) -> list[str]:
     """What the second pattern of the bars is, as HTML; nothing where no bar has one."""
     if not any(bar.extra for line in lines for bar in line.bars.values()):
         return []
-    return [paragraph(f"{MARK} in a bar: extra, above the fewest possible")]
+    return [paragraph(f"{MARK} in a bar is extra: more than the fewest possible")]
 
 
 _OPENED = {
-    "shared": "n-way and extra of shared memory",
-    "global": "each (sectors per request) and extra of global memory",
+    "shared": "n-way and extra",
+    "global": "sectors per request and extra",
 }
 """Of each memory, the columns of the text report that a line shows when it is opened."""
 
 
 def opened(memories: Iterable[Memory]) -> list[str]:
     """Where the other columns of the text report are, as HTML; nothing where there are none."""
-    said = [_OPENED[memory.space] for memory in memories if memory.space in _OPENED]
-    return [sentence(f"open a line for its requests; {'; '.join(said)}")] if said else []
+    known = [memory.space for memory in memories if memory.space in _OPENED]
+    if not known:
+        return []
+    of = " ({} memory)" if len(known) > 1 else ""
+    said = "; ".join(_OPENED[space] + of.format(space) for space in known)
+    return [sentence(f"A line with a triangle opens and shows its requests, {said}.")]
 
 
 def _bar(rows: Sequence[AccessRow]) -> Bar:

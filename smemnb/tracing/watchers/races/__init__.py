@@ -82,6 +82,8 @@ class Races(Watcher):
         space = event.array.space
         if space not in ("shared", "global"):
             return
+        if event.copy and space == "shared":  # it stores at no time of its own: `watchers.copies`
+            return
         if event.site.update:
             self._lost.access(event)
         record = Record(event, self._clocks.now, self._clocks.tick())

@@ -1,0 +1,133 @@
+"""Words of asynchronous copies: what happens to shared memory while they are under way."""
+
+from __future__ import annotations
+
+from ..model import Observation
+from .races import put_between
+from .words import Words, element
+
+_WAIT = "groups_awaited(0)()"
+
+
+def _copies(words: Words, seen: Observation) -> str:
+    """The copy: "line 9 runs copy16(...) (thread 3, warp 0)"."""
+    return words.does(seen)
+
+
+def _meets(words: Words, seen: Observation) -> str:
+    """The copy, what meets it, and where."""
+    then = words.does(seen, other=True)
+    return f"{_copies(words, seen)} and {then}: the same element {element(seen)}"
+
+
+def _wait(words: Words, seen: Observation) -> str:
+    """The wait that came between, as it is said."""
+    return f"line {seen.detail.get('wait')} ({seen.detail.get('wait_text')})"
+
+
+def _by(words: Words, seen: Observation) -> str:
+    return f"thread {words.at(seen.thread)}"
+
+
+def _same_thread(seen: Observation) -> bool:
+    return seen.thread == seen.other_thread
+
+
+def _then_a_barrier(seen: Observation) -> str:
+    return _WAIT if _same_thread(seen) else f"{_WAIT} and then cuda.syncthreads()"
+
+
+def read_before_arrival(words: Words, seen: Observation) -> tuple[str, str]:
+    """Shared memory is loaded while a copy into it is under way."""
+    then = seen.other or seen.site
+    if seen.detail.get("landed"):
+        cause = (
+            f"{_meets(words, seen)}. {_by(words, seen)} has waited for its copy at "
+            f"{_wait(words, seen)}, and no barrier tells the other thread that it has arrived."
+        )
+        return cause, (
+            f"Put cuda.syncthreads() between line {seen.detail.get('wait')} and "
+            f"{words.line(then)}: a wait is about the copies of its own thread only."
+        )
+    cause = (
+        f"{_meets(words, seen)}, and {_by(words, seen)} has not waited for its copy, which may "
+        "arrive later."
+    )
+    return cause, (
+        f"Close the group after {words.line(seen.site)} with close_group(), and put "
+        f"{_then_a_barrier(seen)} before {words.line(then)}."
+    )
+
+
+def missing_commit(words: Words, seen: Observation) -> tuple[str, str]:
+    """Copies that no group holds: nobody can wait for them."""
+    if seen.other is None:
+        cause = (
+            f"{_copies(words, seen)} copies into {element(seen)}, and the kernel ends with these "
+            "copies in no group: nobody has waited for them, and nobody can."
+        )
+        return cause, (
+            f"Call close_group() after {words.line(seen.site)} in every round, and wait for the "
+            "groups before their elements are read; or leave these copies out."
+        )
+    cause = (
+        f"{_meets(words, seen)}. {_wait(words, seen)[0].upper()}{_wait(words, seen)[1:]} waits for "
+        "closed groups only, and no close_group() had put this copy into one: it may arrive later."
+    )
+    return cause, (
+        f"Call close_group() after {words.line(seen.site)} and before line "
+        f"{seen.detail.get('wait')}, in every round."
+    )
+
+
+def wrong_group(words: Words, seen: Observation) -> tuple[str, str]:
+    """A wait leaves the very group under way whose elements are read."""
+    pending = int(seen.detail.get("pending", 0))
+    last = "the last group" if pending == 1 else f"the last {pending} groups"
+    cause = (
+        f"{_meets(words, seen)}. {_wait(words, seen)[0].upper()}{_wait(words, seen)[1:]} waits for "
+        f"all groups of {_by(words, seen)} but {last}, and this copy is in one of these: it may "
+        "arrive later."
+    )
+    return cause, (
+        "Let as many groups come after it as the wait leaves: call close_group() in every round, "
+        "also in the last ones, which copy nothing any more; or wait there with a smaller number, "
+        f"at the end {_WAIT}."
+    )
+
+
+def overwritten_stage(words: Words, seen: Observation) -> tuple[str, str]:
+    """A copy goes into elements that another thread may not have read yet."""
+    then = seen.other or seen.site
+    cause = (
+        f"{_meets(words, seen)}, and no barrier comes between: the copy may arrive before "
+        f"{words.line(seen.site)} has read what it overwrites."
+    )
+    return cause, put_between("cuda.syncthreads()", words, seen.site, then)
+
+
+def store_under_way(words: Words, seen: Observation) -> tuple[str, str]:
+    """A store or a second copy into an element whose copy is under way."""
+    then = seen.other or seen.site
+    if seen.detail.get("after"):
+        cause = (
+            f"{_meets(words, seen)}, and no barrier comes between: which of the two is there in "
+            "the end is not determined."
+        )
+        return cause, put_between("cuda.syncthreads()", words, seen.site, then)
+    if seen.detail.get("landed"):
+        cause = (
+            f"{_meets(words, seen)}. {_by(words, seen)} has waited for its copy at "
+            f"{_wait(words, seen)}, and no barrier tells the other thread that it has arrived."
+        )
+        return cause, (
+            f"Put cuda.syncthreads() between line {seen.detail.get('wait')} and {words.line(then)}."
+        )
+    cause = (
+        f"{_meets(words, seen)}, while the copy is under way: which of the two is there in the end "
+        "is not determined."
+    )
+    return cause, (
+        f"Put {_then_a_barrier(seen)} before {words.line(then)}, so that the copy has arrived, or "
+        "use another stage."
+    )

@@ -1,0 +1,62 @@
+"""Cases of asynchronous copies: counts by hand, and what the machine code makes of them."""
+
+import numpy as np
+import pytest
+
+from smemnb.laboratory.corpus.copies import CASES
+from smemnb.measure.verify.machine_code import totals
+from smemnb.measure.verify.predicted import counts, traced
+from smemnb.tracing import trace
+from tests.compiled.programs import needs_machine_code
+
+BY_NAME = {case.name: case for case in CASES}
+COPY = ("shared_copy_requests", "shared_copy_wavefronts", "global_copy_requests",
+        "global_copy_sectors")  # fmt: skip
+
+
+def test_size():
+    """More than thirty launches of one warp, under names of their own."""
+    assert len(CASES) == len(BY_NAME) == 53
+    assert {case.warps for case in CASES} == {1}
+
+
+@pytest.mark.parametrize("name, expected", [
+    ("copy4_at neighbours", (1, 1, 1, 4)),
+    ("copy4_at every second", (1, 2, 1, 4)),
+    ("copy4_at every eighth", (1, 8, 1, 4)),
+    ("copy4_at from every eighth", (1, 1, 1, 32)),
+    ("copy4_at all are zeros", (1, 1, 0, 0)),
+    ("copy4_at half are zeros", (1, 1, 1, 2)),
+    ("copy8_at neighbours", (1, 2, 1, 8)),
+    ("copy8_at every second", (1, 4, 1, 8)),
+    ("copy8_at first half", (1, 1, 1, 4)),
+    ("copy16_at neighbours", (1, 4, 1, 16)),
+    ("copy16_at every second", (1, 8, 1, 16)),
+    ("copy16_at every eighth", (1, 32, 1, 16)),
+    ("copy16_at swizzled columns", (1, 4, 1, 16)),
+    ("copy16_at one lane", (1, 1, 1, 1)),
+    ("copy16_first_at none in half", (1, 4, 1, 8)),
+])  # fmt: skip
+def test_counts(name, expected):
+    """By the rule of stores of that width, and the sectors of the lanes that read."""
+    found = counts(traced(BY_NAME[name]))
+    assert tuple(found[count] for count in COPY) == expected
+    assert (found["global_load_requests"], found["shared_store_requests"]) == (4, 64)
+
+
+@needs_machine_code
+@pytest.mark.parametrize("name", [
+    "copy4_at scattered",
+    "copy8_at every second is zeros",
+    "copy16_at odd lanes",
+    "copy16_ca_at half are zeros",
+    "copy16_first_at none to three",
+])  # fmt: skip
+def test_machine_code(name):
+    """LDGSTS does to both memories what the source says, value for value."""
+    case = BY_NAME[name]
+    args = case.arguments()
+    found = trace(case.kernel)[case.grid, case.block](*args)
+    source, compiled = counts(found), totals(found)
+    assert {count: compiled[count] for count in COPY} == {count: source[count] for count in COPY}
+    np.testing.assert_array_equal(found.as_compiled().arrays[0], args[0])

@@ -198,12 +198,11 @@ def _has_number_near(kernel: Kernel, extents: set[int]) -> bool:
         for inner in ast.walk(node)
     }
     known = {} if function is None else function.__globals__
-    numbers = {
+    numbers = [
         node.value if isinstance(node, ast.Constant) else known.get(node.id)
         for node in ast.walk(tree)
         if isinstance(node, ast.Constant | ast.Name) and id(node) not in shapes
-        if not isinstance(node, ast.Constant) or isinstance(node.value, int)
-    }
+    ]
     return any(
         type(one) is int and extent <= one <= extent + 2
         for one in numbers

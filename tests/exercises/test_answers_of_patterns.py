@@ -217,6 +217,16 @@ if row == 0:"""
         ("ex50_peak", {"ticket[0] = 0": ""}, "output", "nothing to be stored"),
         (
             "ex53_copies",
+            {
+                "part[i] = 0": "if i < BINS:\n    cuda.atomic.add(out, (row, i), 0)",
+                "cuda.atomic": "cuda.atomic.add(out, (row, inp[row, col]), 1)",
+                "for k in": "for k in range(0):",
+            },
+            "output",
+            "hold no zeros",
+        ),
+        (
+            "ex53_copies",
             {"for k in": "for k in range(BINS if tx == 0 else 0):"},
             "requests",
             "one lane uses part at a time",

@@ -117,6 +117,11 @@ def on_values(exercise: Exercise, kernel: Kernel, run: Run, element: WrongElemen
     said, sources = who_stored(exercise, kernel, run, element.output, element.index)
     if not said:
         return PLAIN["output"]
+    if "by an atomic" in said and exercise.start is None:
+        return (
+            f"{said} The outputs hold no zeros before the launch, and an atomic adds to what is "
+            "there: add up elsewhere, and store what comes out."
+        )
     if "by an atomic" in said:
         return (
             f"{said} Does each thread do so once, where it should, and is nothing to be stored "

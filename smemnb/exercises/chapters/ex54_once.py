@@ -15,7 +15,8 @@ from ..exercise import Budget, Case, Exercise, Wrong, cover, scattered, sizes
 def row_log_sums(out, inp):
     """The logarithm of the sum of exp(inp) over each row, read once; one warp per row.
 
-    Elements may be -inf, as a mask makes them; a row of nothing else has -inf.
+    Elements may be -inf, as a mask makes them; a row of nothing else has -inf. Lanes exchange
+    values by shuffles, without shared memory.
     """
     lane = cuda.threadIdx.x  # blocks have 32 threads along x: a warp for each y
     row = cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y

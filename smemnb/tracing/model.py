@@ -181,10 +181,13 @@ class AccessRow:
 
     @property
     def access(self) -> str:
-        """The access as a reader names it: "load tile[tx, ty]", or the call of an atomic."""
+        """The access as a reader names it: "load tile[tx, ty]", or the call of an atomic.
+
+        Calls of ldmatrix and stmatrix say their kind themselves.
+        """
         kind = f"{self.rule} x{self.matrices}" if self.matrices else self.kind
-        named = self.kind.startswith("atomic") or kind.replace(" ", "_") in self.text
-        said = self.text if named else f"{kind} {self.text}"
+        named = self.matrices and kind.replace(" ", "_") in self.text
+        said = self.text if named or self.kind.startswith("atomic") else f"{kind} {self.text}"
         return said if self.names_its_array else f"{said} ({self.array})"
 
     @property

@@ -3,6 +3,7 @@
 smemnb bench transpose | matmul | all | overhead      measure, on a GPU
 smemnb bench engine                                   the lockstep engine, on any machine
 smemnb bench sweep matmul | transpose                 random problems beside torch and CuPy
+smemnb bench tensor                                   products by tensor cores beside cuBLAS
 smemnb bench patterns reduction | scan | ...          sums, scans, stencils, histograms, rows
 smemnb bench --show [FILE] --chart FILE.png           a table and a chart of results
 smemnb bench --compare A.json B.json                  what became faster or slower
@@ -22,7 +23,7 @@ from .terminal import show_report
 if TYPE_CHECKING:
     from ..measure.results import Results
 
-WHAT = ("transpose", "matmul", "all", "overhead", "engine", "sweep", "patterns")
+WHAT = ("transpose", "matmul", "all", "overhead", "engine", "sweep", "patterns", "tensor")
 INTERRUPTED = 130
 
 
@@ -42,6 +43,10 @@ def main(argv: Sequence[str]) -> int:
         from .bench_patterns import main as patterns
 
         return patterns(argv[1:])
+    if argv[:1] == ["tensor"]:
+        from .bench_tensor import main as tensor
+
+        return tensor(argv[1:])
     options = _parser().parse_args(argv)
     if options.compare:
         return _compare(*options.compare)

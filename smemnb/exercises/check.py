@@ -328,7 +328,7 @@ def _hint(
 ) -> str:
     said = verdict.advice
     if first and (element or verdict.reason == "findings"):
-        said = on_findings(exercise, kernel, first, wrong=element is not None)
+        said = on_findings(exercise, kernel, first, wrong=element is not None, runs=runs)
     elif element is not None:
         said = on_values(exercise, kernel, runs[-1], element)
     if element:

@@ -60,17 +60,21 @@ class Budget:
     """The most a kernel may take in one launch; None where nothing is asked.
 
     `extra` and `ways` hold for each source line that touches shared memory, and
-    `sectors_per_request` for each that touches global memory (its mean over the launch).
+    `sectors_per_request` for each that touches global memory (its mean over the launch), `sectors`
+    for all requests of a parameter together (of full requests that begin anywhere, say).
     `requests` counts loads and stores per parameter, `shared_requests` those of shared memory in
-    all, `shared_bytes` bytes per block, `barriers` those that a block passes.
+    all, `shared_loads` the loads among them, `shared_bytes` bytes per block, `barriers` those that
+    a block passes.
     """
 
     extra: int | None = 0
     ways: int | None = None
     sectors_per_request: int | None = None
     requests: Mapping[str, int] = field(default_factory=dict)
+    sectors: Mapping[str, int] = field(default_factory=dict)
     shared_bytes: int | None = None
     shared_requests: int | None = None
+    shared_loads: int | None = None
     barriers: int | None = None
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from ..hardware import WARP_LANES, Chip
 
 FLOP = 2  # of a multiply-add
+REGISTERS = 65_536  # of a multiprocessor
 
 
 def reads_per_product(tall: int, wide: int) -> float:
@@ -70,3 +71,55 @@ def tree_requests(threads: int) -> int:
         requests += -(-half // WARP_LANES)
         half //= 2
     return requests
+
+
+def step_additions(elements: int) -> int:
+    """Additions of a scan in steps of 1, 2, 4 ...: each step adds wherever something lies before.
+
+    >>> step_additions(8)  # 7 + 6 + 4
+    17
+
+    Args:
+        elements: of the row, a power of two.
+    """
+    step, additions = 1, 0
+    while step < elements:
+        additions += elements - step
+        step *= 2
+    return additions
+
+
+def held_elements(threads: int, blocks: int, others: int) -> int:
+    """Elements of 4 bytes that wait in the registers of a block, if so many blocks are resident.
+
+    >>> held_elements(1024, 1, 24)  # 64 registers for a thread
+    40960
+
+    Args:
+        threads: of a block, a power of two, so that registers divide without a rest.
+        blocks: that are to be resident on a multiprocessor.
+        others: registers that a thread needs for everything else.
+    """
+    return (REGISTERS // (threads * blocks) - others) * threads
+
+
+def staged_elements(block: tuple[int, int], window: int) -> int:
+    """Elements that the windows of a block reach: its own, and a halo on all four sides.
+
+    >>> staged_elements((16, 16), window=3)
+    324
+
+    Args:
+        block: threads along x and y, a result for each.
+        window: rows and columns of a window, an odd number.
+    """
+    return (block[0] + window - 1) * (block[1] + window - 1)
+
+
+def window_products(window: int) -> tuple[int, int]:
+    """Multiply-adds of a result: of all weights of a window at once, and rows before columns.
+
+    >>> window_products(3)
+    (9, 6)
+    """
+    return window * window, window + window

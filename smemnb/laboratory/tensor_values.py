@@ -29,10 +29,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numba import cuda
 
 from ..errors import SmemnbError
 from ..kernels.ptx import tensor
+from ..kernels.ptx.held import conversions, products_of
 from ..rules.tensor_core import HOPPER, Arithmetic
 
 __all__ = ["Compared", "Recorded", "load", "record"]
@@ -101,44 +101,6 @@ class Recorded:
     conversions: tuple[Converted, ...]
 
 
-@cache
-def kernel_of(name: str) -> Any:
-    """A kernel that multiplies a fragment per warp: words of lanes from memory and back."""
-    of_a, of_b, of_c = tensor.words_of(name)
-    product = tensor.PRODUCTS[name]
-    take_a, take_b, take_c = (_taken(count) for count in (of_a, of_b, of_c))
-
-    @cuda.jit
-    def products(out, a, b, c):
-        lane = cuda.grid(1)
-        d = product(take_a(a, lane), take_b(b, lane), take_c(c, lane))
-        for at in range(of_c):
-            out[at, lane] = d[at]
-
-    return products
-
-
-@cache
-def _taken(count: int) -> Any:
-    """A device function: a lane's words as a tuple."""
-    return {1: _one, 2: _two, 4: _four}[count]
-
-
-@cuda.jit(device=True)
-def _one(words, lane):
-    return (words[0, lane],)
-
-
-@cuda.jit(device=True)
-def _two(words, lane):
-    return words[0, lane], words[1, lane]
-
-
-@cuda.jit(device=True)
-def _four(words, lane):
-    return words[0, lane], words[1, lane], words[2, lane], words[3, lane]
-
-
 def drawn(name: str, draw: str, products: int) -> Words:
     """a, b and c of random fragments, as (words, 32 lanes of each product).
 
@@ -200,7 +162,7 @@ def multiplied(name: str, words: Words) -> Array:
     out = np.zeros_like(c)
     warps = a.shape[1] // 32
     block = 32 * (_WARPS if warps % _WARPS == 0 else 1)
-    kernel_of(name)[a.shape[1] // block, block](out, a, b, c)
+    products_of(name)[a.shape[1] // block, block](out, a, b, c)
     return out
 
 
@@ -231,15 +193,6 @@ def compared(
 
 
 CONVERSIONS = ("cvt_rna_tf32", "cvt_rn_f16x2", "cvt_rn_bf16x2")
-
-
-@cuda.jit
-def conversions(words, x, y):
-    """Each conversion of each pair of numbers."""
-    at = cuda.grid(1)
-    words[0, at] = tensor.cvt_rna_tf32(x[at])
-    words[1, at] = tensor.cvt_rn_f16x2(x[at], y[at])
-    words[2, at] = tensor.cvt_rn_bf16x2(x[at], y[at])
 
 
 def converted(count: int) -> tuple[Converted, ...]:

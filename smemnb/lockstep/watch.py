@@ -140,6 +140,17 @@ class Access:
                 offset, value = of(self.offset, at), of(self.value, at)
                 yield replace(self, offset=offset, active=active, value=value, rounds=1)
 
+    def by_receiver(self) -> Access:
+        """The access by the lanes that get or give elements, not by those that name rows."""
+        if not self.touched:
+            return self
+        active = self.touched[0][1]
+        for _, more, *_ in self.touched[1:]:
+            active = active | more
+        return replace(
+            self, offset=self.touched[0][0], active=active, elements=len(self.touched), matrices=0
+        )
+
     def cells(self, granule: int = 0) -> Iterator[Access]:
         """The access piece by piece, for watchers that look at single cells.
 

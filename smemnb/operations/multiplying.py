@@ -32,6 +32,7 @@ from .engine import check_time, seconds
 from .matmul_choice import LIKE_H200, Lying, ProductPlan, product_plan, words_of
 from .operands import Launch, Operand, launches, operand, result_shape, span
 from .repeated import repeated
+from .tensor_products import check_precision, kind_of, tensor_plan, tensor_product
 
 Factors = tuple[np.float32, np.float32]
 """alpha and beta."""
@@ -45,8 +46,9 @@ def matmul(
     beta: float = 0,
     stream: Any = None,
     rung: str | Rung | None = None,
+    precision: str | None = None,
 ) -> Any:
-    """The product alpha * a @ b + beta * out in float32: of matrices, vectors, and their batches.
+    """The product alpha * a @ b + beta * out: of matrices, vectors, and their batches.
 
     >>> import numpy as np
     >>> a = np.array([[1, 2, 3], [4, 5, 6]], np.float32)
@@ -61,11 +63,11 @@ def matmul(
     matrices, and the others are broadcast.
 
     Args:
-        a: a matrix (rows x depth) of float32, a vector, or a batch: an array of NumPy, Numba,
-            CuPy, PyTorch or JAX, or of any library with `__cuda_array_interface__` or
-            `__dlpack__`. Its elements are neighbours along rows, or along columns as those of
-            `x.T` are; rows, columns and matrices lie any number of elements apart. Nothing is
-            copied.
+        a: a matrix (rows x depth) of float32, float16 or bfloat16, a vector, or a batch: an array
+            of NumPy, Numba, CuPy, PyTorch or JAX, or of any library with
+            `__cuda_array_interface__` or `__dlpack__`. Its elements are neighbours along rows, or
+            along columns as those of `x.T` are; rows, columns and matrices lie any number of
+            elements apart. Nothing is copied.
         b: a matrix (depth x cols), a vector or a batch, likewise, of the same library, on the same
             device.
         out: where the result goes (rows x cols, behind the axes of the batch), its rows
@@ -80,6 +82,17 @@ def matmul(
             fastest that fits; `matmul.plan(a, b)` says which and why. Rungs take two matrices
             that lie by rows. In the lockstep engine those are multiplied by `matmul_tiled_32`,
             or `matmul_square` with alpha or beta.
+        precision: "tf32" for a product of float32 by tensor cores, with operands rounded to 10
+            bits behind the point; None or "float32" keeps all 23.
+
+    Tensor cores (a GPU of cc 8.0 or later) make the products of float16 and of bfloat16, of all
+    the shapes above; both operands are of that dtype, and so is the result, or float32 where
+    `out` is. Sums are float32, as float32 is added up by the tensor cores (`rules.tensor_core`):
+    products are exact, sums cut off rather than rounded, so an element of depth k is off by up to
+    about k * 2**-22 times the sum of its products' sizes, and then rounded once to its dtype. Of
+    "tf32" each operand is rounded by up to 2**-11 of itself before. An `out` on a GPU is
+    contiguous then, and `rung` is left out. Where rows of an operand do not begin at multiples of
+    16 bytes, it is copied into a workspace first.
 
     Returns:
         `out`, or a new array of the library of a, on its device. Arrays on a GPU stay there, and
@@ -93,13 +106,19 @@ def matmul(
             `SMEMNB_ENGINE_SECONDS` (60). Nothing was launched, and `out` is as it was.
     """
     try:
+        if precision is not None or kind_of(a) is not None or kind_of(b) is not None:
+            check_precision(precision)
+            if precision == "tf32" or kind_of(a) is not None or kind_of(b) is not None:
+                return tensor_product(a, b, out, alpha, beta, stream, rung, precision)
         factors = alpha, beta
         return repeated(("matmul", "a", "b"), _product, (a, b), out, factors, stream, rung)
     except SmemnbError as error:
         raise shortened(error) from error.__cause__
 
 
-def plan(a: Any, b: Any, multiprocessors: int | None = None) -> ProductPlan:
+def plan(
+    a: Any, b: Any, multiprocessors: int | None = None, precision: str | None = None
+) -> ProductPlan:
     """Which kernel `matmul(a, b)` launches on a GPU, and why, in words.
 
     >>> import numpy as np
@@ -112,12 +131,13 @@ multiprocessors. By the model every byte once takes most of the time.
         b: right operand.
         multiprocessors: of the GPU; None asks the device of the arrays, or takes the 132 of an
             H200 where there is no GPU.
+        precision: as `matmul` takes it.
 
     Raises:
         LaunchRefused: `matmul` would refuse these operands.
     """
     try:
-        return _said(a, b, multiprocessors)
+        return _said(a, b, multiprocessors, precision)
     except SmemnbError as error:
         raise shortened(error) from error.__cause__
 
@@ -125,14 +145,17 @@ multiprocessors. By the model every byte once takes most of the time.
 matmul.plan = plan  # type: ignore[attr-defined]
 
 
-def _said(a: Any, b: Any, multiprocessors: int | None) -> ProductPlan:
+def _said(a: Any, b: Any, multiprocessors: int | None, precision: str | None) -> ProductPlan:
     if multiprocessors is not None and (type(multiprocessors) is not int or multiprocessors < 1):
         raise LaunchRefused(
             f"`multiprocessors` is {multiprocessors!r}; a whole number of 1 or more is wanted"
         )
+    check_precision(precision)
     left, right = array_view("a", a), array_view("b", b)
     shape = result_shape(left, right)
     check_together([left, right], whole=False)
+    if precision == "tf32" or any(kind_of(view) is not None for view in (left, right)):
+        return tensor_plan((left, right), precision, multiprocessors)
     check_single([left, right])
     one, other = operand(left, "left"), operand(right, "right")
     steps = tuple(prod(shape[at + 1 :]) * 4 for at in range(len(shape)))

@@ -84,6 +84,8 @@ class Work(NamedTuple):
         instead: what to write without a GPU: "x.sum()".
         seconds: that it would take in the lockstep engine (`engine_seconds`).
         fill: the value of every element of the result, in place of launches: of empty arrays.
+        own: dtype of the result in the caller's library, where `dtype` only has its bits.
+        reads_out: whether `out` is read before it is written.
     """
 
     shape: tuple[int, ...]
@@ -93,6 +95,8 @@ class Work(NamedTuple):
     instead: str
     seconds: float = 0.0
     fill: Any = None
+    own: Any = None
+    reads_out: bool = False
 
 
 class Pack(NamedTuple):
@@ -310,7 +314,7 @@ def _whole(
     call = Call(views)
     work = plan(call, *options)
     first = next(iter(views.values()))
-    kind = first.backend.own_type(work.dtype)
+    kind = first.backend.own_type(work.dtype) if work.own is None else work.own
     if into is not None:
         _check_out(into, work, list(views.values()))
     if not launching.on_gpu():
@@ -334,7 +338,9 @@ def _whole(
         else:
             some = work.launches(new, laid)
         some = [*(filling(zeros, np.uint32(0)) for zeros in new.zeroed), *some]
-        on, made = _run(some, new, views, call.packs, target, laid, handle)
+        on, made = _run(
+            some, new, views, call.packs, target, laid, handle, reads_out=work.reads_out
+        )
         if made is not None and not call.packs:
             ready = _Plan(made, new, first.place, kind)
     if into is not None:
@@ -377,10 +383,10 @@ def _check_out(out: MatrixView, work: Work, inputs: Sequence[MatrixView]) -> Non
     """Raise unless the result may be written to `out`."""
     if out.extents != work.shape:
         raise LaunchRefused(f"`out` has shape {out.extents}; the result has {work.shape}")
-    if out.backend.number_type(out.dtype) != work.dtype:
-        raise TypeRefused(
-            f"`out` is {out.dtype}; the result is {work.dtype}. Pass an `out` of {work.dtype}"
-        )
+    kind = work.dtype if work.own is None else work.own
+    found = out.backend.number_type(out.dtype) if work.own is None else out.dtype
+    if found != kind:
+        raise TypeRefused(f"`out` is {out.dtype}; the result is {kind}. Pass an `out` of {kind}")
     if out.readonly:
         raise LaunchRefused("`out` is read-only. Pass an array that may be written")
     own = "Leave `out` out, or pass an array of its own memory"
@@ -422,10 +428,14 @@ def _run(
     target: MatrixView,
     laid: Laid,
     handle: int,
+    *,
+    reads_out: bool = False,
 ) -> tuple[Any, tuple[Ready, ...] | None]:
     """Launch all; Numba's stream, and the launches if the driver can be called for them again."""
     if target.place == HOST:
-        return _run_on_host(some, new, views, packs, target, laid, handle), None
+        return _run_on_host(
+            some, new, views, packs, target, laid, handle, reads_out=reads_out
+        ), None
     place = target.place
     with on_device(place):
         stream = stream_of(handle, place)
@@ -464,6 +474,47 @@ def _put(
                 launch._replace(args=tuple(args)).start(stream)
     found = tuple(ready for ready in all_ready if ready is not None)
     return found if len(found) == len(some) else None
+
+
+def starting(
+    some: Sequence[Launch], new: Workspace, at: Mapping[str, int], place: int, handle: int = 0
+) -> Callable[[], None]:
+    """A function that puts planned launches on a stream, each time with the same memory.
+
+    Args:
+        some: launches, whose arrays are `Laid`s.
+        new: the workspace that they were planned with, without zeros.
+        at: addresses of their sources, but for the workspace.
+        place: number of the device.
+        handle: of the stream.
+    """
+    with on_device(place):
+        stream = stream_of(handle, place)
+        every = [_ready(launch, place, handle) for launch in some]
+    kept: list[Any] = []
+
+    def start() -> None:
+        if not kept:
+            kept.append(_own_memory(new, place))
+        places = {**at, SCRATCH: kept[0][1]}
+        for launch, ready in zip(some, every, strict=True):
+            if ready is not None:
+                begins = [places[source] + offset for source, offset in ready.sources]
+                ready.prepared.start(begins, ready.numbers, handle)
+            else:
+                args = [_argument(one, places, place) for one in launch.args]
+                launch._replace(args=tuple(args)).start(stream)
+
+    return start
+
+
+def _own_memory(new: Workspace, place: int) -> tuple[Any, int]:
+    """Memory for the scratch of a workspace, and its address."""
+    from numba import cuda
+
+    with on_device(place):
+        held = cuda.device_array(max(16, new.bytes), np.uint8)
+    return held, held.device_ctypes_pointer.value or 0
 
 
 def _ready(launch: Launch, place: int, handle: int) -> Ready | None:
@@ -533,6 +584,11 @@ def _host_array(view: MatrixView, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
     return np.ndarray(view.extents, dtype, memory, before, view.steps)
 
 
+def _moved(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype under which elements are copied: integers for those that have no buffer."""
+    return np.dtype(f"u{dtype.itemsize}") if dtype.kind == "V" and dtype.itemsize <= 8 else dtype
+
+
 def _run_on_host(
     some: Sequence[Launch],
     new: Workspace,
@@ -541,20 +597,22 @@ def _run_on_host(
     target: MatrixView,
     laid: Laid,
     handle: int,
+    *,
+    reads_out: bool,
 ) -> Any:
     """Copy to the device, launch there, copy the result back, which is awaited."""
     used = {one.source for launch in some for one in launch.args if isinstance(one, Laid)}
     arrays = {}
     for name, view in views.items():
         if name in used:
-            arrays[name] = _host_array(view, _laid(view).dtype)
+            arrays[name] = _host_array(view, _moved(_laid(view).dtype))
     for source, pack in packs.items():
         whole = _host_array(views[pack.name], _laid(views[pack.name]).dtype)
         arrays[source] = whole.transpose(pack.order)
     result = _host_array(target, laid.dtype)
     if launched_by() is None and device() == "numba simulator":
         copies = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-        copies[OUT] = np.empty(laid.shape, laid.dtype)
+        copies[OUT] = np.array(result).reshape(laid.shape)
         _run_in_simulator(some, new, copies)
         np.copyto(result, copies[OUT].reshape(result.shape))
         return 0
@@ -563,7 +621,10 @@ def _run_on_host(
     place = cuda.current_context().device.id
     stream = stream_of(handle, place)
     there = {n: cuda.to_device(np.ascontiguousarray(a), stream) for n, a in arrays.items()}
-    there[OUT] = cuda.device_array(laid.shape, laid.dtype, stream=stream)
+    if reads_out:
+        there[OUT] = cuda.to_device(np.array(result).reshape(laid.shape), stream)
+    else:
+        there[OUT] = cuda.device_array(laid.shape, laid.dtype, stream=stream)
     at = {name: array.device_ctypes_pointer.value or 0 for name, array in there.items()}
     _put(some, new, at, place, handle, stream)
     copied = there[OUT].copy_to_host(stream=stream)

@@ -184,7 +184,8 @@ def multiplied(
     """
     if kind in ("s8", "u8"):
         exact = np.matmul(a.astype(np.float64), b.astype(np.float64)).astype(np.int64)
-        return (exact + c.astype(np.int64)).astype(np.int32)
+        wrapped: Array = (exact + c.astype(np.int64)).astype(np.int32)
+        return wrapped
     lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2], c.shape[:-2])
     a, b, c = (np.broadcast_to(x, (*lead, *x.shape[-2:])).reshape(-1, *x.shape[-2:])
                for x in (a, b, c))  # fmt: skip
@@ -224,4 +225,5 @@ def _fused(left: Array, right: Array, exponent: Array, c: Array, fraction_bits: 
             outward = np.abs(rounded.astype(np.float64)) > np.abs(exact)
             outward &= np.abs(exact) < 2.0**128  # what is larger overflows
             rounded = np.where(outward, np.nextafter(rounded, np.float32(0)), rounded)
-        return np.where(np.isnan(rounded), _NAN[c.dtype.name], rounded)
+        found: Array = np.where(np.isnan(rounded), _NAN[c.dtype.name], rounded)
+        return found

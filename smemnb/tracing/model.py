@@ -66,12 +66,23 @@ class SiteCounts:
 
 
 @dataclass(frozen=True)
+class HeardBy:
+    """The thread of a block that knows what its other threads do not, and by which access."""
+
+    site: Site
+    block: Dim3
+    thread: Dim3
+    warp: int
+
+
+@dataclass(frozen=True)
 class Observation:
     """Something a watcher saw go wrong, before it is put into words.
 
     `kind` is one of `findings.kinds.KINDS`. `count` is how many elements (races), threads
     (barriers) or lanes (initialisation, bounds) it concerns; block, threads, index name the first
-    of them. `other_block` is None where both are of one block.
+    of them. `other_block` is None where both are of one block. `heard` is of a race between blocks
+    of which the later one's block knows that the earlier access is over, by another thread.
     """
 
     kind: str
@@ -88,6 +99,7 @@ class Observation:
     index: tuple[int, ...] | None = None
     axis: int | None = None
     detail: Mapping[str, int | str] = field(default_factory=dict)
+    heard: HeardBy | None = None
 
 
 @dataclass(frozen=True)
@@ -169,10 +181,13 @@ class AccessRow:
 
     @property
     def access(self) -> str:
-        """The access as a reader names it: "load tile[tx, ty]", or the call of an atomic."""
+        """The access as a reader names it: "load tile[tx, ty]", or the call of an atomic.
+
+        Calls of ldmatrix and stmatrix say their kind themselves.
+        """
         kind = f"{self.rule} x{self.matrices}" if self.matrices else self.kind
-        named = self.kind.startswith("atomic") or kind.replace(" ", "_") in self.text
-        said = self.text if named else f"{kind} {self.text}"
+        named = self.matrices and kind.replace(" ", "_") in self.text
+        said = self.text if named or self.kind.startswith("atomic") else f"{kind} {self.text}"
         return said if self.names_its_array else f"{said} ({self.array})"
 
     @property

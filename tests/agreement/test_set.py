@@ -2,13 +2,19 @@
 
 import re
 from functools import cache
+from itertools import chain
 
 import numpy as np
 import pytest
 
+from smemnb.kernels.histogram import ladder as histograms
 from smemnb.kernels.matmul import ladder as products
+from smemnb.kernels.reduction import ladder as reductions
+from smemnb.kernels.rows import ladder as normalisations
+from smemnb.kernels.scan import ladder as scans
+from smemnb.kernels.stencil import ladder as stencils
 from smemnb.kernels.transpose import ladder as transposes
-from smemnb.laboratory.corpus import CASES, FAMILIES
+from smemnb.laboratory.corpus import CASES, FAMILIES, patterns
 from smemnb.measure.verify.compare import compared
 from smemnb.measure.verify.ncu.counters import COUNTS
 from smemnb.measure.verify.predicted import calling_lines, counts, lines, traced
@@ -21,9 +27,14 @@ SLOW = ("matmul", "transpose_fastest", "transpose_wide")
 LARGE = {case.name for case in FAMILIES["package"] if case.name.startswith(SLOW)}
 
 
+PATTERNS = {case.name for case in FAMILIES["patterns"]}
+"""Kernels whose rooms hold the model to them; here stands every tenth."""
+
+
 def each(names):
     """The names as parameters; of the kernels with long sources the first tier has a sample."""
-    return [n for n in names if n not in LARGE] + sampled(sorted(LARGE & set(names)), 8)
+    others = [n for n in names if n not in LARGE | PATTERNS]
+    return [*others, *sorted(PATTERNS & set(names))[::10], *sampled(sorted(LARGE & set(names)), 8)]
 
 
 @cache
@@ -37,7 +48,7 @@ def test_size_and_names():
     assert len(CASES) >= 60
     assert len(BY_NAME) == len(CASES)
     assert set(FAMILIES) == {"tutorials", "atomics", "package", "vectors", "shapes", "strides",
-                             "local", "copies", "matrices"}  # fmt: skip
+                             "local", "copies", "matrices", "patterns"}  # fmt: skip
     assert all(FAMILIES.values())
 
 
@@ -49,6 +60,45 @@ def test_every_rung_is_in_it():
     assert transposes.COPY.kernel in inside
     sizes = {case.arguments()[0].dtype.itemsize for case in FAMILIES["package"]}
     assert sizes == {1, 2, 4, 8}
+
+
+def test_patterns_are_in_it():
+    """Every step of the five ladders, but those whose blocks wait for others."""
+    inside = {case.kernel for case in FAMILIES["patterns"]}
+    ladders = (
+        reductions.LADDER,
+        scans.LADDER,
+        histograms.LADDER,
+        normalisations.LADDER,
+        stencils.LADDER,
+    )
+    steps = [*chain(*ladders), *stencils.LINES, *stencils.SEPARABLE]
+    left_out = [step.name for step in steps if not inside & set(step.kernels)]
+    assert left_out == list(patterns.WAITING)
+    assert inside <= {kernel for step in steps for kernel in step.kernels}
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        # 32 blocks of 256 elements, four sectors for each of 8 warps; one store by each block
+        ("sum_sequential 8192", {"global_load_requests": 256, "global_load_sectors": 1024,
+                                 "global_store_requests": 32}),
+        # as many loads; each block adds a ticket, and the last one reads the parts of both
+        ("sum_one_launch 8192", {"global_load_requests": 65, "global_load_sectors": 1025}),
+        # two launches' worth of a row: 32 requests of 16 sectors in 8 warps, 4 rows
+        ("softmax_wide 4 x 8192", {"global_load_requests": 256, "global_load_sectors": 4096,
+                                   "global_store_sectors": 4096, "shared_load_wavefronts": 64}),
+        # a chunk of 16 bytes for each thread: 1024 requests of one sector's lanes, then counters
+        ("histogram_paired 32768", {"global_load_requests": 64, "global_load_sectors": 1024,
+                                    "shared_atomic_requests": 1024,
+                                    "shared_atomic_wavefronts": 1024}),
+    ],
+)  # fmt: skip
+def test_counts_of_patterns(name, expected):
+    """Counts of a launch, worked out by hand."""
+    found = counts(trace_of(name))
+    assert {count: found[count] for count in expected} == expected
 
 
 def test_widths():

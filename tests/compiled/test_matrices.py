@@ -76,6 +76,12 @@ def test_rows_in_the_same_banks():
     assert (counted["wavefronts"], counted["ideal"], counted["ways"]) == (8, 4, 2)
 
 
+def test_one_row_for_all():
+    """A load of 16 bytes would take two wavefronts; matrices are served one after the other."""
+    counted = site(launch(f"{ROWS}\nLDSM.16.M88.4 R8, [RZ]")[0], "LDSM")
+    assert (counted["wavefronts"], counted["ideal"], counted["ways"]) == (4, 4, 1)
+
+
 ONES = {"f16": 0x3C003C00, "bf16": 0x3F803F80, "tf32": 0x3F800000, "s8": 0x01010101}
 
 

@@ -16,7 +16,9 @@ from smemnb.exercises.grading.parts import (
     budget_of,
     lines,
     requests_of,
+    sectors_of,
     shared_bytes_of,
+    shared_loads_of,
     shared_requests_of,
 )
 from smemnb.exercises.registry import NAMES, exercises
@@ -190,9 +192,12 @@ def test_budget(exercise):
             "sectors_per_request": max(-(-line.sectors // line.requests) for line in through),
             "shared_bytes": max(map(shared_bytes_of, mine)),
             "shared_requests": max(map(shared_requests_of, mine)),
+            "shared_loads": max(map(shared_loads_of, mine)),
             "barriers": max(run.trace.barriers for run in mine),
         }
         for name, value in seen.items():
             assert getattr(budget, name) in (None, value), name
         for name, allowed in budget.requests.items():
             assert max(requests_of(run, name) for run in mine) == allowed, name
+        for name, allowed in budget.sectors.items():
+            assert max(sectors_of(run, name) for run in mine) == allowed, name

@@ -40,11 +40,25 @@ EXCEPTIONS = {
     ("ex53_copies", "row_counts, array 1: int32 -> float32"): (
         "counts below 2^24 are exact in float32: right, if slow, on a GPU as well"
     ),
+    ("ex55_ranks", "row_ranks, array 1: int32 -> float32"): (
+        "counts below 2^24, added up and passed on: as those of ex53_copies"
+    ),
+    ("ex55_mode", "most_frequent, array 1: int32 -> float32"): (
+        "counts of a block, which are below 2^24 in any launch that ends: as those of ex53_copies"
+    ),
+    ("ex55_mode", "most_frequent, array 2: int32 -> float32"): (
+        "a ticket, of which a launch has as many as blocks: float32 counts 16 million exactly"
+    ),
+    ("ex55_mode", "most_frequent, array 2: int32 -> int16"): (
+        "a ticket, of which a launch has as many as blocks: int16 counts 32,767"
+    ),
 }
 """(exercise, what `narrowed` calls a change) -> why the checker may accept it."""
 FOUND_EARLIER = {
     ("ex53_copies", "row_counts, array 1: int32 -> int16"): "kernel",  # no atomic of 2 bytes
     ("ex53_bins", "row_bins, array 1: int32 -> int16"): "kernel",
+    ("ex55_ranks", "row_ranks, array 1: int32 -> int16"): "kernel",
+    ("ex55_mode", "most_frequent, array 1: int32 -> int16"): "kernel",
     ("ex53_bins", "row_bins, array 1: int32 -> float32"): "findings",  # right, by float64
     # a copy moves bytes: both of its arrays have one dtype
     ("ex60_tail", "differences, array 1: float32 -> float16"): "kernel",

@@ -12,7 +12,7 @@ from smemnb.exercises.grading.parts import count_parts, lines
 from smemnb.exercises.grading.values import wrong_element
 from smemnb.exercises.grading.who_stored import who_stored
 from smemnb.exercises.registry import find
-from smemnb.exercises.variants import edited
+from smemnb.exercises.variants import edited, kernel_of
 from tests.facts import facts
 
 
@@ -265,16 +265,106 @@ def one_tile_alone(out, a, b):
         out[row, col] = acc
 
 
-def test_a_barrier_less():
-    """Where barriers are counted, a race may want another buffer, not another barrier."""
-    without = find("ex07_ahead")
-    kernel = next(
-        without.wrong_kernel(one) for one in without.wrong if one.refused_by[0] == "findings"
+def first_of(exercise, kernel, kind):
+    """The first finding of a kind in the first case, and its run."""
+    run = observe(exercise, exercise.cases[0], kernel)
+    return next(one for one in run.trace.findings if one.kind == kind), run
+
+
+def test_a_barrier_is_moved_where_no_more_are_allowed():
+    """A race in a kernel with all barriers of its budget wants another place or another buffer."""
+    steps = find("ex51_steps")
+    less, in_place = (steps.wrong_kernel(steps.wrong[number]) for number in (0, 1))
+    race, run = first_of(steps, in_place, "race")
+    said = on_findings(steps, in_place, race, wrong=False, runs=[run])
+    assert said.startswith(race.cure) and "move one, or let the two lines use different" in said
+    race, run = first_of(steps, less, "race")
+    assert on_findings(steps, less, race, wrong=False, runs=[run]) == race.cure
+
+
+def test_two_buffers_want_one_barrier_per_step():
+    """What the budget allows is what the hint asks for: at the end of the step, once."""
+    verdict = check("ex51_steps", find("ex51_steps").wrong_kernel(find("ex51_steps").wrong[0]))
+    assert verdict.hint.count("cuda.syncthreads()") == 1
+    assert "at the end of the loop body" in verdict.hint and "another one" not in verdict.hint
+
+
+def test_an_exercise_is_one_launch():
+    """No hint proposes two launches; the fence goes where an atomic is to signal already."""
+    verdict = check("ex50_total", find("ex50_total").wrong_kernel(find("ex50_total").wrong[0]))
+    assert verdict.part("findings").text.startswith("race between blocks")
+    assert "cuda.threadfence()" in verdict.hint and "atomic of line" in verdict.hint
+    assert "two launches" not in verdict.hint and "same buffer" not in verdict.hint
+    mirror = find("ex10_mirror")
+    race, run = first_of(mirror, reads_what_others_store, "race_between_blocks")
+    said = on_findings(mirror, reads_what_others_store, race, wrong=False, runs=[run])
+    assert "from the inputs" in said and "threadfence" not in said
+
+
+@cuda.jit
+def reads_what_others_store(out, inp):
+    col, row = cuda.grid(2)
+    if row < inp.shape[0] and col < inp.shape[1]:
+        out[row, col] = inp[row, col]
+        if col + 32 < inp.shape[1]:
+            out[row, col] = out[row, col + 32]
+
+
+def test_the_cause_stands_before_what_follows():
+    """A missing barrier around the ticket is reported, not the race between blocks behind it."""
+    peak = find("ex50_peak")
+    (wrong,) = [one for one in peak.wrong if "ticket" in one.mistake and "Nobody" in one.mistake]
+    verdict = check("ex50_peak", peak.wrong_kernel(wrong))
+    text = verdict.part("findings").text
+    assert text.startswith("race: ") and "last[0]" in text
+    assert "cuda.syncthreads()" in verdict.hint and "cuda.threadfence()" not in verdict.hint
+
+
+TICKET = """@cuda.jit
+def peaks(out, peak, ticket, inp):
+    best = cuda.shared.array(32, float32)
+    tx, row, rows = cuda.threadIdx.x, cuda.blockIdx.x, cuda.gridDim.x
+    top = float32(0)
+    for col in range(tx, inp.shape[1], cuda.blockDim.x):
+        top = max(top, abs(inp[row, col]))
+    for step in (16, 8, 4, 2, 1):
+        top = max(top, cuda.shfl_down_sync(0xFFFFFFFF, top, step))
+    if tx % 32 == 0:
+        best[tx // 32] = top
+    cuda.syncthreads()
+    if tx < 32:
+        before = 0
+        if tx == 0:
+            for warp in range(1, cuda.blockDim.x // 32):
+                top = max(top, best[warp])
+            out[row] = top
+            cuda.threadfence()
+            before = cuda.atomic.add(ticket, 0, 1)
+        before = cuda.shfl_sync(0xFFFFFFFF, before, 0)
+        cuda.syncwarp()
+        if before == rows - 1:
+            for k in range(tx, rows, 32):
+                top = max(top, out[k])
+            for step in (16, 8, 4, 2, 1):
+                top = max(top, cuda.shfl_down_sync(0xFFFFFFFF, top, step))
+            if tx == 0:
+                peak[0] = top
+                ticket[0] = 0
+"""
+
+
+def test_a_shuffle_orders_no_memory():
+    """A ticket handed on by a shuffle wants a syncwarp, and the hint says so and why."""
+    peak = find("ex50_peak")
+    assert check("ex50_peak", kernel_of(TICKET, peak.solution))
+    verdict = check(
+        "ex50_peak", kernel_of(TICKET.replace("cuda.syncwarp()", "pass"), peak.solution)
     )
-    run = observe(without, without.cases[0], kernel)
-    race = next(one for one in run.trace.findings if one.kind == "race")
-    assert on_findings(without, kernel, race, wrong=True).endswith("use the same buffer?")
-    assert on_findings(exercise(), kernel, race, wrong=True) == race.cure
+    text = " ".join(verdict.part("findings").text.split())
+    assert "Thread 0 of that block knows by line" in text
+    assert "nothing orders thread 1 behind thread 0" in text
+    assert "cuda.syncwarp()" in verdict.hint and "A shuffle hands on a value" in verdict.hint
+    assert "cuda.threadfence()" not in verdict.hint
 
 
 def test_a_title_names_several_inputs():

@@ -54,6 +54,7 @@ def test_text():
     assert "d3 row 15, column 7" in drawing.alt
 
 
+@pytest.mark.first(1)
 @pytest.mark.parametrize("name", ["mma_m16n8k32_s32_s8", "mma_m16n8k16_f16_f16", "ldmatrix_x1"])
 def test_picture(name):
     """A PNG, as wide as the notebook shows it, twice as fine."""

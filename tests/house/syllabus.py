@@ -228,7 +228,11 @@ NORMALISATION: tuple[Row, ...] = (
     ("a row that waits in registers", "54_rows", "registers-head"),
     ("the ladder of softmax beside a copy", "54_rows", "measured-text"),
     ("short rows: one per warp, several per warp", "54_rows", "short-idle"),
-    ("rows over several blocks: two launches, or blocks that wait", "54_rows", "joined-text"),
+    (
+        "rows over several blocks: two launches, or blocks that wait for begun ones",
+        "54_rows",
+        "joined-text",
+    ),
 )
 COPIES: tuple[Row, ...] = (
     ("copies whose values look right", "60_asynchronous_copies", "read-before-arrival"),
@@ -252,6 +256,16 @@ HISTOGRAM: tuple[Row, ...] = (
     ("the ladder of the histogram and its bounds", "53_histogram", "measured-ladder"),
     ("many bins, beyond shared memory", "53_histogram", "measured-bins"),
 )
+CHECKPOINT: tuple[Row, ...] = (
+    ("a tile that is used again, counted in stores", "55_checkpoint", "reused-tile"),
+    ("+= in place of an atomic, counted in what is lost", "55_checkpoint", "lost-votes"),
+    ("the scan's race, from behind and between two warps", "55_checkpoint", "scan-from-behind"),
+    ("a flag without a fence", "55_checkpoint", "flag-without-fence"),
+    ("copies of counters: equal lanes over two layouts", "55_checkpoint", "paper-copies"),
+    ("a histogram that is scanned", "55_checkpoint", "ranks-head"),
+    ("a window over a row that waits for its sum", "55_checkpoint", "shares-head"),
+    ("a histogram whose last block reduces it", "55_checkpoint", "mode-head"),
+)
 ROWS = (
     *SHARED_MEMORY,
     *BANKS,
@@ -271,6 +285,7 @@ ROWS = (
     *NORMALISATION,
     *COPIES,
     *HISTOGRAM,
+    *CHECKPOINT,
 )
 ERRATA: tuple[Row, ...] = (
     ("threads 1 and 17 meet in bank 1", "90_errata_memory", "claim-threads-1-and-17"),

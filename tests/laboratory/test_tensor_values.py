@@ -79,6 +79,14 @@ def test_one_bit_is_seen():
     assert 0 < row.largest[0] < 2.0**-20
 
 
+def test_bits_are_compared():
+    """Zeros of unlike sign differ; NaNs are counted apart."""
+    one = np.array([0.0, np.nan, 1.0], np.float32)
+    two = np.array([-0.0, -np.nan, 1.0], np.float32)
+    same, both_nan = tensor_values._equal(one, two)
+    assert (same.tolist(), both_nan.tolist()) == ([False, True, True], [False, True, False])
+
+
 def test_conversions():
     """All words of the engine are those of the rule."""
     assert [(one.name, one.equal, one.first) for one in converted(320)] == [

@@ -74,6 +74,68 @@ def test_missing_fence_names_both_blocks():
     assert "cuda.threadfence()" in found.cure and "two launches" in found.cure
 
 
+@pytest.mark.parametrize(
+    ("fence", "barrier", "cure"),
+    [
+        (False, True, "put cuda.threadfence() between the two"),
+        (True, False, "by cuda.syncthreads() between"),
+    ],
+)
+def test_the_cure_asks_for_what_is_missing(fence, barrier, cure):
+    """The atomic that is there already is named, and so is a fence, not asked for again."""
+    args = zeros(N, np.float32), zeros(BLOCKS * N, np.float32), zeros(1), floats(BLOCKS * N)
+    (found,) = trace(last_block(fence, barrier))[BLOCKS, N](*args).races
+    assert cure in found.cure and "atomic of line" in found.cure
+    assert "then an atomic of cuda.atomic" not in found.cure
+
+
+def handed_on(how):
+    """Thread 0 of a warp draws the ticket, and all lanes of the last block add parts up."""
+
+    @cuda.jit
+    def kernel(out, part, count):
+        tx, bx = cuda.threadIdx.x, cuda.blockIdx.x
+        last = cuda.shared.array(1, int32)
+        before = 0
+        if tx == 0:
+            part[bx] = bx
+            cuda.threadfence()
+            before = cuda.atomic.add(count, 0, 1)
+            last[0] = before
+        if how == "shuffle":
+            before = cuda.shfl_sync(0xFFFFFFFF, before, 0)
+        elif how == "shared":
+            before = last[0]
+        else:
+            cuda.syncwarp()
+            before = last[0]
+        if before == cuda.gridDim.x - 1 and tx < cuda.gridDim.x:
+            out[tx] = part[tx]
+
+    return kernel
+
+
+def test_what_one_thread_knows():
+    """A lane that is not ordered behind the one that drew the ticket: the cure is a syncwarp."""
+    parts = zeros(BLOCKS, np.float32), zeros(BLOCKS, np.float32)
+    assert races(handed_on("syncwarp"), *parts, zeros(1), block=32) == []
+    both = trace(handed_on("shuffle"))[BLOCKS, 32](*parts, zeros(1)).races
+    (found,) = [one for one in both if one.kind == "race_between_blocks"]
+    assert not found.leads
+    assert "nothing orders thread 1 behind thread 0" in found.cause
+    assert found.cure.startswith("Put cuda.syncwarp() between") and "fence" not in found.cure
+
+
+def test_what_leads_comes_first():
+    """The race over the ticket in shared memory, a warning, stands before the error behind it."""
+    args = zeros(BLOCKS, np.float32), zeros(BLOCKS, np.float32), zeros(1)
+    found = trace(handed_on("shared"))[BLOCKS, 32](*args).races
+    assert [(one.kind, one.leads) for one in found] == [
+        ("race_in_warp", True),
+        ("race_between_blocks", False),
+    ]
+
+
 def look_back(fence):
     """A prefix sum over blocks: each waits for the one before it."""
 

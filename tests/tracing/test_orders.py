@@ -197,6 +197,9 @@ def test_masks():
     assert {one.kind: one.count for one in many} == {"missing_lane": 12, "stray_shuffle": 4}
     few = trace(shift)[1, 32](ramp(32), ramp(32), np.uint32(0xFFFF)).findings
     assert {one.kind: one.count for one in few} == {"unnamed_lane": 4, "stray_shuffle": 8}
+    (stray,) = [one for one in few if one.kind == "stray_shuffle"]
+    assert "which the mask leaves out" in stray.cause
+    assert "0xffffffff" in stray.cure and "if" not in stray.cure.split()
 
 
 # kernels that stop

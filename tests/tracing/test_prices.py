@@ -4,9 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from numba import complex64, cuda, float32, float64, int64
+from numba import complex64, cuda, float32, float64, int64, types
 from numba.cuda.random import xoroshiro128p_dtype, xoroshiro128p_uniform_float32
 
+from smemnb.exercises.variants import edited
 from smemnb.tracing import trace
 from tests.facts import facts
 
@@ -472,6 +473,81 @@ def test_float64_in_the_words_of_the_source(kernel, site, why):
     before, _, after = cause.partition(" in float64, as ")
     assert before.partition(" computes ")[2] == site
     assert after == f"{why}; the arrays are float32."
+
+
+LOWEST = -np.inf
+LOWEST_OF_NUMPY = np.float64(-np.inf)
+SHORT = np.float32(-np.inf)
+
+
+@cuda.jit
+def by_negative_infinity(out, inp):
+    top = -np.inf
+    for k in range(10):
+        top = max(top, inp[k])
+    out[cuda.grid(1)] = top
+
+
+def begins_with(start):
+    """The kernel above with another start."""
+    return edited(by_negative_infinity, {"top = -np.inf": f"top = {start}"})
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        *("-np.inf", "-math.inf", "+math.inf", "np.nan", "-np.pi", "2 * math.pi", "math.sqrt(2)"),
+        *("float('-inf')", "-LOWEST", "LOWEST_OF_NUMPY", "0 - np.inf"),
+    ],
+)
+def test_float64_by_a_constant_of_whatever_kind(start):
+    """Attributes of modules, globals, and what is worked out from them, in the source's words."""
+    found = only(begins_with(start), 1, 32, zeros(32), ramp(32))
+    assert (found.kind, found.count) == ("float64_arithmetic", 1)
+    assert f"as top = {start} makes top float64" in found.cause
+    assert f"Write top = float32({start}) for" in found.cure
+
+
+@pytest.mark.toolchain
+@pytest.mark.parametrize(("start", "double"), [("-np.inf", True), ("float32(-np.inf)", False)])
+def test_float64_by_infinity_in_ptx(start, double):
+    """The compiler does with it what the finding says."""
+    kinds = types.float32[:], types.float32[:]
+    ptx, _ = cuda.compile_ptx(begins_with(start).py_func, kinds, cc=(9, 0))
+    assert ("max.f64" in ptx) == double
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        *("float32(-np.inf)", "-float32(math.inf)", "np.float32(-math.inf)", "SHORT", "-SHORT"),
+        *("float32(2 * np.pi)", "float32(float('-inf'))", "inp[0]"),
+    ],
+)
+def test_a_constant_that_is_cast_at_once(start):
+    """No double is left to compute with."""
+    assert trace(begins_with(start))[1, 32](zeros(32), ramp(32)).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("start", "why", "cure"),
+    [
+        ("-np.inf if inp.size else 0", "-np.inf makes top", "float32(-np.inf) for -np.inf"),
+        ("float(inp.size)", "top = float(inp.size) makes top", "top = float32(inp.size) for top"),
+        ("float(0)", "top = float(0) makes top", "top = float32(0) for top"),
+    ],
+)
+def test_float64_by_a_choice_and_by_pythons_float(start, why, cure):
+    """Both sides of a choice are looked at; Python's float is the double of C."""
+    found = only(begins_with(start), 1, 32, zeros(32), ramp(32))
+    assert f"as {why} float64" in found.cause
+    assert f"Write {cure}" in found.cure
+
+
+def test_constants_alone_are_no_operation():
+    """The compiler works them out: what is stored was never computed."""
+    stored = edited(by_literal, {"out[": "out[cuda.grid(1)] = 2 * math.pi"})
+    assert trace(stored)[1, 32](zeros(32), ramp(32)).findings == ()
 
 
 @cuda.jit

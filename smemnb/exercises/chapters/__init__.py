@@ -31,5 +31,6 @@ CHAPTERS = {
     "52_stencil": ("ex52_grown", "ex52_smooth"),
     "53_histogram": ("ex53_copies", "ex53_bins"),
     "54_rows": ("ex54_once", "ex54_unit"),
+    "55_checkpoint": ("ex55_ranks", "ex55_shares", "ex55_mode"),
     "60_asynchronous_copies": ("ex60_tail", "ex60_nearest"),
 }

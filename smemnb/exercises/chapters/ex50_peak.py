@@ -117,6 +117,11 @@ EXERCISE = Exercise(
             ("output", "wrong"),
         ),
         Wrong(
+            "Right, but begins with a float64.",
+            {"top = float32(0)": "top = -np.inf"},
+            ("findings", "float64"),
+        ),
+        Wrong(
             "The ticket stays where it is.",
             {"ticket[0] = 0": ""},
             ("output", "ticket"),

@@ -124,5 +124,5 @@ EXERCISE = Exercise(
         "Fence. The old value of the ticket, by cuda.atomic.add. If it is the number of rows less "
         "one: a loop over all sums, the total, and the ticket is 0 again.",
     ),
-    budget=Budget(shared_bytes=1024),
+    budget=Budget(),
 )

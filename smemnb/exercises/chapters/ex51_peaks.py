@@ -12,7 +12,11 @@ from ..exercise import Budget, Case, Exercise, Wrong, cover, scattered, sizes
 
 @cuda.jit
 def running_peaks(out, inp):
-    """The largest so far of each row: np.maximum.accumulate(inp, axis=1), a warp per row."""
+    """The largest so far of each row: np.maximum.accumulate(inp, axis=1), a warp per row.
+
+    Blocks have 32 threads along x. Along y, block b has rows b * blockDim.y and those that follow,
+    a row for each threadIdx.y; the grid may have more warps than there are rows.
+    """
     # FILL (about 17 lines)
     lane = cuda.threadIdx.x
     row = cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y
@@ -88,6 +92,11 @@ EXERCISE = Exercise(
             "Begins with 0, which is larger than a row of negative numbers.",
             {"peak = inp[row, 0]": "peak = inp[row, 0] * 0"},
             ("output", "wrong"),
+        ),
+        Wrong(
+            "Right, but begins with a float64: each maximum and each shuffle is one of 8 bytes.",
+            {"peak = inp[row, 0]": "peak = -np.inf"},
+            ("findings", "float64"),
         ),
         Wrong(
             "Lanes that have nothing to take in stay away from the shuffle.",

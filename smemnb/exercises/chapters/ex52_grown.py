@@ -49,7 +49,10 @@ def _largest(inp):
 def _cases():
     """Whole blocks with their budget; one row, one column, edges, blocks to spare."""
     once = Budget(
-        sectors_per_request=4, requests={"out": 64, "inp": 160}, shared_bytes=1360, barriers=1
+        requests={"out": 64, "inp": 160},
+        sectors={"out": 256, "inp": 480},  # a row of a tile begins inside a sector
+        shared_bytes=1360,
+        barriers=1,
     )
     yield Case(partial(_picture, 32, 64), (2, 4), (32, 8), budget=once)
     shapes = [(1, 70), (13, 1), (40, 35), (9, 97), sizes(2, seed=52, low=2, high=90)]

@@ -15,7 +15,10 @@ COUNTERS = BINS * LANES
 
 @cuda.jit
 def row_counts(out, inp):
-    """How often each number below 64 occurs in a row: out[row, k], a block per row."""
+    """How often each number below 64 occurs in a row: out[row, k], a block per row.
+
+    Blocks are of whole warps; they may have fewer threads than there are numbers.
+    """
     part = cuda.shared.array(COUNTERS, int32)  # of number k and a lane at 32 * k + lane
     tx, row = cuda.threadIdx.x, cuda.blockIdx.x
     if row < out.shape[0]:
@@ -45,7 +48,12 @@ def _inputs(rows, cols, seed=0, high=BINS - 1):
 
 def _cases():
     """A full size with its budget; one row, short rows, equal numbers, blocks of any size."""
-    once = Budget(sectors_per_request=4, shared_bytes=4 * COUNTERS, barriers=2)
+    once = Budget(
+        sectors_per_request=4,
+        shared_bytes=4 * COUNTERS,
+        shared_loads=4 * COUNTERS // 32,
+        barriers=2,
+    )
     yield Case(partial(_inputs, 4, 512), (4,), (128,), budget=once)
     shapes = [(1, 300), (3, 1), (5, 97), (2, 33), sizes(2, seed=53, low=2, high=150)]
     for number, (rows, cols) in enumerate(shapes):
@@ -82,6 +90,11 @@ EXERCISE = Exercise(
             "Right, but a pair of copies after the other: lanes meet in two banks.",
             {"acc += part": "acc += part[k * LANES + (k // 16 + turn) % LANES]"},
             ("wavefronts", "extra"),
+        ),
+        Wrong(
+            "Right, but thread 0 adds up all copies of all numbers.",
+            {"for k in": "for k in range(BINS if tx == 0 else 0):"},
+            ("requests", "load from shared memory"),
         ),
         Wrong(
             "Leaves out the last copy.",

@@ -13,11 +13,16 @@ from ..exercise import Budget, Case, Exercise, Wrong, cover, scattered, sizes
 
 @cuda.jit
 def row_log_sums(out, inp):
-    """The logarithm of the sum of exp(inp) over each row, read once; one warp per row."""
+    """The logarithm of the sum of exp(inp) over each row, read once; one warp per row.
+
+    Elements may be -inf, as a mask makes them; a row of nothing else has -inf.
+    """
     lane = cuda.threadIdx.x  # blocks have 32 threads along x: a warp for each y
     row = cuda.blockIdx.x * cuda.blockDim.y + cuda.threadIdx.y
     if row < out.shape[0]:
-        top, acc = inp[row, 0], float32(0)  # acc is the sum of exp(element - top)
+        # acc is the sum of exp(element - top); top begins with the lowest number, as -inf - -inf
+        # is no number
+        top, acc = float32(-3.4028235e38), float32(0)
         for col in range(lane, inp.shape[1], 32):
             value = inp[row, col]
             # FILL (about 4 lines)
@@ -39,13 +44,20 @@ def row_log_sums(out, inp):
 def _log_sums(inp):
     """In float64, with the maximum taken out."""
     wide = inp.astype(np.float64)
-    top = wide.max(axis=1, keepdims=True)
-    return (top[:, 0] + np.log(np.exp(wide - top).sum(axis=1))).astype(np.float32)
+    top = np.maximum(wide.max(axis=1, keepdims=True), np.finfo(np.float64).min)
+    with np.errstate(divide="ignore"):  # the logarithm of 0, of a row of -inf alone
+        return (top[:, 0] + np.log(np.exp(wide - top).sum(axis=1))).astype(np.float32)
 
 
-def _matrix(rows, cols, seed=0, high=99, unit=1):
-    """Whole numbers from -high to high, times `unit`: exp(89) already is no float32."""
-    return (scattered((rows, cols), rows + cols + seed, low=-high, high=high) * np.float32(unit),)
+def _matrix(rows, cols, seed=0, high=99, unit=1, masked=False):
+    """Whole numbers from -high to high, times `unit`: exp(89) already is no float32.
+
+    Masked: -inf in the first elements of each row, of one more from row to row.
+    """
+    values = scattered((rows, cols), rows + cols + seed, low=-high, high=high) * np.float32(unit)
+    if masked:
+        values[np.arange(rows)[:, None] > np.arange(cols)] = -np.inf
+    return (values,)
 
 
 def _cases():
@@ -53,6 +65,7 @@ def _cases():
     once = Budget(sectors_per_request=4, requests={"out": 12, "inp": 60}, shared_bytes=0)
     yield Case(partial(_matrix, 12, 128), (3,), (32, 4), budget=once)
     yield Case(partial(_matrix, 9, 70, high=3), (5,), (32, 2))
+    yield Case(partial(_matrix, 45, 43, high=9, masked=True), (23,), (32, 2))
     shapes = [(1, 97), (13, 1), (7, 31), (5, 33), sizes(2, seed=54, low=2, high=90)]
     for rows, cols in shapes:
         data = partial(_matrix, rows, cols, high=50, unit=2.0**40 if cols == 97 else 1)
@@ -64,7 +77,7 @@ def _fresh(draw):
     for like, unit, edge in ((0, 1, 32), (None, 2.0**40, 1)):
         rows, cols = draw.size(2, 20), edge * draw.size(1, 96 // edge)
         high = draw.one_of(1, 2, 4, 8)
-        data = partial(_matrix, rows, cols, draw.numbers(), unit=unit)
+        data = partial(_matrix, rows, cols, draw.numbers(), unit=unit, masked=like is None)
         yield Case(data, cover((rows,), (high,)), (32, high), like=like)
 
 
@@ -96,6 +109,16 @@ EXERCISE = Exercise(
             ("output", "wrong"),
         ),
         Wrong(
+            "Begins with the first element: if that is -inf, it is taken from itself.",
+            {"top, acc =": "top, acc = inp[row, 0], float32(0)"},
+            ("output", "is nan"),
+        ),
+        Wrong(
+            "Right, but begins with a float64 that is as low.",
+            {"top, acc =": "top, acc = -3.4028235e38, float32(0)"},
+            ("findings", "float64"),
+        ),
+        Wrong(
             "Lanes add up sums that belong to different maxima.",
             {"acc *= math.exp(own - top)": ""},
             ("output", "wrong"),
@@ -124,7 +147,9 @@ EXERCISE = Exercise(
         "of exp(element - value)?",
         "Only where the new element is larger: first scale what is there, by exp of the old "
         "maximum minus the new one, then keep the new maximum. In either case the element adds "
-        "exp(value - top). After the lanes have agreed on one maximum, each has to scale its own "
+        "exp(value - top). The maximum begins with the lowest number, and neither with the first "
+        "element nor with -inf: a mask makes elements -inf, and -inf less -inf is nan. After "
+        "the lanes have agreed on one maximum, each has to scale its own "
         "sum in the same way.",
         "In the loop: if value is larger than top, multiply acc by math.exp(top - value) and set "
         "top to value; then add math.exp(value - top). Behind the first exchange: multiply acc by "

@@ -12,7 +12,11 @@ from ..exercise import Budget, Case, Exercise, Wrong, scattered, sizes
 
 @cuda.jit
 def unit_rows(out, inp):
-    """out = inp / abs(inp).max(axis=1, keepdims=True); a block per row, 8 elements per thread."""
+    """out = inp / abs(inp).max(axis=1, keepdims=True); a block per row, 8 elements per thread.
+
+    A block has whole warps, at most 32, and a row has at most 8 elements for each thread. The grid
+    may have more blocks than there are rows.
+    """
     # FILL (about 22 lines)
     tops = cuda.shared.array(32, float32)  # a block has 32 warps at most
     held = cuda.local.array(8, float32)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 
 from ...errors import MisalignedAddress
 from ...tracing.findings import Finding
+from ...tracing.findings.signals import LAUNCH_OF_ITS_OWN, TWO_LAUNCHES
 from ...tracing.model import AccessRow
 from ..exercise import Exercise, Kernel
 from ..source import parameters, source_of
@@ -28,29 +29,43 @@ PLAIN = {
     "byte 0 of the dynamic memory, so they overlap. Make one, and take slices of it.",
     "findings": "Change the line that the finding names.",
     "output": "Work out on paper which thread writes the element named above, and from what.",
+    "blocks": "Blocks run in any order, and this launch is the only one: let each block work out "
+    "what it needs from the inputs, and store elements of its own.",
+    "all_barriers": "The kernel has as many barriers as the budget allows: move one, or let the "
+    "two lines use different buffers.",
     "inputs": "Only the outputs may be stored to; keep a changed value in a variable.",
     "wavefronts": "Lanes of one warp meet in one bank on that line.",
     "sectors": "Lanes side by side should touch elements side by side: the last index goes up by "
     "one with threadIdx.x.",
     "requests": "Some value is loaded or stored more often than needed: keep it in a variable.",
+    "shared_stores": "Most of these are stores: let each request store as many elements as the "
+    "warp has lanes, and no element twice.",
     "shared_requests": "An element of a tile is read more often than needed: read it once into a "
     "variable or a local array, and use it there for every result that needs it.",
+    "none_shared": "This exercise takes no shared memory: lanes of a warp hand values on by "
+    "shuffles, and one variable per lane holds them.",
+    "thin_shared": "Let neighbouring lanes take neighbouring elements, 32 in one request.",
     "shared": "Multiply the number of elements of each shared array by the bytes of an element: "
     "one array is larger than it has to be.",
     "machine": "Only the compiled code shows it: what does the loop compute in every turn that was "
     "the same in the turn before, or is a number in the text?",
-    "barriers": "With a second buffer, one barrier per tile is enough: put it where the next tiles "
-    "are full and all threads have read these.",
+    "barriers": "A barrier stands between what threads store into shared memory and what others "
+    "load of it, or between such loads and the next store. Which one stands between neither?",
+    "barriers_in_a_loop": "With a second buffer, one barrier in each pass of the loop is enough: "
+    "put it where the next buffer is full and all threads have read this one.",
     "order": "A warp waits at the first line that needs a value. Load the next elements into "
     "variables before this tile is read, and store them after it was read.",
 }
 
 
-def on_findings(exercise: Exercise, kernel: Kernel, first: Finding, *, wrong: bool) -> str:
+def on_findings(
+    exercise: Exercise, kernel: Kernel, first: Finding, *, wrong: bool, runs: Sequence[Run] = ()
+) -> str:
     """Give the cure of a finding, and add what the finding cannot know.
 
     With wrong values a guard may only hide an index; dynamic arrays that begin at one byte race
-    where no barrier is missing; and an exercise may allow a barrier less.
+    where no barrier is missing; an exercise is one launch, mostly of blocks that tell each other
+    nothing; and it may allow no barrier more than the kernel has.
     """
     if dynamic_arrays(source_of(kernel) or "") > 1:
         return PLAIN["dynamic"]
@@ -58,10 +73,19 @@ def on_findings(exercise: Exercise, kernel: Kernel, first: Finding, *, wrong: bo
         return (
             f"{first.cure} If that thread should have an element there, correct the index instead."
         )
-    budgets = [exercise.budget, *(case.budget for case in exercise.cases if case.budget)]
-    if first.kind.startswith("race") and any(one.barriers is not None for one in budgets):
-        return f"{first.cure} But first: should both lines use the same buffer?"
-    return first.cure or PLAIN["findings"]
+    if first.kind == "race_between_blocks" and TWO_LAUNCHES in first.cure:
+        if "threadfence" not in (source_of(exercise.solution) or ""):
+            return PLAIN["blocks"]
+    cure = first.cure.replace(TWO_LAUNCHES, "").replace(LAUNCH_OF_ITS_OWN, "")
+    if first.kind in ("race", "race_in_warp") and any(map(_has_all_barriers, runs)):
+        return f"{cure} {PLAIN['all_barriers']}"
+    return cure or PLAIN["findings"]
+
+
+def _has_all_barriers(run: Run) -> bool:
+    """Whether a kernel passes as many barriers as its budget allows."""
+    allowed = None if run.case.budget is None else run.case.budget.barriers
+    return allowed is not None and run.trace.barriers >= allowed
 
 
 def on_stop(error: Exception) -> str:
@@ -158,6 +182,41 @@ def on_fresh(run: Run) -> str:
     )
 
 
+def on_barriers(exercise: Exercise) -> str:
+    """Say which barrier may go: in a loop, a second buffer spares one of two."""
+    tree = ast.parse(textwrap.dedent(source_of(exercise.solution) or ""))
+    loops = [node for node in ast.walk(tree) if isinstance(node, ast.For | ast.While)]
+    if any("syncthreads" in ast.unparse(loop) for loop in loops):
+        return PLAIN["barriers_in_a_loop"]
+    return PLAIN["barriers"]
+
+
+def on_shared_requests(run: Run, excess: int) -> str:
+    """Say why a run goes to shared memory in so many requests more than allowed."""
+    rows = [row for row in run.trace.lines if row.space == "shared"]
+    stores = sum(row.requests for row in rows if row.kind == "store")
+    thin = _thin(rows)
+    if thin and 2 * sum(row.requests for row in thin) >= excess:
+        worst = max(thin, key=lambda row: row.requests)
+        return f"{_few_lanes(worst)} {PLAIN['thin_shared']}"
+    if stores > sum(row.requests for row in rows) - stores:
+        return PLAIN["shared_stores"]
+    return PLAIN["shared_requests"]
+
+
+def _thin(rows: Sequence[AccessRow]) -> list[AccessRow]:
+    """The lines in whose requests few lanes take part."""
+    return [row for row in rows if row.requests > 1 and row.lanes < FEW_LANES * row.requests]
+
+
+def _few_lanes(row: AccessRow) -> str:
+    lanes = round(row.lanes / row.requests)
+    few = "one lane uses" if lanes == 1 else f"about {lanes} lanes use"
+    return (
+        f"In line {row.line}, {few} {row.array} at a time while the other lanes of the warp wait."
+    )
+
+
 def on_requests(exercise: Exercise, run: Run, name: str, allowed: int) -> str:
     """Say why a run touches one parameter in more requests than allowed.
 
@@ -165,15 +224,15 @@ def on_requests(exercise: Exercise, run: Run, name: str, allowed: int) -> str:
     """
     rows = [row for row in run.trace.lines if row.space == "global" and row.array == name]
     seen = sum(row.requests for row in rows)
-    thin = [row for row in rows if row.requests > 1 and row.lanes < FEW_LANES * row.requests]
+    thin = _thin(rows)
     # a warp's lanes one after another: at least half of what is too much
     if thin and 2 * sum(row.requests for row in thin) >= seen - allowed:
         worst = max(thin, key=lambda row: row.requests)
-        lanes = round(worst.lanes / worst.requests)
-        few = "one lane uses" if lanes == 1 else f"about {lanes} lanes use"
+        if worst.kind.startswith("atomic"):
+            return _many_atomics(worst)
         return (
-            f"In line {worst.line}, {few} {name} at a time while the other lanes of the warp wait. "
-            "Let neighbouring lanes touch neighbouring elements, 32 in one request."
+            f"{_few_lanes(worst)} Let neighbouring lanes touch neighbouring elements, 32 in one "
+            "request."
         )
     elements = _elements(run, name)
     stored = sum(row.lanes for row in rows if row.kind == "store")
@@ -187,11 +246,42 @@ def on_requests(exercise: Exercise, run: Run, name: str, allowed: int) -> str:
             return _unused_tile(run)
         loaded = sum(row.lanes for row in rows)
         if loaded > elements > 0:
+            into = "a local array" if _held(exercise, run, name) else "the shared array"
             return (
                 f"Each element of {name} is loaded {_times(loaded, elements)} times. Load it once "
-                "into the shared array, and read it there from then on."
+                f"into {into}, and read it there from then on."
             )
     return PLAIN["requests"]
+
+
+def _many_atomics(row: AccessRow) -> str:
+    """Of one lane's atomics after another: of blocks that add, or of one that waits."""
+    if row.source.strip().startswith("while"):
+        return (
+            f"Line {row.line} waits in a loop for other blocks. They may not have begun, and "
+            "cannot begin while this one takes their place: let the block that comes last do the "
+            "work."
+        )
+    return (
+        f"Line {row.line} changes {row.array} in {row.requests} atomics, in whatever order threads "
+        "come there. Add up first, in one thread that has all parts, and store what comes out once."
+    )
+
+
+def _held(exercise: Exercise, run: Run, name: str) -> bool:
+    """Whether the solution loads this parameter into a local array, and so into registers."""
+    tree = ast.parse(textwrap.dedent(source_of(exercise.solution) or ""))
+    asked = parameters(exercise.solution)[run.names.index(name)]
+    made = [node for node in ast.walk(tree) if isinstance(node, ast.Assign)]
+    local = {
+        ast.unparse(node.targets[0]) for node in made if "local.array(" in ast.unparse(node.value)
+    }
+    return any(
+        isinstance(node.targets[0], ast.Subscript)
+        and ast.unparse(node.targets[0].value) in local
+        and ast.unparse(node.value).startswith(f"{asked}[")
+        for node in made
+    )
 
 
 def _times(touches: int, elements: int) -> str:
@@ -222,7 +312,7 @@ def on_wavefronts(rows: list[AccessRow]) -> str:
     if pair is None:
         return PLAIN["wavefronts"]
     (first, word), (then, other) = pair
-    if word == other:
+    if word == other:  # increments by a constant are merged, other atomics are not
         return (
             f"Lanes {first} and {then} of a warp update the same word, {word}: an atomic serves "
             "them one after the other. Let them update different elements."
@@ -238,7 +328,7 @@ def meeting(row: AccessRow) -> tuple[tuple[int, int], tuple[int, int]] | None:
     """Find two (lane, word) that meet in the fullest bank of a row's worst request."""
     if row.worst is None:
         return None
-    atomic = row.kind.startswith("atomic")
+    atomic = row.kind.startswith("atomic") and row.kind != "atomic_increment"
     phase = max(1, 128 // max(row.width, 4))  # lanes that are served together
     banks: dict[tuple[int, int], dict[int, tuple[int, int]]] = {}
     for lane, (address, on) in enumerate(zip(row.worst.address, row.worst.active, strict=True)):

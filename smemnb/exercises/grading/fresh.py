@@ -19,7 +19,15 @@ from functools import lru_cache
 from ..exercise import Array, Budget, Case, Exercise
 from ..source import parameters
 from .observe import Run, counted, outputs_of
-from .parts import count_parts, lines, requests_of, shared_bytes_of, shared_requests_of
+from .parts import (
+    count_parts,
+    lines,
+    requests_of,
+    sectors_of,
+    shared_bytes_of,
+    shared_loads_of,
+    shared_requests_of,
+)
 
 LANES = 32
 KEPT = 256
@@ -64,6 +72,8 @@ def least(exercise: Exercise, run: Run) -> Budget:
         if wanted.shared_bytes is None
         else run.case.shared_bytes or wanted.shared_bytes,
         shared_requests=None if wanted.shared_requests is None else 0,
+        shared_loads=None if wanted.shared_loads is None else 0,
+        sectors=dict.fromkeys(wanted.sectors, 0),
         barriers=None if wanted.barriers is None else 0,
     )
 
@@ -86,7 +96,9 @@ def taken(exercise: Exercise, seed: int, number: int) -> Budget:
         ),
         requests={name: requests_of(run, name) for name in wanted.requests},
         shared_bytes=None if wanted.shared_bytes is None else shared_bytes_of(run),
+        sectors={name: sectors_of(run, name) for name in wanted.sectors},
         shared_requests=None if wanted.shared_requests is None else shared_requests_of(run),
+        shared_loads=None if wanted.shared_loads is None else shared_loads_of(run),
         barriers=None if wanted.barriers is None else run.trace.barriers,
     )
 

@@ -9,7 +9,7 @@ from ...tracing.findings import Finding
 from ...tracing.model import AccessRow
 from ..exercise import Budget, Exercise
 from ..source import parameters
-from .advice import PLAIN, on_requests, on_wavefronts
+from .advice import PLAIN, on_barriers, on_requests, on_shared_requests, on_wavefronts
 from .observe import Run
 from .verdict import Part
 
@@ -55,7 +55,9 @@ def findings_part(runs: Sequence[Run]) -> tuple[Part, Finding | None]:
     ]
     if not seen:
         return Part("findings", "none", ok=True), None
-    errors = [one for one in seen if one[1].severity == "error"] or seen
+    # what others follow from is reported before them
+    leading = [one for one in seen if one[1].leads] or seen
+    errors = [one for one in leading if one[1].severity == "error"] or leading
     # what an index that went to the other end does elsewhere is reported by these as well
     wrapped = [one for one in seen if one[1].kind == "wrapped_index"]
     if wrapped and all(found.kind in FOLLOW_A_WRAPPED_INDEX for _, found in errors):
@@ -140,20 +142,30 @@ def _extra(exercise: Exercise, seen: Sequence[LineCounts]) -> str:
 
 
 def _elsewhere(line: LineCounts, said: str) -> str:
-    return f"({said} where more is allowed: {line.run.title})"
+    return f"({said} in a launch that may take more: {line.run.title})"
 
 
 def _shared_requests(exercise: Exercise, runs: Sequence[Run]) -> Part | None:
     """Refuse the first run that goes to shared memory too often; None if there is none."""
     for run in runs:
-        seen, allowed = shared_requests_of(run), budget_of(exercise, run).shared_requests
-        if allowed is not None and seen > allowed:
-            most = max(lines([run], "shared"), key=lambda line: line.requests)
+        budget = budget_of(exercise, run)
+        for seen, allowed, does, kinds in (
+            (shared_requests_of(run), budget.shared_requests, "go to", None),
+            (shared_loads_of(run), budget.shared_loads, "load from", "load"),
+        ):
+            if allowed is None or seen <= allowed:
+                continue
+            of_kind = [
+                line
+                for line in lines([run], "shared")
+                if kinds is None or any(row.kind == kinds for row in line.rows)
+            ]
+            most = max(of_kind, key=lambda line: line.requests)
             text = (
-                f"{seen} requests go to shared memory; budget {allowed} ({most.requests} of them "
+                f"{seen} requests {does} shared memory; budget {allowed} ({most.requests} of them "
                 f"in {most.name})\n{most.shown}\n({run.title})"
             )
-            return Part("requests", text, PLAIN["shared_requests"], ok=False)
+            return Part("requests", text, on_shared_requests(run, seen - allowed), ok=False)
     return None
 
 
@@ -162,10 +174,43 @@ def shared_requests_of(run: Run) -> int:
     return sum(row.requests for row in run.trace.lines if row.space == "shared")
 
 
+def shared_loads_of(run: Run) -> int:
+    """Warp-wide loads of shared memory in a run."""
+    rows = [row for row in run.trace.lines if row.space == "shared" and row.kind == "load"]
+    return sum(row.requests for row in rows)
+
+
+def sectors_of(run: Run, name: str) -> int:
+    """Sectors that all requests of one parameter move in a run."""
+    rows = [row for row in run.trace.lines if row.space == "global" and row.array == name]
+    return sum(row.sectors for row in rows)
+
+
+def _sectors_in_all(exercise: Exercise, runs: Sequence[Run]) -> Part | None:
+    """Refuse the first run that moves too many sectors of a parameter; None if there is none."""
+    position = {name: i for i, name in enumerate(parameters(exercise.solution))}
+    for run in runs:
+        for asked, allowed in budget_of(exercise, run).sectors.items():
+            name = run.names[position[asked]]
+            seen = sectors_of(run, name)
+            if seen > allowed:
+                through = [one for one in lines([run], "global") if one.rows[0].array == name]
+                most = max(through, key=lambda line: line.sectors)
+                text = (
+                    f"{seen} sectors of {name} are moved; budget {allowed} ({most.sectors} of them "
+                    f"in {most.name}, {_mean(most)} per request)\n{most.shown}\n({run.title})"
+                )
+                return Part("sectors", text, ok=False)
+    return None
+
+
 def _sectors(exercise: Exercise, runs: Sequence[Run]) -> Part | None:
     seen = [line for line in lines(runs, "global") if line.requests]
     if not seen:
         return None
+    too_many = _sectors_in_all(exercise, runs)
+    if too_many is not None:
+        return too_many
     bad = []
     for line in seen:
         allowed = budget_of(exercise, line.run).sectors_per_request
@@ -221,7 +266,8 @@ def _requests(exercise: Exercise, runs: Sequence[Run]) -> Part | None:
     too_many = _shared_requests(exercise, runs)
     if too_many is not None:
         return too_many
-    checked += sum(budget_of(exercise, run).shared_requests is not None for run in runs)
+    for budget in (budget_of(exercise, run) for run in runs):
+        checked += budget.shared_requests is not None or budget.shared_loads is not None
     return Part("requests", "within the budget", ok=True) if checked else None
 
 
@@ -243,7 +289,8 @@ def _shared_bytes(exercise: Exercise, runs: Sequence[Run]) -> Part | None:
         most = max(most, seen)
         if allowed is not None and seen > allowed:
             text = f"{seen} bytes of shared memory per block; budget {allowed}\n({run.title})"
-            return Part("shared", text, ok=False)
+            hint = PLAIN["shared" if allowed else "none_shared"]
+            return Part("shared", text, hint, ok=False)
     return Part("shared", f"{most} bytes per block", ok=True) if most else None
 
 
@@ -253,5 +300,5 @@ def _barriers(exercise: Exercise, runs: Sequence[Run]) -> Part | None:
     for run, allowed in asked:
         if run.trace.barriers > allowed:
             text = f"a block passes {run.trace.barriers} barriers; budget {allowed}\n({run.title})"
-            return Part("barriers", text, ok=False)
+            return Part("barriers", text, on_barriers(exercise), ok=False)
     return Part("barriers", "within the budget", ok=True) if asked else None

@@ -70,6 +70,7 @@ class Camera(Watcher):
         """Keep which elements were touched."""
         if event.array.space not in SPACES:
             return
+        event = event.by_receiver()
         mask = spread(event.active & self._live.live, self._shape)
         count = int(mask.sum()) * event.elements
         if not count:

@@ -87,6 +87,7 @@ class Recorder(Watcher):
     def access(self, event: Access) -> None:
         """Put an access aside, warp by warp."""
         if event.array.space in SPACES:
+            event = event.by_receiver()
             self._put_aside(event, event.active, event.turn)
 
     def fence(self, event: Fence) -> None:

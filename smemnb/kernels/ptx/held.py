@@ -1,10 +1,13 @@
-"""Kernels that find out which lane holds which element, by running the instructions themselves.
+"""Kernels that run one of these instructions and hand out what each lane then holds.
 
     rows_of_lanes(count, turned)   ldmatrix: the numbers of the elements that each lane gets
     parts_of_product(name)         mma.sync: rows and columns of each lane's elements of a, b and d
+    products_of(name)              mma.sync of words in memory, a fragment per warp
+    conversions                    cvt of numbers in memory
 
-`figures.fragment_map` draws what they say; nothing of it is written down anywhere else than in the
-instructions' own implementations. One warp; arguments as `figures.fragments` passes them.
+`figures.fragment_map` draws what the first two say of one warp; nothing of it is written down
+anywhere else than in the instructions' own implementations. The others are compared with the rule
+on a GPU (`laboratory.tensor_values`).
 
 A product's a and b are loaded by ldmatrix out of tiles of their rows and columns, so the elements
 are those that it multiplies. Of d the place is computed: a and b are 0 but for their first two
@@ -92,3 +95,47 @@ def _no_integers():
 
 
 _NOTHING = {"f32": _no_floats, "f16": _no_halves, "s32": _no_integers}
+
+
+@cache
+def products_of(name: str) -> Any:
+    """A kernel that multiplies a fragment per warp: words (words, 32 * warps) in and out."""
+    of_a, of_b, of_c = tensor.words_of(name)
+    product = tensor.PRODUCTS[name]
+    take_a, take_b, take_c = (_TAKEN[count] for count in (of_a, of_b, of_c))
+
+    @cuda.jit
+    def products(out, a, b, c):
+        lane = cuda.grid(1)
+        d = product(take_a(a, lane), take_b(b, lane), take_c(c, lane))
+        for at in range(of_c):
+            out[at, lane] = d[at]
+
+    return products
+
+
+@cuda.jit(device=True)
+def _one(words, lane):
+    return (words[0, lane],)
+
+
+@cuda.jit(device=True)
+def _two(words, lane):
+    return words[0, lane], words[1, lane]
+
+
+@cuda.jit(device=True)
+def _four(words, lane):
+    return words[0, lane], words[1, lane], words[2, lane], words[3, lane]
+
+
+_TAKEN = {1: _one, 2: _two, 4: _four}
+
+
+@cuda.jit
+def conversions(words, x, y):
+    """Each conversion of each pair of numbers."""
+    at = cuda.grid(1)
+    words[0, at] = tensor.cvt_rna_tf32(x[at])
+    words[1, at] = tensor.cvt_rn_f16x2(x[at], y[at])
+    words[2, at] = tensor.cvt_rn_bf16x2(x[at], y[at])

@@ -28,6 +28,7 @@ import numpy as np
 from llvmlite import ir
 from numba.core import types
 from numba.core.errors import TypingError
+from numba.core.types.misc import unliteral
 from numba.cuda.extending import intrinsic
 
 from ...errors import KernelStopped
@@ -57,7 +58,7 @@ def _check_tile(name: str, tile: Any, index: Any, *, turned: bool) -> None:
     if not isinstance(tile, types.Array) or getattr(tile.dtype, "bitwidth", 0) not in bits:
         sizes = "2 bytes" if turned else "1, 2 or 4 bytes"
         raise TypingError(f"{name} takes a shared array of elements of {sizes}; this is {tile}")
-    if not isinstance(types.unliteral(index), types.Integer):
+    if not isinstance(unliteral(index), types.Integer):
         raise TypingError(f"{name} takes the offset of a row as an integer; this is {index}")
 
 

@@ -34,6 +34,7 @@ from typing import Any
 import numpy as np
 from numba.core import types
 from numba.core.errors import TypingError
+from numba.core.types.misc import unliteral
 from numba.cuda.extending import intrinsic
 
 from ...lockstep.protocol import lockstep_implementation
@@ -162,8 +163,8 @@ def mma_m16n8k16_s32_u8(typingctx, a, b, c):
 
 
 def _check_number(name: str, number: Any) -> None:
-    if types.unliteral(number) != types.float32:
-        raise TypingError(f"{name} takes a float32; this is {types.unliteral(number)}")
+    if unliteral(number) != types.float32:
+        raise TypingError(f"{name} takes a float32; this is {unliteral(number)}")
 
 
 def _pair(low: Any, high: Any, kind: str) -> Any:
@@ -212,7 +213,7 @@ def _where(places: Callable[..., Any], *shape: int) -> Any:
     return found
 
 
-def _matrix(words: Any, kind: str, places: Any) -> Any:
+def _matrix(words: Any, kind: Any, places: Any) -> Any:
     """The matrix of a warp's words: (blocks, warps, rows, columns) of the elements' dtype."""
     words = [np.asarray(word).astype(np.uint32) for word in words]
     shape = np.broadcast_shapes(*(word.shape for word in words), (1, 1, 32))

@@ -15,6 +15,8 @@ from llvmlite import ir
 from numba import cuda
 from numba.core import types
 from numba.core.errors import TypingError
+from numba.core.types.containers import BaseTuple
+from numba.core.types.misc import unliteral
 
 from ...errors import KernelStopped, LaunchRefused
 from ...lockstep.lanes import EVERY_LANE, spread
@@ -37,10 +39,10 @@ def check_tuple(name: str, what: str, given: Any, kind: Any, count: int) -> None
     Words may be any integers of 32 bits: only their bits count.
     """
     like = {types.uint32: (types.uint32, types.int32)}.get(kind, (kind,))
-    several = isinstance(given, types.BaseTuple) and len(given) == count
-    if not several or any(types.unliteral(one) not in like for one in given):
+    several = isinstance(given, BaseTuple) and len(given) == count
+    if not several or any(unliteral(one) not in like for one in given):
         raise TypingError(
-            f"{name} takes {what} as a tuple of {count} {kind}; this is {types.unliteral(given)}"
+            f"{name} takes {what} as a tuple of {count} {kind}; this is {unliteral(given)}"
         )
 
 

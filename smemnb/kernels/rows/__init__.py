@@ -15,6 +15,7 @@ from top to bottom, its numbers first:
     softmax_wide       as softmax_held, 16 bytes per access
     softmax_split      long rows over several blocks, in two launches: read twice
     softmax_joined     in one launch, whose blocks wait for each other: read once
+    softmax_trailing   whose blocks wait for earlier ones alone: read once, then from the cache
     log_softmax_wide   as softmax_wide, the logarithm of it
     layer_norm_wide    mean and variance in place of maximum and sum
     rms_norm_wide      the root of the mean of squares alone

@@ -12,10 +12,10 @@ import numpy as np
 from numba import float32, float64
 
 from ..step import Launch, New, flags, scratch
-from .ladder import quads
+from .ladder import behind, quads
 from .variants import single
 from .variants.columns import columns_of, long_columns_of
-from .variants.parts import joined_parts_of, split_parts_of
+from .variants.parts import trailing_parts_of
 from .variants.pieces import WARP, Form, Shape
 from .variants.registers import rows_of
 
@@ -47,10 +47,6 @@ PART_THREADS, PART_RESIDENT = 256, {4: 4, 8: 3}
 """Of a part; bytes of an element -> blocks on a multiprocessor."""
 PART_HELD = {True: 8, False: 16}
 """Wide or not -> chunks of a thread that has a part of a row; half of them of 8 bytes each."""
-QUEUES = 8
-"""Streams whose launches a driver puts on a GPU at once, unless told otherwise
-(CUDA_DEVICE_MAX_CONNECTIONS). Blocks of a row wait for each other where those of so many launches
-leave room for a block that has not begun; a row of more parts is read twice."""
 
 
 def row_shape(length: int, itemsize: int, wide: bool) -> Shape | None:
@@ -117,17 +113,11 @@ def row_launches(
     parts = -(-length // shape.most(size))
     blocks, count = rows * parts, np.uint32(parts)
     firsts, seconds = (scratch(new, (blocks,), inp.dtype) for _ in range(2))
-    if QUEUES * (parts - 1) < processors * PART_RESIDENT[size]:
-        kernel = joined_parts_of(form, shape, dtype)
-        words = flags(new, (1 + 2 * rows,), np.dtype(np.uint32))
-        args = (out, inp, weight, bias, firsts, seconds, words, count, number)
-        return [Launch(kernel, blocks, shape.threads, args)]
-    first, second = split_parts_of(form, shape, dtype)
-    args = (out, inp, weight, bias, firsts, seconds, count, number)
-    return [
-        Launch(first, blocks, shape.threads, (firsts, seconds, inp, count)),
-        Launch(second, blocks, shape.threads, args),
-    ]
+    kernel = trailing_parts_of(form, shape, dtype)
+    words = flags(new, (1 + 2 * rows,), np.dtype(np.uint32))
+    late = behind(rows, parts, processors * PART_RESIDENT[size])
+    args = (out, inp, weight, bias, firsts, seconds, words, count, np.uint32(late), number)
+    return [Launch(kernel, blocks + late * parts, shape.threads, args)]
 
 
 # --- columns -------------------------------------------------------------------------------------

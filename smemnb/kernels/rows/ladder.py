@@ -21,6 +21,7 @@ from .rungs import (
     softmax_shuffled,
     softmax_split,
     softmax_staged,
+    softmax_trailing,
     softmax_warps,
     softmax_wide,
 )
@@ -29,7 +30,7 @@ MOST_ROWS = 65_535
 """Rows that a grid of (parts, rows) covers."""
 
 MOST_PARTS = 132 * softmax_joined.RESIDENT
-"""Blocks of one row that a GPU of 132 multiprocessors holds at once."""
+"""Blocks that a GPU of 132 multiprocessors holds at once: parts of a row in `softmax_joined`."""
 
 Launches = Callable[..., list[Launch]]
 Fits = Callable[..., bool]
@@ -95,6 +96,31 @@ def _joined(new: New, out: Any, inp: Any) -> list[Launch]:
     ]
 
 
+def _trailing(new: New, out: Any, inp: Any) -> list[Launch]:
+    parts, rows = _parts(inp), inp.shape[0]
+    tops, sums = new((rows * parts,), inp.dtype), new((rows * parts,), inp.dtype)
+    flags = new((1 + 2 * rows,), np.dtype(np.uint32))
+    module, late = softmax_trailing, behind(rows, parts, MOST_PARTS)
+    args = (out, inp, tops, sums, flags, np.uint32(late))
+    return [Launch(module.softmax_trailing, (parts, rows + late), module.THREADS, args)]
+
+
+def behind(rows: int, parts: int, resident: int) -> int:
+    """How many rows a block of `softmax_trailing` ends later than it begins.
+
+    So many that the blocks which a GPU holds at once, and the parts of one row more, lie between:
+    whoever is waited for has mostly ended by then, and nobody has to wait.
+
+    >>> behind(1000, 13, 528), behind(20, 13, 528), behind(16, 512, 528)
+    (42, 20, 3)
+    """
+    return int(min(rows, 1 + -(-resident // parts)))
+
+
+def _fits_trailing(out: Any, inp: Any) -> bool:
+    return inp.shape[0] <= MOST_ROWS // 2 and quads(out, inp)
+
+
 def _fits_split(out: Any, inp: Any) -> bool:
     return inp.shape[0] <= MOST_ROWS and quads(out, inp)
 
@@ -140,6 +166,7 @@ SOFTMAX: tuple[Step, ...] = (
         _fits_split,
     ),
     _step(softmax_joined, "several blocks per row, one launch", _joined, _fits_joined),
+    _step(softmax_trailing, "blocks wait for earlier rows", _trailing, _fits_trailing),
 )
 """`launches(new, out, inp)`."""
 

@@ -9,13 +9,25 @@ strides    strides, widths of 1 to 16 bytes, parts of a warp
 local      local arrays, by place, width and part of a warp; registers that are spilled
 copies     asynchronous copies of 4, 8 and 16 bytes, by place, part of a warp and zeros
 matrices   rows of ldmatrix and stmatrix, by their places
+patterns   every rung of reductions, scans, stencils, histograms and rows, whole and ragged
 """
 
 from __future__ import annotations
 
 from ...errors import SmemnbError
 from ...measure.verify.case import Case
-from . import atomics, copies, local, matrices, package, shapes, strides, tutorials, vectors
+from . import (
+    atomics,
+    copies,
+    local,
+    matrices,
+    package,
+    patterns,
+    shapes,
+    strides,
+    tutorials,
+    vectors,
+)
 
 FAMILIES = {
     "tutorials": tutorials.CASES,
@@ -27,6 +39,7 @@ FAMILIES = {
     "local": local.CASES,
     "copies": copies.CASES,
     "matrices": matrices.CASES,
+    "patterns": patterns.CASES,
 }
 CASES = tuple(case for family in FAMILIES.values() for case in family)
 

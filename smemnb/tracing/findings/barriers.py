@@ -83,9 +83,17 @@ def divergent_syncwarp(words: Words, seen: Observation) -> tuple[str, str]:
 
 def stray_shuffle(words: Words, seen: Observation) -> tuple[str, str]:
     """A shuffle reads a lane that takes no part in it."""
-    return (
+    reads = (
         f"{words.line(seen.site)} runs {seen.site.text}: {words.thread(seen)}, reads lane "
-        f"{seen.detail['source']}, which takes no part in it, so the value is undefined.",
+        f"{seen.detail['source']}"
+    )
+    if words.leaves_out(seen.site):
+        return (
+            f"{reads}, which the mask leaves out, so the value is undefined.",
+            "Name every lane that runs the line in the mask: 0xffffffff where all do.",
+        )
+    return (
+        f"{reads}, which takes no part in it, so the value is undefined.",
         "Let every lane that is read run the same line: move the shuffle out of the if, or out of "
         "a loop that lanes leave at different times, and keep or drop its result inside.",
     )

@@ -38,7 +38,20 @@ def findings_of(
         for one in reversed(inside)
         if not one.price
     }
-    return tuple(sorted([*found, *once.values()], key=in_order))
+    every = [*found, *once.values()]
+    if any(one.heard is not None for one in seen):
+        every = [replace(one, leads=_hands_on(one, seen)) for one in every]
+    return tuple(sorted(every, key=in_order))
+
+
+def _hands_on(finding: Finding, seen: Sequence[Observation]) -> bool:
+    """Whether it is a race in shared memory: by these, threads of a block tell each other."""
+    shared = {one.array.name for one in seen if one.array is not None and _in_shared(one)}
+    return finding.kind in ("race", "race_in_warp", "race_atomic") and finding.array in shared
+
+
+def _in_shared(seen: Observation) -> bool:
+    return seen.array is not None and seen.array.space == "shared"
 
 
 def _is_inside(seen: Observation, calls: Mapping[Code, Call]) -> bool:

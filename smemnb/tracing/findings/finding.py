@@ -18,7 +18,7 @@ class Finding:
 
     `count` is how many elements (races), threads (barriers) or lanes (reads of what nobody stored,
     indices out of range) it concerns in the whole launch; `threads`, `warps`, `block` and `index`
-    name the first of them.
+    name the first of them. `leads` says that others of this launch follow from it: it comes first.
     """
 
     kind: str
@@ -37,6 +37,7 @@ class Finding:
     count: int
     cause: str
     cure: str
+    leads: bool = False
 
     def __post_init__(self) -> None:
         kind_of(self.kind)
@@ -73,9 +74,10 @@ class Finding:
 
 
 def in_order(finding: Finding) -> tuple[object, ...]:
-    """Sort key of a finding: severity, then what brings other findings about, then lines."""
+    """Sort key of a finding: what leads to others, severity, what brings others about, lines."""
     kind = kind_of(finding.kind)
     return (
+        not finding.leads,
         kind.rank,
         not kind.brings_others,
         finding.line,

@@ -48,7 +48,7 @@ def _ordered_by(barrier: str, words: Words, seen: Observation) -> str:
     if broken:
         return broken
     met = passes(seen)
-    if met == {"back"}:
+    if only_from_pass_to_pass(met):
         return put_between(barrier, words, first, then, met)
     if (first.file, first.line) == (then.file, then.line):
         if first.text == then.text:
@@ -63,6 +63,11 @@ def _ordered_by(barrier: str, words: Words, seen: Observation) -> str:
             f"own.{_again_at_the_end(barrier, words, first, then, met)}"
         )
     return put_between(barrier, words, first, then, met)
+
+
+def only_from_pass_to_pass(met: frozenset[str]) -> bool:
+    """Whether the two meet when a loop comes back and never within a pass, as with two buffers."""
+    return "back" in met and "within" not in met
 
 
 def broken_between(words: Words, first: Site, then: Site) -> str:
@@ -85,10 +90,11 @@ def put_between(
     """
     same = first.file == then.file and first.function == then.function
     found = around(first, then)
-    if same and (first.line > then.line or (met == {"back"} and found.loop)):
+    if same and (first.line > then.line or (only_from_pass_to_pass(met) and found.loop)):
+        back = then if met == {"back"} or first.line > then.line else first
         return (
             f"Put {barrier} {_loop_end(words, first, then)}: the next "
-            f"pass comes back to {words.line(then)} while other threads are still there."
+            f"pass comes back to {words.line(back)} while other threads are still there."
         )
     outside = f", outside of the {found.branch}" if found.branch else ""
     return (

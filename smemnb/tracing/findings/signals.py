@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from ...lockstep.texts import shown_lines
 from ...lockstep.watch import Site
-from ..model import Observation, place
+from ..model import HeardBy, Observation, place
 from .races import broken_between, put_between
 from .words import Words, act, element, passes
 
 
 def race_between_blocks(words: Words, seen: Observation) -> tuple[str, str]:
     """Threads of two blocks meet in one element; no barrier orders blocks."""
+    if seen.heard is not None:
+        return _not_handed_on(words, seen, seen.heard)
     cause = f"{_both(words, seen)}; no barrier orders blocks."
     first, then = seen.site, seen.other
     alone = then is None or then is first
@@ -18,13 +21,73 @@ def race_between_blocks(words: Words, seen: Observation) -> tuple[str, str]:
             "Give every block an element of its own, or make it one atomic step: cuda.atomic.add, "
             "or another function of cuda.atomic."
         )
-    stored = first if first.kind == "store" else then
-    assert stored is not None
+    assert then is not None
+    stored, loads = (first, then) if first.kind == "store" else (then, first)
+    fence, signal = _signal_between(stored, loads)
+    fence = fence if seen.detail.get("fences") else 0  # no thread runs it
+    if signal and fence:
+        return cause, (
+            f"If the fence of line {fence} and the atomic of line {signal} are to tell other blocks "
+            f"that {words.line(stored)} is done: the thread that runs them must know of the store, "
+            f"by cuda.syncthreads() between line {stored.line} and line {fence} where it is another "
+            f"thread's, and line {loads.line} must come behind an atomic on the same element."
+            f"{TWO_LAUNCHES}"
+        )
+    if signal:
+        return cause, (
+            f"If the atomic of line {signal} is to tell other blocks that {words.line(stored)} is "
+            f"done, put cuda.threadfence() between the two: an atomic alone orders no other memory."
+            f"{TWO_LAUNCHES}"
+        )
     return cause, (
-        "Split the kernel in two launches, one after the other; or let the blocks signal each "
-        f"other: cuda.threadfence() after {words.line(stored)}, then an atomic of cuda.atomic, and "
-        "an atomic on the same element before the other line."
+        f"Let the blocks signal each other: cuda.threadfence() after {words.line(stored)}, then an "
+        "atomic of cuda.atomic, and an atomic on the same element before the other line."
+        f"{TWO_LAUNCHES}"
     )
+
+
+TWO_LAUNCHES = " Or split the kernel in two launches, one after the other."
+"""The cure that needs no signal; an exercise is one launch."""
+
+
+LAUNCH_OF_ITS_OWN = " Or move one of the lines to a launch of its own."
+"""The same of one line."""
+
+
+def _signal_between(stored: Site, loads: Site) -> tuple[int, int]:
+    """The lines of the first atomic from a store on to a load, and of a fence before it.
+
+    0 for none; what stands in another function counts as none.
+    """
+    if (stored.file, stored.function) != (loads.file, loads.function):
+        return 0, 0
+    lines, fence = shown_lines(stored.file), 0
+    for number in range(stored.line + 1, min(loads.line, len(lines) + 1)):
+        text = lines[number - 1].split("#")[0]
+        if "threadfence(" in text:
+            fence = number
+        if "atomic." in text:
+            return fence, number
+    return 0, 0
+
+
+def _not_handed_on(words: Words, seen: Observation, heard: HeardBy) -> tuple[str, str]:
+    """One thread of the block knows that the other block is done, and this one does not."""
+    here = heard.block == seen.block
+    other = seen.thread if here else seen.other_thread
+    mine = seen.site if here else seen.other or seen.site
+    warp = seen.warp if here else seen.other_warp
+    assert other is not None
+    knows, not_yet = words.at(heard.thread), words.at(other)
+    cause = (
+        f"{_both(words, seen)}. Thread {knows} of that block knows by {words.line(heard.site)} that"
+        f" the other block is done, and nothing orders thread {not_yet} behind thread {knows}."
+    )
+    barrier = "cuda.syncwarp()" if warp == heard.warp else "cuda.syncthreads()"
+    cure = put_between(barrier, words, heard.site, mine)
+    if warp == heard.warp:
+        cure += " A shuffle hands on a value and orders no memory."
+    return cause, cure
 
 
 def race_atomic(words: Words, seen: Observation) -> tuple[str, str]:
@@ -37,7 +100,7 @@ def race_atomic(words: Words, seen: Observation) -> tuple[str, str]:
     else:
         instead = "the value that the atomic returns"
     if seen.other_block is not None:
-        ways = f"Use {instead}, or move one of the lines to a launch of its own."
+        ways = f"Use {instead}.{LAUNCH_OF_ITS_OWN}"
     else:
         ways = broken_between(words, seen.site, then)
         if not ways:

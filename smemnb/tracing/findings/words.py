@@ -39,6 +39,7 @@ class Words:
         self._kernel, self.block = kernel, block
         self.label, self.source = label, source
         self._broken = [one.site for one in seen if one.kind in _BROKEN]
+        self._unnamed = {one.site for one in seen if one.kind == "unnamed_lane"}
 
     def line(self, site: Site) -> str:
         """The line of a site as it is said: "line 9", or "line 9 of helper"."""
@@ -78,6 +79,10 @@ class Words:
             if barrier.file == first.file == then.file and ends[0] <= barrier.line <= ends[1]:
                 return barrier
         return None
+
+    def leaves_out(self, site: Site) -> bool:
+        """Whether a warp function is run by lanes that its mask does not name."""
+        return site in self._unnamed
 
     def at(self, coordinates: Dim3) -> str:
         """A thread's coordinates, as many as the block has axes."""

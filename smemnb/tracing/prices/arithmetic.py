@@ -3,6 +3,8 @@
 Read from Numba's typed program: every operator and function of math that takes or gives a float64
 or a complex128, with the reason on its own line: a literal, an integer, a variable that began as
 one, an argument. Where another line made an operand float64, a literal beside it is no reason.
+What the compiler works out from constants alone (-math.inf, float("inf"), 2 * np.pi) is no
+operation: it is a constant, and named where a kernel computes with it.
 What the compiler computes in float32 anyway is left out: a sum, difference, product or quotient of
 float32 values and constants that float32 holds exactly, if nothing but a float32 array takes the
 result, and a comparison of such values (checked in PTX).
@@ -270,8 +272,8 @@ class _Function:
             if not own.has(statement.loc) and any(one.has(statement.loc) for one in known):
                 continue
             expression = statement.value
-            if _op(expression) not in _READ:
-                continue
+            if _op(expression) not in _READ or self._constant_value(expression) is not None:
+                continue  # what has constants alone is worked out by the compiler
             operands = self._operands(expression)
             kinds = [self._typemap[one.name] for one in operands]
             result = self._typemap[statement.target.name]
@@ -285,13 +287,11 @@ class _Function:
             )
 
     def _operands(self, expression: Any) -> list[Any]:
-        if expression.op == "unary":
-            return [expression.value]
         if expression.op == "call":
             key = getattr(self._typemap[expression.func.name], "typing_key", None)
             known = getattr(key, "__module__", "") in _MODULES and not isinstance(key, type)
             return list(expression.args) if known else []
-        return [expression.lhs, expression.rhs]
+        return self._parts(expression)
 
     def _kept_short(self, statement: Any, expression: Any, operands: list[Any]) -> bool:
         """Whether the compiler computes it in float32, as nobody could tell the difference."""
@@ -314,7 +314,10 @@ class _Function:
         if _short(kind):
             return True
         value = self._constant(operand)
-        return value is not None and complex(np.complex64(value)) == value
+        if value is None:
+            return False
+        with np.errstate(over="ignore"):
+            return bool(complex(np.complex64(value)) == value or value != value)
 
     def _constant(self, operand: Any) -> Any:
         """The number that a variable always holds, None if it is none."""
@@ -324,14 +327,11 @@ class _Function:
         """The number that the right side of an assignment always is, None if it is none."""
         if type(value).__name__ == "Var":
             return self._constant(value)
-        if _op(value) == "static_getitem":  # one of several: now, acc = 0, 0.0
-            items: Any = self._made.get(value.value.name)
-            if _op(items) == "exhaust_iter":
-                items = self._made.get(items.value.name)
-            return self._constant(items.items[value.index]) if _op(items) == "build_tuple" else None
-        if _op(value) == "call" and self._is_complex(value):
-            parts = [self._constant(one) for one in value.args]
-            return None if None in parts or not parts else complex(*parts)
+        if _op(value) == "static_getitem":
+            item = self._item(value)
+            return None if item is None else self._constant(item)
+        if _op(value) in _READ:
+            return self._worked_out(value)
         found = None
         if _op(value) == "getattr":  # of a module, as math.pi
             found = getattr(
@@ -341,9 +341,57 @@ class _Function:
             found = value.value
         return found if isinstance(found, int | float | complex) else None
 
-    def _is_complex(self, call: Any) -> bool:
-        """Whether a call makes a complex number of its arguments."""
-        return getattr(self._typemap[call.func.name], "typing_key", None) is complex
+    def _item(self, value: Any) -> Any:
+        """What an element of a tuple is made of, as in now, acc = 0, 0.0; None if unknown."""
+        items: Any = self._made.get(value.value.name)
+        if _op(items) == "exhaust_iter":
+            items = self._made.get(items.value.name)
+        return items.items[value.index] if _op(items) == "build_tuple" else None
+
+    def _worked_out(self, value: Any) -> Any:
+        """The float that an operation has if all its operands are constants, else None.
+
+        An integer that is made of integers is none.
+        """
+        operands = self._parts(value)
+        if value.op == "call":
+            function = getattr(self._typemap[value.func.name], "typing_key", None)
+            if value.kws or getattr(function, "__module__", "") not in _MODULES:
+                return None
+            if isinstance(function, type) and function not in (float, complex):
+                return None  # a cast to another type
+            made: Any = self._made.get(operands[0].name) if len(operands) == 1 else None
+            if function is float and type(made).__name__ == "Const":
+                return _result(float, [made.value])  # a number, or float("-inf")
+        else:
+            function = value.immutable_fn if value.op == "inplace_binop" else value.fn
+        constants = [self._constant(one) for one in operands]
+        if not constants or any(one is None for one in constants) or function in _COMPARED:
+            return None
+        return _result(function, constants)
+
+    def _parts(self, value: Any) -> list[Any]:
+        if value.op == "unary":
+            return [value.value]
+        return list(value.args) if value.op == "call" else [value.lhs, value.rhs]
+
+    def _is_float(self, value: Any) -> bool:
+        """Whether it is a call of Python's float, which makes a float64."""
+        if _op(value) != "call":
+            return False
+        return getattr(self._typemap[value.func.name], "typing_key", None) is float
+
+    def _sources(self, value: Any, seen: frozenset[str] = frozenset()) -> Iterator[Any]:
+        """What a value without a name of its own may be: both sides of `a if b else c`."""
+        if type(value).__name__ == "Var" and value.name.startswith("$"):
+            if value.name not in seen and value.name in self._made:
+                yield from self._sources(self._made[value.name], seen | {value.name})
+        elif _op(value) == "phi":
+            for one in value.incoming_values:
+                if type(one).__name__ == "Var" and one.name.startswith("$"):
+                    yield from self._sources(one, seen)
+        else:
+            yield value
 
     def _only_stored_short(self, name: str) -> bool:
         uses = self._uses[name]
@@ -404,7 +452,11 @@ class _Function:
             yield f"the {what} {word} is {kind}", f"{cast}({word}) for {word}"
             return
         if operand.name.startswith("$"):
-            if type(made).__name__ == "Var":
+            if self._is_float(made):
+                yield f"{word} is {kind}", f"{self._cast(made, cast)} for {word}"
+            elif _op(made) == "phi":
+                yield from self._constant_sides(made, cast, kind)
+            elif type(made).__name__ == "Var":
                 yield from self._origin(made, word)
             elif _op(made) == "getattr" and str(_plain(self._typemap[made.value.name])) in _WIDE:
                 yield from self._origin(made.value, self._text.of(made.value))
@@ -419,12 +471,38 @@ class _Function:
                 )
                 yield f"the argument {name} is {kind}", cure
                 return
-            constant = self._constant_value(value)
-            if constant is not None:
-                text = self._text.of_value(value) if _op(value) == "call" else repr(constant)
-                said, cure = f"{name} = {text}", f"{name} = {cast}({text})"
+            for source in self._sources(value):
+                constant = self._constant_value(source)
+                if constant is None and not self._is_float(source):
+                    continue
+                if isinstance(constant, int) and source is not value:
+                    continue  # the other side of `a if b else c` makes it a float
+                said, cure = self._spelt(source), self._cast(source, cast)
+                if source is value:
+                    said, cure = f"{name} = {said}", f"{name} = {cure}"
                 yield f"{said} makes {word} {kind}", f"{cure} for {said}"
                 return
+
+    def _constant_sides(self, value: Any, cast: str, kind: Any) -> Iterator[tuple[str, str]]:
+        """The constants that `a if b else c` may be, and what to write instead."""
+        for source in self._sources(value):
+            if isinstance(self._constant_value(source), float | complex):
+                said = self._spelt(source)
+                yield f"the constant {said} is {kind}", f"{self._cast(source, cast)} for {said}"
+
+    def _spelt(self, value: Any) -> str:
+        """The text of a constant in the source."""
+        item = self._item(value) if _op(value) == "static_getitem" else None
+        if item is not None:
+            return self._text.of(item)
+        return self._text.of_value(value) or repr(self._constant_value(value))
+
+    def _cast(self, value: Any, cast: str) -> str:
+        """What to write in place of a constant: float32(n) for float(n), else float32 of it."""
+        said = self._spelt(value)
+        if self._is_float(value) and "'" not in said:
+            return cast + said.removeprefix("float")
+        return f"{cast}({said})"
 
 
 _WIDE = ("float64", "complex128")
@@ -441,6 +519,16 @@ def _wide(kind: Any) -> bool:
 
 def _short(kind: Any) -> bool:
     return any(_is(kind, name) for name in ("float16", "float32", "complex64"))
+
+
+def _result(function: Any, operands: Sequence[Any]) -> float | complex | None:
+    """What a function makes of constants, if that is a float or a complex number."""
+    try:
+        with np.errstate(all="ignore"):
+            found = function(*operands)
+    except Exception:  # whatever a function refuses is for Numba to say
+        return None
+    return found if isinstance(found, float | complex) else None
 
 
 _READ = ("binop", "inplace_binop", "unary", "call")

@@ -232,10 +232,16 @@ class Copies(Watcher):
         if not self._watching:
             return
         table = self._table(event.array)
-        made = self._requested(event, table)
         if event.copy:
-            self._copied(made, table)
+            self._copied(self._requested(event, table), table)
             return
+        # rows of matrices belong to the lanes that get or give them, not to those that name them
+        for one in event.cells() if event.touched else (event,):
+            self._touched(one, table)
+
+    def _touched(self, event: Access, table: Table) -> None:
+        """Compare what lanes load or store with the copies under way."""
+        made = self._requested(event, table)
         early = self._under_way(made, table)
         if early.any():
             self._note_early(made, table, early)

@@ -8,7 +8,9 @@ from numba.core.errors import TypingError
 from smemnb.compiled import cubin
 from smemnb.compiled.machine import instructions
 from smemnb.errors import KernelStopped, LaunchRefused, MisalignedAddress, TypingRefused
+from smemnb.figures.replay import replay
 from smemnb.kernels.ptx import load16, matrices, store16
+from smemnb.kernels.ptx.asynchronous import close_group, copy16, groups_awaited
 from smemnb.kernels.ptx.matrices import ldmatrix_x2, ldmatrix_x4, ldmatrix_x4_trans, stmatrix_x4
 from smemnb.simulator import devices
 from smemnb.simulator.seam import OUT_OF_TREE
@@ -86,6 +88,7 @@ def storing(count, *, turned=False):
     return stored
 
 
+@pytest.mark.first(3)
 @pytest.mark.parametrize("count", COUNTS)
 @pytest.mark.parametrize("turned", [False, True])
 def test_the_way_back(count, turned):
@@ -359,3 +362,45 @@ def test_older_gpus_are_refused_by_the_compiler():
     """With words, not with an error of ptxas."""
     with pytest.raises(TypingError, match="stmatrix_x1 needs a GPU of compute capability 9.0"):
         cubin(storing(1), "void(uint16[::1], uint16[::1])", (8, 0))
+
+
+def copying(wait, meet):
+    """A kernel: rows on their way to a tile, with or without a wait and a barrier of the warp."""
+    await_all = groups_awaited(0)
+
+    @cuda.jit
+    def copied(out, inp):
+        tile = cuda.shared.array(256, uint16, alignment=16)
+        tx = cuda.threadIdx.x
+        copy16(tile, uint32(tx * 8), inp, uint32(tx * 8), True)
+        close_group()
+        if wait:
+            await_all()
+        if meet:
+            cuda.syncwarp()
+        words = ldmatrix_x4(tile, uint32(tx * 8))
+        for at in range(4):
+            out[tx, at] = words[at]
+
+    return copied
+
+
+@pytest.mark.parametrize(
+    ("wait", "meet", "found"),
+    [(True, True, False), (False, True, True), (True, False, True)],
+    ids=["right", "no wait", "no barrier"],
+)
+def test_rows_under_way(wait, meet, found):
+    """A row that has not arrived, or that others have not waited for, is an error or a warning."""
+    assert bool(errors(copying(wait, meet))) == found
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_replay(count):
+    """Every lane reads its two elements of each matrix, also where few lanes name the rows."""
+    out, inp = np.zeros((32, count), np.uint32), np.arange(256, dtype=np.uint16)
+    run = replay(loading(count))[1, 32](out, inp).run
+    (read,) = (one for one in run.events if one.kind == "load" and "load(" in one.text)
+    assert sorted(read.elements.tolist()) == list(range(64 * count))
+    assert sorted(read.lanes.tolist()) == sorted(list(range(32)) * 2 * count)
+    np.testing.assert_array_equal(read.values, inp[read.elements])

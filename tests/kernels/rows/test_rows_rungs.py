@@ -164,6 +164,7 @@ COUNTS = {
     "rms_norm_wide": {**BY_QUADS, "weight": {QUADS}, "squares": {ONE}},
 }
 COUNTS["softmax_joined"] = COUNTS["softmax_split"] | {"number": {ONE}, "flags": {(0, 1)}}
+COUNTS["softmax_trailing"] = COUNTS["softmax_joined"]
 LENGTHS = {"softmax_warps": 1024, "softmax_packed": 128}
 
 
@@ -190,7 +191,10 @@ def test_counts(name):
     assert found == COUNTS[name]
 
 
-READS = {"softmax_naive": 3, "softmax_block": 3, "softmax_online": 2, "softmax_split": 2}
+READS = {
+    **{"softmax_naive": 3, "softmax_block": 3, "softmax_online": 2, "softmax_split": 2},
+    "softmax_trailing": 2,  # the second one from the cache
+}
 
 
 @pytest.mark.parametrize("name", SOFTMAX)
@@ -220,13 +224,13 @@ def test_barriers(name, barriers):
 
 
 def test_every_change_can_be_shown():
-    """A step and the one it follows differ in what `show_change` shows, not in all lines."""
+    """A step and the one it follows differ in what `show_change` shows: 8 of 10 lines at most."""
     before = {after.name: first.name for first, after in pairwise(ladder.LADDER)} | ladder.BEFORE
     for step in ladder.LADDER[1:]:
         first = ladder.step_named(before[step.name])
         shown = repr(show_change(first.kernels[0], step.kernels[0])).split("\n")
         lines = len(inspect.getsource(step.kernels[0].py_func).split("\n"))
-        assert 0 < sum(line[:2] == "+ " for line in shown) < lines, step.name
+        assert 0 < sum(line[:2] == "+ " for line in shown) <= 0.8 * lines, step.name
 
 
 IMPORTED = {"cuda", "float32", "uint32", "jit", "device", "load16", "store16", "math"}

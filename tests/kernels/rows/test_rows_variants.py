@@ -1,6 +1,7 @@
 """The fast kernels of rows from factories: shapes of lengths, values, waits, machine code."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -9,16 +10,19 @@ from numba import float32, float64
 from smemnb.compiled.machine import count, instructions, nvdisasm
 from smemnb.compiled.toolchain import cubin
 from smemnb.compiled.usage import read_resources
+from smemnb.errors import KernelStopped
 from smemnb.hardware import limits
 from smemnb.kernels.rows import choosing, ladder
+from smemnb.kernels.rows.rungs import softmax_joined
 from smemnb.kernels.rows.variants.columns import columns_of, long_columns_of
-from smemnb.kernels.rows.variants.parts import joined_parts_of, split_parts_of
+from smemnb.kernels.rows.variants.parts import trailing_parts_of
 from smemnb.kernels.rows.variants.pieces import Form, Shape
 from smemnb.kernels.rows.variants.registers import rows_of
+from smemnb.lockstep.launch import launch
 from smemnb.simulator.seam import OUT_OF_TREE
 from smemnb.tracing import trace
 from tests.kernels.rows.test_rows_rungs import drawn, softmax
-from tests.tiers import exhaustive
+from tests.tiers import exhaustive, sampled
 
 FORMS = [
     Form("softmax"),
@@ -81,29 +85,62 @@ def test_columns_hold_their_columns(itemsize):
 PARTS = Shape(64, 64, 2, True, 2)
 
 
-@exhaustive
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("length", [1300, 512])
-def test_parts(form, length):
-    """Blocks that wait for each other, and two launches: the same bits, no race, flags all 0."""
-    rows, parts = 3, -(-length // PARTS.most(4))
-    x, weight, bias = drawn((rows, length), 1), drawn(length, 2), drawn(length, 3)
-    firsts, seconds = np.zeros(rows * parts, np.float32), np.zeros(rows * parts, np.float32)
-    words, out, again = np.zeros(1 + 2 * rows, np.uint32), np.zeros_like(x), np.zeros_like(x)
-    eps, count_ = np.float32(1e-3), np.uint32(parts)
-    report = trace(joined_parts_of(form, PARTS, float32))[rows * parts, 64](
-        out, x, weight, bias, firsts, seconds, words, count_, eps
+def in_parts(form, x, behind, run):
+    """What `run(kernel, grid, block, args)` makes of rows in parts of 512; flags are 0 again."""
+    (rows, length), parts = x.shape, -(-x.shape[1] // PARTS.most(4))
+    weight, bias = drawn(length, 2), drawn(length, 3)
+    firsts, seconds = np.zeros((2, rows * parts), np.float32)
+    words, out = np.zeros(1 + 2 * rows, np.uint32), np.full_like(x, np.nan)
+    numbers = np.uint32(parts), np.uint32(behind), np.float32(1e-3)
+    kernel = trailing_parts_of(form, PARTS, float32)
+    run(
+        kernel,
+        (rows + behind) * parts,
+        64,
+        (out, x, weight, bias, firsts, seconds, words, *numbers),
     )
-    assert [found.kind for found in report.findings] == []
     assert not words.any()
-    np.testing.assert_allclose(out, expected(form, x, weight, bias, 1e-3), rtol=2e-5, atol=4e-6)
-    first, second = split_parts_of(form, PARTS, float32)
-    firsts[:], seconds[:] = 0, 0
-    report = trace(first)[rows * parts, 64](firsts, seconds, x, count_)
+    wanted = expected(form, x, weight, bias, 1e-3)
+    np.testing.assert_allclose(out, wanted, rtol=2e-5, atol=4e-6)
+    return out
+
+
+def traced(kernel, grid, block, args, **order):
+    report = trace(kernel, **order)[grid, block](*args)
     assert [found.kind for found in report.findings] == []
-    report = trace(second)[rows * parts, 64](again, x, weight, bias, firsts, seconds, count_, eps)
-    assert [found.kind for found in report.findings] == []
-    np.testing.assert_array_equal(out, again)
+
+
+@pytest.mark.parametrize(
+    ("form", "length"),
+    sampled([(form, length) for form in FORMS for length in (1036, 512)], 1),
+)
+def test_parts(form, length):
+    """No race, right values, and the same bits however far behind a row is ended."""
+    x = drawn((2, length), 1)
+    out = in_parts(form, x, 1, traced)
+    np.testing.assert_array_equal(out, in_parts(form, x, 2, partial(traced, order="random")))
+
+
+def on(resident):
+    """Runs a kernel as on a GPU that holds so many blocks at once, without watchers."""
+
+    def run(kernel, grid, block, args):
+        function, residents = kernel.py_func, lambda shared_bytes: resident
+        launch(function, (grid, 1, 1), (block, 1, 1), args, residents=residents)
+
+    return run
+
+
+def test_parts_wait_for_begun_blocks_alone():
+    """A GPU that holds a single block ends the launch: nobody waits for one that has not begun."""
+    x = drawn((2, 1036), 8)
+    alone = in_parts(FORMS[0], x, 1, on(1))
+    np.testing.assert_array_equal(alone, in_parts(FORMS[0], x, 2, on(2)))
+    step = ladder.step_named("softmax_joined")  # whose blocks wait for all parts of their row
+    wide = drawn((1, 2 * softmax_joined.PART), 9)
+    (joined,) = step.launches(np.zeros, np.zeros_like(wide), wide)
+    with pytest.raises(KernelStopped, match="not begun"):
+        on(1)(joined.kernel, joined.grid[0], joined.block, joined.args)
 
 
 @pytest.mark.parametrize(
@@ -139,14 +176,12 @@ def test_columns_are_clean(make):
     np.testing.assert_allclose(out.reshape(x.shape), wanted, rtol=3e-6)
 
 
-def test_parts_wait_or_read_twice():
-    """Few parts wait for each other in one launch; many take two, or where the GPU is small."""
-    length = 32_769 * 4
-    for rows, long, processors, launches in ((2, 1, 132, 1), (1, 10, 132, 2), (2, 1, 16, 2)):
-        x = np.empty((rows, length * long), np.float32)
-        made = choosing.row_launches(FORMS[0], np.zeros, x, x, None, None, 0.0, processors)
-        assert len(made) == launches
-        assert {launch.grid for launch in made} == {rows * -(-x.shape[1] // 8192)}
+def test_rows_of_parts():
+    """Blocks of a GPU, and one row more, lie between the two readings; few rows are read first."""
+    for rows, parts, processors, late in ((100, 17, 132, 33), (2, 17, 132, 2), (40, 17, 16, 5)):
+        x = np.broadcast_to(np.float32(0), (rows, 8192 * parts - 4))
+        (made,) = choosing.row_launches(FORMS[0], np.zeros, x, x, None, None, 0.0, processors)
+        assert (made.grid, made.args[-2]) == ((rows + late) * parts, late)
 
 
 @pytest.mark.parametrize("form", FORMS[:2])
@@ -175,10 +210,14 @@ M, V = "float32[:, ::1]", "float32[::1]"
 SIGNATURES = {
     "softmax_split": f"void({M}, {M}, {V}, {V})",
     "softmax_joined": f"void({M}, {M}, {V}, {V}, uint32[::1])",
+    "softmax_trailing": f"void({M}, {M}, {V}, {V}, uint32[::1], uint32)",
     "layer_norm_wide": f"void({M}, {M}, {V}, {V}, float32)",
     "rms_norm_wide": f"void({M}, {M}, {V}, float32)",
 }
-WIDE = {"softmax_wide": 8, "softmax_split": 8, "softmax_joined": 8, "log_softmax_wide": 8}
+WIDE = {
+    **dict.fromkeys(("softmax_wide", "softmax_split", "softmax_joined", "log_softmax_wide"), 8),
+    "softmax_trailing": 16,
+}
 
 
 def built(kernel, signature):
@@ -228,14 +267,14 @@ def test_parts_compiled(form, wide, dtype):
     held = choosing.PART_HELD[wide] // (1 if wide or size == 4 else 2)
     threads, resident = choosing.PART_THREADS, choosing.PART_RESIDENT[size]
     shape = Shape(threads, threads, held, wide, resident)
-    rows, line = f"{dtype}[:, ::1]", f"{dtype}[::1]"
+    rows, lines = f"{dtype}[:, ::1]", ", ".join([f"{dtype}[::1]"] * 4)
     used, code = built(
-        joined_parts_of(form, shape, dtype),
-        f"void({rows}, {rows}, {line}, {line}, {line}, {line}, uint32[::1], uint32, {dtype})",
+        trailing_parts_of(form, shape, dtype),
+        f"void({rows}, {rows}, {lines}, uint32[::1], uint32, uint32, {dtype})",
     )
     assert used.local_bytes == 0
     assert -(-used.registers // 8) * 8 * threads * resident <= REGISTERS
-    assert count(code, "LDG.128" if wide else "STG") >= held
+    assert count(code, "LDG.128" if wide else "STG") >= (2 if wide else 1) * held
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from smemnb.errors import KernelStopped
+from smemnb.exercises.source import show_change
 from smemnb.kernels.scan.ladder import LADDER
 from smemnb.laboratory.twins.source import barriers, twins
 from smemnb.lockstep.launch import launch as lockstep
@@ -293,3 +294,13 @@ def test_twins_without_a_barrier_race(name, tmp_path):
     for twin in made:
         found = trace(twin.case.kernel)[case.grid, case.block](*case.make())
         assert any("race" in one.kind for one in found.all_findings), twin.name
+
+
+@pytest.mark.parametrize(
+    ("name", "most"), [("scan_blelloch_padded", 20), ("scan_early", 25), ("scan_broad", 2)]
+)
+def test_one_change_that_can_be_seen(name, most):
+    """A step whose text is almost that of the one before shows few lines, and those alone."""
+    before = LADDER[NAMES.index(name) - 1]
+    shown = repr(show_change(before.kernels[0], step_named(name).kernels[0])).split("\n")
+    assert 0 < sum(line[:2] == "+ " for line in shown) <= most

@@ -40,10 +40,10 @@ def product_of_floats(one: Instruction, context: BuildContext) -> Step:
 def product_of_integers(one: Instruction, context: BuildContext) -> Step:
     """int8 and uint8."""
     k = _length(one)
-    kinds = {("S8", "S8"): "s8", ("U8", "U8"): "u8"}
-    if one.modifiers[1:] not in kinds:
+    kind = {"S8.S8": "s8", "U8.U8": "u8"}.get(".".join(one.modifiers[1:]))
+    if kind is None:
         raise Unknown(f"form of {one.located.name}")
-    return _product(one, context, k, kinds[one.modifiers[1:]], "i4")
+    return _product(one, context, k, kind, "i4")
 
 
 def _product(one: Instruction, context: BuildContext, k: int, kind: str, sums: str) -> Step:

@@ -105,11 +105,13 @@ def binning_of(
     bin_of = even_of(compared) if even else any_of(compared)
 
     @device
-    def add(x, part, out, edges, cells, bins, shift, low, scale, margin, least, most, copy):
-        value = compared(x)
-        if least <= value and value <= most:
-            k = bin_of(value, edges, cells, bins, low, scale, margin)
-            put(part, out, k, shift, copy)
+    def add(elements, part, out, edges, cells, numbers):
+        bins, shift, low, scale, margin, least, most, copy = numbers
+        for element in elements:
+            value = compared(element)
+            if least <= value and value <= most:
+                k = bin_of(value, edges, cells, bins, low, scale, margin)
+                put(part, out, k, shift, copy)
 
     @jit(launch_bounds=(threads, resident))
     def binning(out, x, edges, cells, bins, shift, low, scale, margin):
@@ -119,6 +121,7 @@ def binning_of(
         copy = uint32(tx & uint32(copies - uint32(1)))
         least = load1(edges, uint32(0))
         most = load1(edges, bins)
+        numbers = (bins, shift, low, scale, margin, least, most, copy)
 
         # 1. all counters begin at 0
         at = tx
@@ -139,91 +142,19 @@ def binning_of(
             at = uint32(before + chunk * uint32(chunk_size))
             one = load16(x, at)
             two = load16(x, uint32(at + step * uint32(chunk_size)))
-            for value in one:
-                add(
-                    value,
-                    part,
-                    out,
-                    edges,
-                    cells,
-                    bins,
-                    shift,
-                    low,
-                    scale,
-                    margin,
-                    least,
-                    most,
-                    copy,
-                )
-            for value in two:
-                add(
-                    value,
-                    part,
-                    out,
-                    edges,
-                    cells,
-                    bins,
-                    shift,
-                    low,
-                    scale,
-                    margin,
-                    least,
-                    most,
-                    copy,
-                )
+            add(one, part, out, edges, cells, numbers)
+            add(two, part, out, edges, cells, numbers)
             chunk = uint32(chunk + uint32(step * uint32(2)))
         if chunk < chunks:
-            for value in load16(x, uint32(before + chunk * uint32(chunk_size))):
-                add(
-                    value,
-                    part,
-                    out,
-                    edges,
-                    cells,
-                    bins,
-                    shift,
-                    low,
-                    scale,
-                    margin,
-                    least,
-                    most,
-                    copy,
-                )
+            at = uint32(before + chunk * uint32(chunk_size))
+            add(load16(x, at), part, out, edges, cells, numbers)
 
         # 3. what is before and behind the chunks
         if first < before:
-            add(
-                load1(x, first),
-                part,
-                out,
-                edges,
-                cells,
-                bins,
-                shift,
-                low,
-                scale,
-                margin,
-                least,
-                most,
-                copy,
-            )
+            add((load1(x, first),), part, out, edges, cells, numbers)
         at = uint32(before + uint32(chunks * uint32(chunk_size)) + first)
         if at < n:
-            add(
-                load1(x, at),
-                part,
-                out,
-                edges,
-                cells,
-                bins,
-                shift,
-                low,
-                scale,
-                margin,
-                least,
-                most,
-                copy,
-            )
+            add((load1(x, at),), part, out, edges, cells, numbers)
         cuda.syncthreads()  # all have added before anyone reads
 
         # 4. a thread adds the copies of a bin, from its own lane's on

@@ -19,7 +19,7 @@ QUADS = 8  # 16 bytes each, of a thread: 32 registers
 MOST = THREADS * QUADS * 4  # elements of a row
 RESIDENT = 4  # blocks that a multiprocessor holds: 64 registers for a thread
 ALL = 0xFFFFFFFF  # every lane takes part in a shuffle
-LOWEST = float32(-3.4028234663852886e38)  # below every finite number: where a maximum begins
+LOWEST = float32(-3.4028234663852886e38)  # the lowest finite number: where a maximum begins
 
 
 @jit(launch_bounds=(THREADS, RESIDENT))

@@ -12,7 +12,7 @@ from numba import cuda, float32
 from ...unrolled import jit
 
 THREADS = 256
-LOWEST = float32(-3.4028234663852886e38)  # below every finite number: where a maximum begins
+LOWEST = float32(-3.4028234663852886e38)  # the lowest finite number: where a maximum begins
 
 
 @jit(launch_bounds=(THREADS, 1))

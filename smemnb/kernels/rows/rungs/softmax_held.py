@@ -17,7 +17,7 @@ HELD = 32  # elements of a thread, one register each
 MOST = THREADS * HELD  # elements of a row
 RESIDENT = 4  # blocks that a multiprocessor holds: 64 registers for a thread
 ALL = 0xFFFFFFFF  # every lane takes part in a shuffle
-LOWEST = float32(-3.4028234663852886e38)  # below every finite number: where a maximum begins
+LOWEST = float32(-3.4028234663852886e38)  # the lowest finite number: where a maximum begins
 
 
 @jit(launch_bounds=(THREADS, RESIDENT))

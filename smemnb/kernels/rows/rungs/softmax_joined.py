@@ -13,7 +13,7 @@ import math
 from numba import cuda, float32, uint32
 
 from ...ptx import load16, store16
-from ...unrolled import device, jit
+from ...unrolled import jit
 
 THREADS = 256
 WARPS = THREADS // 32
@@ -21,37 +21,7 @@ QUADS = 8  # 16 bytes each, of a thread: 32 registers
 PART = THREADS * QUADS * 4  # elements of a row that a block has
 RESIDENT = 4  # blocks that a multiprocessor holds: 64 registers for a thread
 ALL = 0xFFFFFFFF  # every lane takes part in a shuffle
-LOWEST = float32(-3.4028234663852886e38)  # below every finite number: where a maximum begins
-
-
-@device
-def largest(tops, value):
-    """The largest value of the block's threads; every thread gets it."""
-    tx = uint32(cuda.threadIdx.x)
-    for mask in (16, 8, 4, 2, 1):
-        value = max(value, cuda.shfl_xor_sync(ALL, value, mask))
-    if tx % uint32(32) == 0:
-        tops[tx // uint32(32)] = value  # shared: 1 wavefront
-    cuda.syncthreads()  # the maxima of all warps are there before anyone compares
-    value = tops[tx % uint32(WARPS)]  # shared: 1 wavefront
-    for mask in (4, 2, 1):
-        value = max(value, cuda.shfl_xor_sync(ALL, value, mask))
-    return value
-
-
-@device
-def total(sums, value):
-    """The sum over the block's threads; every thread gets it."""
-    tx = uint32(cuda.threadIdx.x)
-    for mask in (16, 8, 4, 2, 1):
-        value += cuda.shfl_xor_sync(ALL, value, mask)
-    if tx % uint32(32) == 0:
-        sums[tx // uint32(32)] = value  # shared: 1 wavefront
-    cuda.syncthreads()  # the sums of all warps are there before anyone adds
-    value = sums[tx % uint32(WARPS)]  # shared: 1 wavefront
-    for mask in (4, 2, 1):
-        value += cuda.shfl_xor_sync(ALL, value, mask)
-    return value
+LOWEST = float32(-3.4028234663852886e38)  # the lowest finite number: where a maximum begins
 
 
 @jit(launch_bounds=(THREADS, RESIDENT))
@@ -62,6 +32,7 @@ def softmax_joined(out, inp, part_tops, part_sums, flags):
     number = cuda.shared.array(1, uint32)
     held = cuda.local.array((QUADS, 4), float32)
     tx, parts = uint32(cuda.threadIdx.x), uint32(cuda.gridDim.x)
+    warp, lane = uint32(tx // uint32(32)), uint32(tx % uint32(32))
 
     # 1. the block's number: those before it have begun, whatever the order of the grid
     if tx == 0:
@@ -87,12 +58,26 @@ def softmax_joined(out, inp, part_tops, part_sums, flags):
     for k in range(QUADS):
         for e in range(4):
             top = max(top, held[k, e])
-    top = largest(tops, top)
+    for mask in (16, 8, 4, 2, 1):
+        top = max(top, cuda.shfl_xor_sync(ALL, top, mask))
+    if lane == 0:
+        tops[warp] = top  # shared: 1 wavefront
+    cuda.syncthreads()  # the maxima of all warps are there before anyone compares
+    top = tops[lane % uint32(WARPS)]  # shared: 1 wavefront
+    for mask in (4, 2, 1):
+        top = max(top, cuda.shfl_xor_sync(ALL, top, mask))
     acc = float32(0)
     for k in range(QUADS):
         for e in range(4):
             acc += math.exp(held[k, e] - top)
-    acc = total(sums, acc)
+    for mask in (16, 8, 4, 2, 1):
+        acc += cuda.shfl_xor_sync(ALL, acc, mask)
+    if lane == 0:
+        sums[warp] = acc  # shared: 1 wavefront
+    cuda.syncthreads()  # the sums of all warps are there before anyone adds
+    acc = sums[lane % uint32(WARPS)]  # shared: 1 wavefront
+    for mask in (4, 2, 1):
+        acc += cuda.shfl_xor_sync(ALL, acc, mask)
     arrived, left = uint32(1 + 2 * row), uint32(2 + 2 * row)
     if tx == 0:
         part_tops[block] = top  # global: 1 sector
@@ -108,12 +93,26 @@ def softmax_joined(out, inp, part_tops, part_sums, flags):
     top = LOWEST
     for part in range(tx, parts, THREADS):
         top = max(top, part_tops[row * parts + part])
-    top = largest(tops, top)
+    for mask in (16, 8, 4, 2, 1):
+        top = max(top, cuda.shfl_xor_sync(ALL, top, mask))
+    if lane == 0:
+        tops[warp] = top  # shared: 1 wavefront
+    cuda.syncthreads()  # the maxima of all warps are there before anyone compares
+    top = tops[lane % uint32(WARPS)]  # shared: 1 wavefront
+    for mask in (4, 2, 1):
+        top = max(top, cuda.shfl_xor_sync(ALL, top, mask))
     acc = float32(0)
     for part in range(tx, parts, THREADS):
         own = part_tops[row * parts + part]
         acc += part_sums[row * parts + part] * math.exp(own - top)
-    acc = total(sums, acc)
+    for mask in (16, 8, 4, 2, 1):
+        acc += cuda.shfl_xor_sync(ALL, acc, mask)
+    if lane == 0:
+        sums[warp] = acc  # shared: 1 wavefront
+    cuda.syncthreads()  # the sums of all warps are there before anyone adds
+    acc = sums[lane % uint32(WARPS)]  # shared: 1 wavefront
+    for mask in (4, 2, 1):
+        acc += cuda.shfl_xor_sync(ALL, acc, mask)
     if tx == 0:  # whoever leaves last puts both words back to 0
         if cuda.atomic.inc(flags, left, uint32(parts - uint32(1))) == parts - uint32(1):
             cuda.atomic.exch(flags, arrived, uint32(0))

@@ -17,7 +17,7 @@ ROWS = THREADS // LANES  # of a block
 HELD = 16  # elements of a lane, one register each
 MOST = LANES * HELD  # elements of a row
 ALL = 0xFFFFFFFF  # every lane takes part in a shuffle
-LOWEST = float32(-3.4028234663852886e38)  # below every finite number: where a maximum begins
+LOWEST = float32(-3.4028234663852886e38)  # the lowest finite number: where a maximum begins
 
 
 @jit(launch_bounds=(THREADS, 1))

@@ -15,7 +15,7 @@ THREADS = 256
 WARPS = THREADS // 32
 MOST = 8192  # elements of a row: 32 KiB
 ALL = 0xFFFFFFFF  # every lane takes part in a shuffle
-LOWEST = float32(-3.4028234663852886e38)  # below every finite number: where a maximum begins
+LOWEST = float32(-3.4028234663852886e38)  # the lowest finite number: where a maximum begins
 
 
 @jit(launch_bounds=(THREADS, 1))

@@ -12,7 +12,7 @@ import math
 from numba import cuda, float32, uint32
 
 from ...ptx import load16, store16
-from ...unrolled import device, jit
+from ...unrolled import jit
 
 THREADS = 256
 WARPS = THREADS // 32
@@ -20,37 +20,7 @@ QUADS = 8  # 16 bytes each, of a thread: 32 registers
 PART = THREADS * QUADS * 4  # elements of a row that a block has
 RESIDENT = 4  # blocks that a multiprocessor holds: 64 registers for a thread
 ALL = 0xFFFFFFFF  # every lane takes part in a shuffle
-LOWEST = float32(-3.4028234663852886e38)  # below every finite number: where a maximum begins
-
-
-@device
-def largest(tops, value):
-    """The largest value of the block's threads; every thread gets it."""
-    tx = uint32(cuda.threadIdx.x)
-    for mask in (16, 8, 4, 2, 1):
-        value = max(value, cuda.shfl_xor_sync(ALL, value, mask))
-    if tx % uint32(32) == 0:
-        tops[tx // uint32(32)] = value  # shared: 1 wavefront
-    cuda.syncthreads()  # the maxima of all warps are there before anyone compares
-    value = tops[tx % uint32(WARPS)]  # shared: 1 wavefront
-    for mask in (4, 2, 1):
-        value = max(value, cuda.shfl_xor_sync(ALL, value, mask))
-    return value
-
-
-@device
-def total(sums, value):
-    """The sum over the block's threads; every thread gets it."""
-    tx = uint32(cuda.threadIdx.x)
-    for mask in (16, 8, 4, 2, 1):
-        value += cuda.shfl_xor_sync(ALL, value, mask)
-    if tx % uint32(32) == 0:
-        sums[tx // uint32(32)] = value  # shared: 1 wavefront
-    cuda.syncthreads()  # the sums of all warps are there before anyone adds
-    value = sums[tx % uint32(WARPS)]  # shared: 1 wavefront
-    for mask in (4, 2, 1):
-        value += cuda.shfl_xor_sync(ALL, value, mask)
-    return value
+LOWEST = float32(-3.4028234663852886e38)  # the lowest finite number: where a maximum begins
 
 
 @jit(launch_bounds=(THREADS, RESIDENT))
@@ -60,6 +30,7 @@ def softmax_parts(part_tops, part_sums, inp):
     sums = cuda.shared.array(WARPS, float32)
     held = cuda.local.array((QUADS, 4), float32)
     tx, row = uint32(cuda.threadIdx.x), uint32(cuda.blockIdx.y)
+    warp, lane = uint32(tx // uint32(32)), uint32(tx % uint32(32))
     first = uint32(cuda.blockIdx.x * PART)
 
     # 1. the part into registers            global: 16 sectors
@@ -78,12 +49,26 @@ def softmax_parts(part_tops, part_sums, inp):
     for k in range(QUADS):
         for e in range(4):
             top = max(top, held[k, e])
-    top = largest(tops, top)
+    for mask in (16, 8, 4, 2, 1):
+        top = max(top, cuda.shfl_xor_sync(ALL, top, mask))
+    if lane == 0:
+        tops[warp] = top  # shared: 1 wavefront
+    cuda.syncthreads()  # the maxima of all warps are there before anyone compares
+    top = tops[lane % uint32(WARPS)]  # shared: 1 wavefront
+    for mask in (4, 2, 1):
+        top = max(top, cuda.shfl_xor_sync(ALL, top, mask))
     acc = float32(0)
     for k in range(QUADS):
         for e in range(4):
             acc += math.exp(held[k, e] - top)
-    acc = total(sums, acc)
+    for mask in (16, 8, 4, 2, 1):
+        acc += cuda.shfl_xor_sync(ALL, acc, mask)
+    if lane == 0:
+        sums[warp] = acc  # shared: 1 wavefront
+    cuda.syncthreads()  # the sums of all warps are there before anyone adds
+    acc = sums[lane % uint32(WARPS)]  # shared: 1 wavefront
+    for mask in (4, 2, 1):
+        acc += cuda.shfl_xor_sync(ALL, acc, mask)
     if tx == 0:
         block = cuda.blockIdx.y * cuda.gridDim.x + cuda.blockIdx.x
         part_tops[block] = top  # global: 1 sector
@@ -100,6 +85,7 @@ def softmax_split(out, inp, part_tops, part_sums):
     sums = cuda.shared.array(WARPS, float32)
     held = cuda.local.array((QUADS, 4), float32)
     tx, parts = uint32(cuda.threadIdx.x), uint32(cuda.gridDim.x)
+    warp, lane = uint32(tx // uint32(32)), uint32(tx % uint32(32))
     row = uint32(cuda.gridDim.y - uint32(1) - cuda.blockIdx.y)
     first = uint32((parts - uint32(1) - cuda.blockIdx.x) * PART)
 
@@ -118,12 +104,26 @@ def softmax_split(out, inp, part_tops, part_sums):
     top = LOWEST
     for part in range(tx, parts, THREADS):
         top = max(top, part_tops[row * parts + part])
-    top = largest(tops, top)
+    for mask in (16, 8, 4, 2, 1):
+        top = max(top, cuda.shfl_xor_sync(ALL, top, mask))
+    if lane == 0:
+        tops[warp] = top  # shared: 1 wavefront
+    cuda.syncthreads()  # the maxima of all warps are there before anyone compares
+    top = tops[lane % uint32(WARPS)]  # shared: 1 wavefront
+    for mask in (4, 2, 1):
+        top = max(top, cuda.shfl_xor_sync(ALL, top, mask))
     acc = float32(0)
     for part in range(tx, parts, THREADS):
         own = part_tops[row * parts + part]
         acc += part_sums[row * parts + part] * math.exp(own - top)
-    acc = total(sums, acc)
+    for mask in (16, 8, 4, 2, 1):
+        acc += cuda.shfl_xor_sync(ALL, acc, mask)
+    if lane == 0:
+        sums[warp] = acc  # shared: 1 wavefront
+    cuda.syncthreads()  # the sums of all warps are there before anyone adds
+    acc = sums[lane % uint32(WARPS)]  # shared: 1 wavefront
+    for mask in (4, 2, 1):
+        acc += cuda.shfl_xor_sync(ALL, acc, mask)
 
     # 3. the quotients                      global: 16 sectors for each store
     scale = float32(1) / acc

@@ -13,7 +13,7 @@ from ...unrolled import jit
 
 THREADS = 256
 MOST = 8192  # elements of a row: 32 KiB
-LOWEST = float32(-3.4028234663852886e38)  # below every finite number: where a maximum begins
+LOWEST = float32(-3.4028234663852886e38)  # the lowest finite number: where a maximum begins
 
 
 @jit(launch_bounds=(THREADS, 1))

@@ -1,20 +1,19 @@
 """Long rows in parts: several blocks have a row, and learn from each other its maximum and sum.
 
-`joined_parts_of(form, shape, dtype)` makes one kernel, `(out, inp, weight, bias, firsts, seconds,
-flags, parts, eps)`: a block keeps its part in registers and waits until all blocks of its row have
-left their two numbers in memory. A block's number comes from a counter, so blocks with smaller
-numbers have begun, and those of one row are at once on the GPU if it holds `parts` blocks.
+`trailing_parts_of(form, shape, dtype)` makes the kernel, `(out, inp, weight, bias, firsts, seconds,
+flags, parts, behind, eps)`. A block leaves the two numbers of its part in memory, and then ends the
+same part of the row `behind` rows before, as soon as all parts of that row have left theirs. It
+reads that part once more, mostly from the L2 cache.
 
-`split_parts_of(form, shape, dtype)` makes two: `(firsts, seconds, inp, parts)`, then `(out, inp,
-weight, bias, firsts, seconds, parts, eps)`, which reads its part again, from the end on: what the
-first launch read last is still in the L2 cache.
+A block's number comes from a counter, so all blocks with smaller numbers have begun. These are the
+only ones that it waits for, and they leave their numbers before they wait for anybody. So a launch
+ends however few of its blocks a GPU holds, and however many launches run beside it.
 
-`firsts` and `seconds` have one element for each block, `flags` two uint32 for each row and one
+`firsts` and `seconds` have one element for each part, `flags` two uint32 for each row and one
 before them, all 0, which are 0 again at the end.
 
-**Limits**: flat offsets are 32 bits without a sign. Blocks that wait hold their place. A launch
-has at most `parts - 1` of them that wait for a block that has not begun, so launches on several
-streams at once must not have as many in all as the GPU holds (`choosing.QUEUES`).
+**Limits**: flat offsets are 32 bits without a sign. What lies between the two readings of a row,
+`behind` rows read and written, has to fit into the L2 cache, or the second one goes to memory.
 """
 
 from __future__ import annotations
@@ -29,15 +28,15 @@ from .pieces import Form, Shape, fetched, itemsize, joined_of, numbers_of, store
 
 
 @cache
-def joined_parts_of(form: Form, shape: Shape, dtype: Any) -> Any:
-    """The kernel of one launch. Grid: `parts` blocks for each row, along one axis."""
+def trailing_parts_of(form: Form, shape: Shape, dtype: Any) -> Any:
+    """The kernel. Grid: `parts` blocks for each row and for `behind` more, along one axis."""
     threads, chunks, size = shape.threads, shape.chunks, itemsize(dtype)
     per, part, shared_words = shape.per_chunk(size), shape.most(size), words(shape)
     fetch, store = fetched(shape, dtype, form), stored(shape, dtype, form, True)
     numbers, joined = numbers_of(shape, dtype, form, True), joined_of(shape, dtype, form, part)
 
     @jit(launch_bounds=(threads, shape.resident))
-    def rows_in_joined_parts(out, inp, weight, bias, firsts, seconds, flags, parts, eps):
+    def rows_in_trailing_parts(out, inp, weight, bias, firsts, seconds, flags, parts, behind, eps):
         held = cuda.local.array((chunks, per), dtype)
         shared = cuda.shared.array(shared_words, dtype)
         number = cuda.shared.array(1, uint32)
@@ -48,67 +47,30 @@ def joined_parts_of(form: Form, shape: Shape, dtype: Any) -> Any:
         block = number[0]
         row = uint32(block // parts)
         first = uint32((block % parts) * part)
-        count = min(uint32(part), uint32(length - first))
-        fetch(held, inp, uint32(row * uint32(inp.strides[0] // size)), tid, first, length)
-        a, b = numbers(held, shared, tid, first, length, count)
+        if row < inp.shape[0]:
+            count = min(uint32(part), uint32(length - first))
+            fetch(held, inp, uint32(row * uint32(inp.strides[0] // size)), tid, first, length)
+            a, b = numbers(held, shared, tid, first, length, count)
+            if tid == 0:
+                firsts[block] = a
+                seconds[block] = b
+                cuda.threadfence()  # both are in memory before the block counts as arrived
+                cuda.atomic.add(flags, uint32(1 + 2 * row), uint32(1))
+        if row >= behind:
+            row -= uint32(behind)
+            arrived, left = uint32(1 + 2 * row), uint32(2 + 2 * row)
+            if tid == 0:
+                while cuda.atomic.add(flags, arrived, uint32(0)) != parts:
+                    pass
+            cuda.syncthreads()  # all parts are there before anyone reads them
+            cuda.threadfence()
+            if tid == 0:  # whoever leaves last puts both words back to 0
+                if cuda.atomic.inc(flags, left, uint32(parts - uint32(1))) == parts - uint32(1):
+                    cuda.atomic.exch(flags, arrived, uint32(0))
+            a, b = joined(firsts, seconds, shared, uint32(row * parts), parts, length)
+            # only now, or the part in registers and what `joined` needs were too many
+            fetch(held, inp, uint32(row * uint32(inp.strides[0] // size)), tid, first, length)
+            start = uint32(row * uint32(out.strides[0] // size))
+            store(held, out, start, tid, first, length, a, b, length, weight, bias, eps)
 
-        arrived, left = uint32(1 + 2 * row), uint32(2 + 2 * row)
-        if tid == 0:
-            firsts[block] = a
-            seconds[block] = b
-            cuda.threadfence()  # both are in memory before the block counts as arrived
-            cuda.atomic.add(flags, arrived, uint32(1))
-            while cuda.atomic.add(flags, arrived, uint32(0)) != parts:
-                pass
-        cuda.syncthreads()  # all parts are there before anyone reads them
-        cuda.threadfence()
-        a, b = joined(firsts, seconds, shared, uint32(row * parts), parts, length)
-        if tid == 0:  # whoever leaves last puts both words back to 0
-            if cuda.atomic.inc(flags, left, uint32(parts - uint32(1))) == parts - uint32(1):
-                cuda.atomic.exch(flags, arrived, uint32(0))
-        start = uint32(row * uint32(out.strides[0] // size))
-        store(held, out, start, tid, first, length, a, b, length, weight, bias, eps)
-
-    return named(rows_in_joined_parts, f"{form.what}_in_joined_parts")
-
-
-@cache
-def split_parts_of(form: Form, shape: Shape, dtype: Any) -> tuple[Any, Any]:
-    """The kernels of two launches. Grid of both: `parts` blocks for each row, along one axis."""
-    threads, chunks, size = shape.threads, shape.chunks, itemsize(dtype)
-    per, part, shared_words = shape.per_chunk(size), shape.most(size), words(shape)
-    fetch, store = fetched(shape, dtype, form), stored(shape, dtype, form, True)
-    numbers, joined = numbers_of(shape, dtype, form, True), joined_of(shape, dtype, form, part)
-
-    @jit(launch_bounds=(threads, shape.resident))
-    def numbers_of_parts(firsts, seconds, inp, parts):
-        held = cuda.local.array((chunks, per), dtype)
-        shared = cuda.shared.array(shared_words, dtype)
-        tid, length, parts = uint32(cuda.threadIdx.x), uint32(inp.shape[1]), uint32(parts)
-        block = uint32(cuda.blockIdx.x)
-        row = uint32(block // parts)
-        first = uint32((block % parts) * part)
-        count = min(uint32(part), uint32(length - first))
-        fetch(held, inp, uint32(row * uint32(inp.strides[0] // size)), tid, first, length)
-        a, b = numbers(held, shared, tid, first, length, count)
-        if tid == 0:
-            firsts[block] = a
-            seconds[block] = b
-
-    @jit(launch_bounds=(threads, shape.resident))
-    def rows_from_parts(out, inp, weight, bias, firsts, seconds, parts, eps):
-        held = cuda.local.array((chunks, per), dtype)
-        shared = cuda.shared.array(shared_words, dtype)
-        tid, length, parts = uint32(cuda.threadIdx.x), uint32(inp.shape[1]), uint32(parts)
-        block = uint32(cuda.gridDim.x - uint32(1) - cuda.blockIdx.x)
-        row = uint32(block // parts)
-        first = uint32((block % parts) * part)
-        fetch(held, inp, uint32(row * uint32(inp.strides[0] // size)), tid, first, length)
-        a, b = joined(firsts, seconds, shared, uint32(row * parts), parts, length)
-        start = uint32(row * uint32(out.strides[0] // size))
-        store(held, out, start, tid, first, length, a, b, length, weight, bias, eps)
-
-    return (
-        named(numbers_of_parts, f"{form.what}_numbers_of_parts"),
-        named(rows_from_parts, f"{form.what}_from_parts"),
-    )
+    return named(rows_in_trailing_parts, f"{form.what}_in_trailing_parts")

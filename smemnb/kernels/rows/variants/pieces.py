@@ -25,7 +25,7 @@ from ...unrolled import device
 ALL = 0xFFFFFFFF
 WARP = 32
 LOWEST = {float32: -3.4028234663852886e38, float64: -1.7976931348623157e308}
-"""Below every finite number: where a maximum begins, so that exp(-inf - maximum) is 0."""
+"""The lowest finite number: where a maximum begins, so that exp(-inf - maximum) is 0."""
 
 
 class Shape(NamedTuple):

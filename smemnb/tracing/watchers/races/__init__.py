@@ -34,11 +34,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ....lockstep.watch import Access, Barrier, Fence, Site, Watcher
-from ...model import Observation
+from ...model import HeardBy, Observation
 from .clocks import Clocks
 from .in_global import GlobalRaces
 from .in_shared import SharedRaces
 from .lost import LostUpdates
+from .order import Heard
 from .pairs import BLOCKS, LANES, SAME, WARPS, Pair
 from .passes import BACK, in_source_order
 from .signals import SignalLog
@@ -172,7 +173,10 @@ class Races(Watcher):
         seen = self._found.get(key)
         if seen is not None:
             passes = pair.passes.union(str(seen.detail.get("passes", "")).split())
-            self._found[key] = replace(seen, count=seen.count + count, detail=_said(passes))
+            heard = seen.heard if pair.heard is not None else None
+            self._found[key] = replace(
+                seen, count=seen.count + count, detail={**seen.detail, **_said(passes)}, heard=heard
+            )
             return
         launch, far = self._launch, pair.scope == BLOCKS
         block, thread = divmod(pair.thread, self._lanes)
@@ -190,11 +194,17 @@ class Races(Watcher):
             other_block=launch.block_of(other_block) if far else None,
             index=index_of(array, first),
             count=count,
-            detail=_said(pair.passes),
+            detail=_said(pair.passes) | ({"fences": 1} if far and self._log.fences else {}),
+            heard=None if pair.heard is None else self._heard(pair.heard),
         )
 
+    def _heard(self, heard: Heard) -> HeardBy:
+        block, thread = divmod(heard.thread, self._lanes)
+        launch, at = self._launch, divmod(thread, 32)
+        return HeardBy(heard.site, launch.block_of(block), launch.thread_of(*at), at[0])
 
-def _said(passes: frozenset[str]) -> dict[str, str]:
+
+def _said(passes: frozenset[str]) -> dict[str, int | str]:
     return {"passes": " ".join(sorted(passes))} if passes else {}
 
 
@@ -213,6 +223,8 @@ def _as_it_happened(seen: Observation) -> Observation:
         other_thread=seen.thread,
         warp=seen.other_warp,
         other_warp=seen.warp,
+        block=seen.block if seen.other_block is None else seen.other_block,
+        other_block=None if seen.other_block is None else seen.block,
     )
 
 

@@ -7,13 +7,13 @@ those after the first few million pairs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from .order import Nodes, Order
+from .order import Heard, Nodes, Order
 from .pairs import ATOMIC, BLOCKS, LANES, SAME, WARPS, Pair, agreed_cells
 from .passes import met
 from .signals import Signals
@@ -87,9 +87,26 @@ def exact_pairs(
             order = Order(points.take(used), nodes, known)
             if order.unknown:
                 crowded()
-            racing = ~order.before(place.reshape(-1)[: len(x)], place.reshape(-1)[len(x) :])
-            found += _reported(touches, points, x[racing], y[racing], cell)
+            first, then = place.reshape(-1)[: len(x)], place.reshape(-1)[len(x) :]
+            racing = np.flatnonzero(~order.before(first, then))
+            pairs = _reported(touches, points, x[racing], y[racing], cell)
+            for pair, rows in pairs:
+                ends = zip(first[racing[rows]].tolist(), then[racing[rows]].tolist(), strict=True)
+                if pair.scope == BLOCKS:
+                    pair = replace(pair, heard=_heard_in_all(order, list(ends)))
+                _add(found, pair)
     return found
+
+
+def _heard_in_all(order: Order, rows: Sequence[tuple[int, int]]) -> Heard | None:
+    """Who has heard of the first access, if in each of these pairs some thread has."""
+    first = None
+    for number, (a, b) in enumerate(rows):
+        heard = order.heard(a, b)
+        if heard is None:
+            return None
+        first = heard if number == 0 else first
+    return first
 
 
 def _conflicts(touches: list[Touch], points: Trail) -> tuple[Array, Array]:
@@ -113,8 +130,13 @@ def _conflicts(touches: list[Touch], points: Trail) -> tuple[Array, Array]:
     return np.concatenate([empty, *first]), np.concatenate([empty, *second])
 
 
-def _reported(touches: list[Touch], points: Trail, a: Array, b: Array, cell: Array) -> list[Pair]:
-    """The pairs of sites of racing rows, in order of their first appearance in the touches."""
+def _reported(
+    touches: list[Touch], points: Trail, a: Array, b: Array, cell: Array
+) -> list[tuple[Pair, Array]]:
+    """The pairs of sites of racing rows, in order of their first appearance in the touches.
+
+    Each comes with the places of its rows, that of the example first.
+    """
     rank = _site_ranks(touches)[points.source]
     swap = rank[a] > rank[b]
     a, b = np.where(swap, b, a), np.where(swap, a, b)
@@ -127,7 +149,7 @@ def _reported(touches: list[Touch], points: Trail, a: Array, b: Array, cell: Arr
     agreed = agreed_cells(_with_cells(touches, points, cell))
     same = write[a] & write[b] & np.isin(cell[a], agreed)
     time = np.array([touch.time for touch in touches])[points.source]
-    found: list[Pair] = []
+    found: list[tuple[Pair, Array]] = []
     keys = np.stack([rank[a], rank[b], same, scope], 1)
     kinds, group = np.unique(keys, axis=0, return_inverse=True)
     for number, (_, _, harmless, far) in enumerate(kinds.tolist()):
@@ -146,7 +168,8 @@ def _reported(touches: list[Touch], points: Trail, a: Array, b: Array, cell: Arr
             int(points.thread[j[first[0]]]),
             met(one.site, other.site, time[i], time[j]),
         )
-        _add(found, pair)
+        rest = np.delete(members, first[0])
+        found.append((pair, np.r_[members[first[0]], rest]))
     return found
 
 

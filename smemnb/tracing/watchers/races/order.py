@@ -18,28 +18,33 @@ from typing import Any
 
 import numpy as np
 
+from ....lockstep.watch import Site
 from .trail import FenceRecord, Trail, before, trail_of_fences
 
 Array = np.ndarray[Any, np.dtype[Any]]
 MOST_NODES = 1 << 15  # of one launch; with more of them everything counts as ordered
 MOST_AT_ONCE = 1 << 20  # pairs of a point and a node
+MOST_HEARD = 256  # acquires of a block that are looked through for one that another thread made
 
 
 @dataclass(eq=False)
 class Nodes:
     """Accesses to cells through which threads may signal each other.
 
-    `trail.cell` numbers the cells; `stores`, `loads` and `plain` (no atomic) say what a row is.
+    `trail.cell` numbers the cells; `stores`, `loads` and `plain` (no atomic) say what a row is, and
+    `trail.source` is the place of its site among `sites`.
     """
 
     trail: Trail
     stores: Array
     loads: Array
     plain: Array
+    sites: list[Site]
 
     def take(self, rows: Array) -> Nodes:
         """Some of the nodes."""
-        return Nodes(self.trail.take(rows), self.stores[rows], self.loads[rows], self.plain[rows])
+        kept = self.stores[rows], self.loads[rows], self.plain[rows]
+        return Nodes(self.trail.take(rows), *kept, self.sites)
 
 
 class Order:
@@ -52,6 +57,7 @@ class Order:
         partial = points.known is not None
         self._fences = trail_of_fences(fences, points.lanes, wanted, partial=partial)
         self._of_blocks = _fenced_intervals(fences, points.lanes)
+        self._acquired: list[tuple[list[_Acquired], int]] = [([], 0)] * len(points)
         nodes = self._useful(nodes)
         if len(nodes.trail) > MOST_NODES:
             self.unknown = True
@@ -74,6 +80,16 @@ class Order:
         for at in np.flatnonzero(~ordered).tolist():
             ordered[at] = self._released[a[at]] & self._known[b[at]] != 0
         return ordered
+
+    def heard(self, a: int, b: int) -> Heard | None:
+        """Who else of the block of row `b` has acquired row `a`, where `b` itself has not."""
+        if self.unknown or not self._released[a]:
+            return None
+        entries, number = self._acquired[b]
+        for thread, _, acquired, node in entries[:number][:MOST_HEARD]:
+            if acquired & self._released[a] and node >= 0:
+                return Heard(thread, self._nodes.sites[int(self._nodes.trail.source[node])])
+        return None
 
     def _useful(self, nodes: Nodes) -> Nodes:
         """The nodes of cells that some thread releases something through."""
@@ -127,11 +143,24 @@ class Order:
         for what, at in zip(kind[sort].tolist(), row[sort].tolist(), strict=True):
             if what == 0:
                 known[at] = progress.known(self.points, at)
+                self._acquired[at] = progress.acquired(self.points, at)
             elif what == 1:
                 progress.node(self._nodes, at)
             else:
                 progress.fence(fences, at)
         return known
+
+
+_Acquired = tuple[int, int, int, int]
+"""Thread, epoch, what it acquired as bits, and the row of the node; -1 for a fence."""
+
+
+@dataclass(frozen=True)
+class Heard:
+    """A thread that has acquired what another one of its block has not, and by which access."""
+
+    thread: int
+    site: Site
 
 
 class _Progress:
@@ -142,7 +171,7 @@ class _Progress:
         self._published: dict[int, int] = {}
         self._interval: dict[int, int] = {}
         self._base: dict[int, int] = {}  # per block: what was acquired in earlier intervals
-        self._here: dict[int, list[tuple[int, int, int]]] = {}  # thread, epoch, acquired
+        self._here: dict[int, list[_Acquired]] = {}
         self._read: dict[int, int] = {}  # per thread: seen by plain loads, no fence yet
 
     def known(self, trail: Trail, at: int) -> int:
@@ -150,12 +179,17 @@ class _Progress:
         thread = int(trail.thread[at])
         block = self._enter(thread, int(trail.interval[at]))
         found = self._base.get(block, 0)
-        for other, epoch, acquired in self._here.get(block, ()):
+        for other, epoch, acquired, _ in self._here.get(block, ()):
             if other == thread or (
                 other // 32 == thread // 32 and _knows(trail, at, other % 32) > epoch
             ):
                 found |= acquired
         return found
+
+    def acquired(self, trail: Trail, at: int) -> tuple[list[_Acquired], int]:
+        """What threads of the block have acquired so far in this interval: the first so many."""
+        here = self._here.get(int(trail.thread[at]) // self._lanes, [])
+        return here, len(here)
 
     def node(self, nodes: Nodes, at: int) -> None:
         """A thread reads and changes a cell that signals."""
@@ -166,7 +200,7 @@ class _Progress:
             if nodes.plain[at]:
                 self._read[thread] = self._read.get(thread, 0) | seen
             else:
-                self._acquire(trail, at, seen)
+                self._acquire(trail, at, seen, at)
                 known |= seen
         if nodes.stores[at]:
             self._published[cell] = seen | known | 1 << at
@@ -176,11 +210,11 @@ class _Progress:
         thread = int(fences.thread[at])
         self._enter(thread, int(fences.interval[at]))
         if thread in self._read:
-            self._acquire(fences, at, self._read.pop(thread))
+            self._acquire(fences, at, self._read.pop(thread), -1)
 
-    def _acquire(self, trail: Trail, at: int, seen: int) -> None:
+    def _acquire(self, trail: Trail, at: int, seen: int, node: int) -> None:
         thread = int(trail.thread[at])
-        entry = (thread, int(trail.own[at]), seen)
+        entry = (thread, int(trail.own[at]), seen, node)
         self._here.setdefault(thread // self._lanes, []).append(entry)
 
     def _enter(self, thread: int, interval: int) -> int:
@@ -189,7 +223,7 @@ class _Progress:
         if self._interval.get(block, 0) < interval:
             self._interval[block] = interval
             base = self._base.get(block, 0)
-            for _, _, acquired in self._here.pop(block, ()):
+            for _, _, acquired, _ in self._here.pop(block, ()):
                 base |= acquired
             for other in [one for one in self._read if one // self._lanes == block]:
                 base |= self._read.pop(other)

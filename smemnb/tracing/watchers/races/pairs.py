@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ....lockstep.watch import ArrayInfo, Site
+from .order import Heard
 from .touch import Touch, bits
 
 Array = np.ndarray[Any, np.dtype[Any]]
@@ -27,7 +28,9 @@ class Pair:
     """Two sites that race: in which cells, and in the first of them a thread of each site.
 
     `scope` is the kind the race would have if neither were an atomic: it says how far apart the
-    threads are. `passes` says in which passes of a loop they meet (`passes`).
+    threads are. `passes` says in which passes of a loop they meet (`passes`). `heard` is of two
+    blocks: of which thread the later one's block knows that the earlier access is over, though the
+    thread that races does not.
     """
 
     kind: str
@@ -39,6 +42,7 @@ class Pair:
     thread: int
     other_thread: int
     passes: frozenset[str] = frozenset()
+    heard: Heard | None = None
 
 
 @dataclass

@@ -119,7 +119,7 @@ def nodes_of(
     trail = trail_of(parts, keys, lanes, partial=partial)
     write = np.array([touch.write for touch in parts], bool)[trail.source]
     atomic = np.array([touch.atomic for touch in parts], bool)[trail.source]
-    return Nodes(trail, write, atomic | ~write, ~atomic)
+    return Nodes(trail, write, atomic | ~write, ~atomic, [touch.site for touch in parts])
 
 
 def addresses(touch: Touch, start: int, unit: int, size: int, lanes: int) -> Array:

@@ -266,6 +266,14 @@ CHECKPOINT: tuple[Row, ...] = (
     ("a window over a row that waits for its sum", "55_checkpoint", "shares-head"),
     ("a histogram whose last block reduces it", "55_checkpoint", "mode-head"),
 )
+TENSOR_CORES: tuple[Row, ...] = (
+    ("fragments: which lane holds which element", "61_tensor_cores", "fragments-text"),
+    ("words of a fragment out of rows of 128 bytes", "61_tensor_cores", "words-ways"),
+    ("ldmatrix: lanes that name a row, lanes that get it", "61_tensor_cores", "ldmatrix"),
+    ("rows of a matrix in the same banks", "61_tensor_cores", "plain-trace"),
+    ("a swizzle of chunks of 16 bytes", "61_tensor_cores", "rows-table"),
+    ("sums of a tensor core are cut off", "61_tensor_cores", "rounding"),
+)
 ROWS = (
     *SHARED_MEMORY,
     *BANKS,
@@ -286,6 +294,7 @@ ROWS = (
     *COPIES,
     *HISTOGRAM,
     *CHECKPOINT,
+    *TENSOR_CORES,
 )
 ERRATA: tuple[Row, ...] = (
     ("threads 1 and 17 meet in bank 1", "90_errata_memory", "claim-threads-1-and-17"),

@@ -332,7 +332,7 @@ def _hint(
     elif element is not None:
         said = on_values(exercise, kernel, runs[-1], element)
     if element:
-        said += on_launches(runs)
+        said += on_launches(runs, kernel, found=first is not None)
     elif runs[-1].case.seed is not None:
         said += on_fresh(runs[-1])
     return _with_more(exercise, said)

@@ -102,7 +102,7 @@ def test_nobody_and_atomics():
     assert (element.index, element.written) == ((0, 0), False)
     run = observe(exercise(start=0), launched(4, 4), added)
     said, _ = who_stored(exercise(start=0), added, run, 0, (0, 0))
-    assert said.startswith("Thread (3, 3) of block 0 stores it")
+    assert said.startswith("Thread (3, 3) of block 0 changes it by an atomic")
 
 
 def test_in_a_verdict():

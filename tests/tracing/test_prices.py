@@ -291,6 +291,19 @@ def test_a_stencil_is_not_misaligned():
     assert trace(smooth)[16, 64](zeros(1024), ramp(1024)).findings == ()
 
 
+@cuda.jit
+def counted_where_the_data_say(out, inp):
+    cuda.atomic.add(out, inp[cuda.grid(1)], 1)
+
+
+def test_scattered_additions_are_no_gather():
+    """What lowers their price are counters in shared memory, not a tile of the elements."""
+    inp = np.random.default_rng(1).integers(0, 4096, 1024).astype(np.int32)
+    found = only(counted_where_the_data_say, 32, 32, np.zeros(4096, np.int32), inp)
+    assert found.kind == "scattered"
+    assert "gather" not in found.cure and "counters" in found.cure
+
+
 # float64: what stays float32 was checked in the PTX of sm_90
 
 

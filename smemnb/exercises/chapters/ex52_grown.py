@@ -138,7 +138,7 @@ EXERCISE = Exercise(
             {
                 "for x": "for x in range(cuda.blockDim.x + 2):",
             },
-            ("requests", "inp"),
+            ("sectors", "budget"),
         ),
     ),
     cases=tuple(_cases()),

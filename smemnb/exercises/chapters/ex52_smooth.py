@@ -59,8 +59,8 @@ def _blocks(rows, cols, threads):
 def _cases():
     """Whole blocks with their budget; one row, one column, ragged edges, blocks to spare."""
     once = Budget(
-        sectors_per_request=4,
-        requests={"out": 128, "inp": 204},
+        requests={"out": 128},
+        sectors={"out": 512, "inp": 748},  # a row begins inside a sector
         shared_loads=432,
         barriers=36,
     )

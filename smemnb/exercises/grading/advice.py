@@ -16,7 +16,7 @@ from ...tracing.findings import Finding
 from ...tracing.findings.signals import LAUNCH_OF_ITS_OWN, TWO_LAUNCHES
 from ...tracing.model import AccessRow
 from ..exercise import Exercise, Kernel
-from ..source import parameters, source_of
+from ..source import function_of, parameters, source_of
 from .observe import Run
 from .values import WrongElement
 from .who_stored import who_stored
@@ -117,11 +117,21 @@ def on_values(exercise: Exercise, kernel: Kernel, run: Run, element: WrongElemen
     said, sources = who_stored(exercise, kernel, run, element.output, element.index)
     if not said:
         return PLAIN["output"]
+    if "by an atomic" in said and exercise.start is None:
+        return (
+            f"{said} The outputs hold no zeros before the launch, and an atomic adds to what is "
+            "there: add up elsewhere, and store what comes out."
+        )
+    if "by an atomic" in said:
+        return (
+            f"{said} Does each thread do so once, where it should, and is nothing to be stored "
+            "there afterwards?"
+        )
     if sources:
         return f"{said} Is that the right thread, and are those the values that it needs?"
     return (
         f"{said} Is that the right thread? If so, look at the elements that its value is computed "
-        "from: are they the right ones, all of them, each once?"
+        "from: are they the right ones, all of them, each once? And is what is done to each right?"
     )
 
 
@@ -155,15 +165,18 @@ def dynamic_arrays(source: str) -> int:
     )
 
 
-def on_launches(runs: Sequence[Run]) -> str:
+def on_launches(runs: Sequence[Run], kernel: Kernel = None, *, found: bool = False) -> str:
     """Say how the last run, the first to fail, differs from those before it.
 
-    "" if no run came before it.
+    "" if no run came before it. A block's extent is asked for only where the kernel, if it is
+    given, has a number that may stand for one; the launch before is only called right where
+    nothing was `found` in any.
     """
     if len(runs) < 2:
         return ""
     *before, failing = (str(b[0] if len(b) == 1 else b) for b in (run.case.block for run in runs))
-    if failing not in before:
+    extents = {extent for run in runs[:-1] for extent in run.case.block}
+    if failing not in before and (kernel is None or _has_number_near(kernel, extents)):
         right = " and ".join(dict.fromkeys(before))
         return (
             f" Launches with blocks of {right} were right, this one has {failing}: does the kernel "
@@ -171,7 +184,36 @@ def on_launches(runs: Sequence[Run]) -> str:
         )
     if runs[-1].case.seed is not None:
         return on_fresh(runs[-1])
+    if found:
+        return ""
     return f" The launch before was right ({runs[-2].title}): what is different here?"
+
+
+def _has_number_near(kernel: Kernel, extents: set[int]) -> bool:
+    """Whether a kernel has a number that is an extent of a block, or up to 2 more.
+
+    Extents of 1 and 2, shapes of arrays and masks of warps do not count; names of numbers do.
+    """
+    function = function_of(kernel)
+    tree = ast.parse(textwrap.dedent(source_of(kernel) or ""))
+    shapes = {
+        id(inner)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".array")
+        for inner in ast.walk(node)
+    }
+    known = {} if function is None else function.__globals__
+    numbers = [
+        node.value if isinstance(node, ast.Constant) else known.get(node.id)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Constant | ast.Name) and id(node) not in shapes
+    ]
+    return any(
+        type(one) is int and extent <= one <= extent + 2
+        for one in numbers
+        for extent in extents
+        if extent > 2
+    )
 
 
 def on_fresh(run: Run) -> str:
@@ -228,8 +270,9 @@ def on_requests(exercise: Exercise, run: Run, name: str, allowed: int) -> str:
     # a warp's lanes one after another: at least half of what is too much
     if thin and 2 * sum(row.requests for row in thin) >= seen - allowed:
         worst = max(thin, key=lambda row: row.requests)
+        waiting = [row for row in rows if row.source.strip().startswith("while")]
         if worst.kind.startswith("atomic"):
-            return _many_atomics(worst)
+            return _many_atomics(*waiting[:1] or [worst])
         return (
             f"{_few_lanes(worst)} Let neighbouring lanes touch neighbouring elements, 32 in one "
             "request."

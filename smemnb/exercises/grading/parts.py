@@ -17,6 +17,10 @@ FOLLOW_A_WRAPPED_INDEX = {"wrapped_index", "stale", "uninitialised", "race_betwe
 """Kinds of findings that a store or load at the wrong end of an axis brings about."""
 
 
+MOST_SECTORS = 6
+"""Per request: what 32 neighbouring elements of 4 bytes move, wherever they begin, and one more."""
+
+
 @dataclass(frozen=True)
 class LineCounts:
     """The counts of one source line in one launch, in one memory space."""
@@ -200,7 +204,9 @@ def _sectors_in_all(exercise: Exercise, runs: Sequence[Run]) -> Part | None:
                     f"{seen} sectors of {name} are moved; budget {allowed} ({most.sectors} of them "
                     f"in {most.name}, {_mean(most)} per request)\n{most.shown}\n({run.title})"
                 )
-                return Part("sectors", text, ok=False)
+                apart = most.sectors > MOST_SECTORS * most.requests
+                hint = PLAIN["sectors"] if apart else on_requests(exercise, run, name, 0)
+                return Part("sectors", text, hint, ok=False)
     return None
 
 

@@ -62,7 +62,8 @@ class LastStore(Watcher):
             who = launch.thread_of(warp, lane), launch.block_of(self._batch.first + block)
             self.threads.add(who)
         thread, around = place(who[0], launch.block), place(who[1], launch.grid)
-        said = f"Thread {thread} of block {around} stores it in line {event.site.line}"
+        does = "changes it by an atomic" if event.kind.startswith("atomic") else "stores it"
+        said = f"Thread {thread} of block {around} {does} in line {event.site.line}"
         self.sources = [
             _element(load, int(np.broadcast_to(load.offset, self._batch.shape)[at]))
             for site, load in self._loads.items()

@@ -48,6 +48,11 @@ def _nearest(seen: Observation) -> tuple[int | None, int]:
 
 def scattered(words: Words, seen: Observation) -> tuple[str, str]:
     """Lanes go where the data send them."""
+    if seen.site.kind.startswith("atomic"):
+        return f"{_moved(words, seen)}: its lanes go where the data send them.", (
+            "That is the price of adding where the data say; counters or sums in shared memory, "
+            "added to these once at the end, lower it."
+        )
     return f"{_moved(words, seen)}: its lanes go where the data send them.", (
         "That is the price of a gather; sorting the indices, or a tile of the elements in shared "
         "memory, lowers it."

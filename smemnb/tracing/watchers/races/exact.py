@@ -74,7 +74,7 @@ def exact_pairs(
     a, b = _conflicts(touches, points)
     one_block = points.block[a] == points.block[b]
     wide = [fence for fence in fences if fence.event.scope != "block"]
-    found = []
+    found: list[Pair] = []
     for chosen, known, cell in (
         (one_block, fences, cell_in_block),
         (~one_block, wide, points.cell),

@@ -234,12 +234,12 @@ def held(case: TensorCase, seed: int = 1) -> Held:
     b = bits(numbers[rows * depth :].reshape(depth, cols), case.kind)
     some = np.unique(np.linspace(0, rows - 1, min(rows, CHECKED_ROWS)).astype(int))
     true = singles(a[some], case.kind) @ singles(b, case.kind)
-    left, right = (
+    at_a, at_b = (
         cuda.to_device(np.ascontiguousarray(one.T if letter == "T" else one))
         for one, letter in zip((a, b), case.layout, strict=True)
     )
     dtype = {"f16": np.float16, "bf16": np.uint16, "tf32": np.float32}[case.kind]
-    return Held(left, right, cuda.device_array((rows, cols), dtype), some, true)
+    return Held(at_a, at_b, cuda.device_array((rows, cols), dtype), some, true)
 
 
 # --- contenders ----------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ smemnb bench tensor --kinds bf16 --sizes 8192,4096      some of them
 smemnb bench tensor --kinds bf16 --sizes 8192 --cuts    other choices of tiles beside them
 smemnb bench tensor --kinds f16 --sizes 4096 --rungs    the ladder beside them
 smemnb bench tensor --list                              what would be timed; needs no GPU
+smemnb bench tensor --code                              main loops as compiled; needs no GPU
 smemnb bench tensor --show FILE.json                    what was measured
 """
 
@@ -36,6 +37,9 @@ def main(argv: Sequence[str]) -> int:
         show_report(tensor.lines(tensor.loaded(options.show)))
         return 0
     cases = tensor.cases_named(options.kinds, options.sizes)
+    if options.code:
+        show_report(tensor.mixes(options.kinds))
+        return 0
     if options.list:
         show_report(one.name for one in cases)
         show_report(tensor.predicted())
@@ -66,6 +70,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--out", type=Path, metavar="FILE.json", help="keep it, as it grows")
     parser.add_argument("--force", action="store_true", help="write over FILE.json")
     parser.add_argument("--list", action="store_true", help="only say what would be timed")
+    parser.add_argument("--code", action="store_true", help="only say what the compiler makes")
     parser.add_argument("--show", type=Path, metavar="FILE.json", help="print what is recorded")
     return parser
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..errors import SmemnbError
+from .lab import how_to_install
 from .machine import Machine
 
 WORKS, NOTE, WRONG = "works", "note", "wrong"
@@ -210,9 +211,9 @@ def jupyterlab(machine: Machine) -> Check:
     """JupyterLab, for `smemnb lab`."""
     seen = machine.versions.get("jupyterlab")
     if seen is None:
-        return Check("JupyterLab", NOTE, "absent", 'pip install -e ".[lab]"')
+        return Check("JupyterLab", NOTE, "absent", how_to_install())
     if _numbers(seen) < (4, 6, 2):
-        return Check("JupyterLab", WRONG, f"{seen} has known holes", 'pip install -e ".[lab]"')
+        return Check("JupyterLab", WRONG, f"{seen} has known holes", how_to_install())
     return Check("JupyterLab", WORKS, seen)
 
 

@@ -52,6 +52,12 @@ class Copied:
     earlier: Earlier
 
 
+def how_to_install() -> str:
+    """The command that brings what the workbook is opened with, in a checkout and elsewhere."""
+    wheel = (Path(__file__).resolve().parents[1] / "workbook").is_dir()
+    return 'pip install "smemnb[lab]"' if wheel else 'pip install -e ".[lab]"'
+
+
 def workbook() -> Path:
     """The folder of the canonical chapters: of the installed package, or of the checkout.
 
@@ -208,7 +214,7 @@ def open_lab(folder: str, *, port: int | None, browser: bool, more: list[str]) -
     if os.path.realpath(os.path.expanduser(folder)) == os.path.realpath(source):  # noqa: PTH111
         raise SmemnbError(f"{folder} is the workbook itself; name another --folder for your copy")
     if find_spec("jupyterlab") is None:
-        raise SmemnbError('JupyterLab is not installed here: pip install -e ".[lab]"')
+        raise SmemnbError(f"JupyterLab is not installed here: {how_to_install()}")
     target, copied = copy_of(source, folder)
     os.chdir(target)
     print(_said(copied, target))

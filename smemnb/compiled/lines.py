@@ -21,6 +21,7 @@ from .usage import Resources, read_resources
 _MEMORY = re.compile(
     r"^(LD|ST|LDS|STS|LDG|STG|LDL|STL|LDGSTS|LDSM|STSM|ATOM|ATOMS|ATOMG|RED|REDG)$"
 )
+_MATRICES = {"M88", "MT88", "2", "4"}
 _KEPT = {"U8", "S8", "U16", "S16", "64", "128"}
 _OPERATIONS = {"ADD", "MIN", "MAX", "AND", "OR", "XOR", "INC", "DEC", "EXCH", "CAS", "POPC"}
 
@@ -225,9 +226,13 @@ def short_name(name: str) -> str:
 
     >>> short_name("ATOMG.E.ADD.STRONG.GPU"), short_name("LDG.E.U16.CONSTANT")
     ('ATOMG.ADD', 'LDG.U16')
+    >>> short_name("LDSM.16.MT88.4")
+    'LDSM.MT88.4'
     """
     first, *modifiers = name.split(".")
     kept = _KEPT | _OPERATIONS if first.startswith(("ATOM", "RED")) else _KEPT
+    if first in ("LDSM", "STSM"):
+        kept = _MATRICES
     return ".".join([first, *(one for one in modifiers if one in kept)])
 
 

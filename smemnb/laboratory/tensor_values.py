@@ -29,11 +29,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numba import cuda
 
 from ..errors import SmemnbError
 from ..kernels.ptx import tensor
 from ..kernels.ptx.held import conversions, products_of
-from ..rules.tensor_core import HOPPER, Arithmetic
+from ..rules.tensor_core import HOPPER, Arithmetic, arithmetic_of
 
 __all__ = ["Compared", "Recorded", "load", "record"]
 
@@ -169,9 +170,10 @@ def multiplied(name: str, words: Words) -> Array:
 def compared(
     name: str, draw: str, products: int, run: Callable[[str, Words], Array] = multiplied
 ) -> Compared:
-    """One product and one draw on this machine's GPU, beside the rule."""
+    """One product and one draw on this machine's GPU, beside the rule for its architecture."""
     words = drawn(name, draw, products)
-    found, wanted = run(name, words), ruled(name, words)
+    major, minor = cuda.get_current_device().compute_capability
+    found, wanted = run(name, words), ruled(name, words, arithmetic_of((int(major), int(minor))))
     one, two = (_numbers(name, d) for d in (found, wanted))
     same, both_nan = _equal(one, two)
     tried = tuple(part[:, : 32 * min(products, TRIED)] for part in words)

@@ -39,6 +39,8 @@ PRECISIONS = (None, "float32", "tf32")
 SINGLE = "float32"
 LEAST_CC = (8, 0)
 """The first architecture with these instructions."""
+LEAST_SHARED = (8, 6)
+"""The architecture from there on whose blocks have the least shared memory."""
 _WORDS, _BITS = np.dtype(np.uint32), np.dtype(np.uint16)
 
 
@@ -255,11 +257,11 @@ def _offer(call: Call, one: Part, kind: str, size: int) -> Offer:
 
 
 def _limits(cc: tuple[int, int] | None) -> Any:
-    """Of a compute capability; None of one that the table does not have."""
+    """Of a compute capability; of one that the table does not have, the least from cc 8.0 on."""
     try:
         return None if cc is None else limits(cc)
     except ValueError:
-        return None
+        return limits(LEAST_SHARED)
 
 
 def _launches(

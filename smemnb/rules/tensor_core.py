@@ -37,7 +37,14 @@ import numpy.typing as npt
 from ..hardware import WARP_LANES
 
 __all__ = ["AMPERE", "A_ROWS", "B_COLS", "FORMATS", "HOPPER", "Arithmetic", "Format"]
-__all__ += ["multiplied", "places_of_a", "places_of_b", "places_of_c", "rounded_to_tf32"]
+__all__ += [
+    "arithmetic_of",
+    "multiplied",
+    "places_of_a",
+    "places_of_b",
+    "places_of_c",
+    "rounded_to_tf32",
+]
 
 A_ROWS: Final = 16
 B_COLS: Final = 8
@@ -81,6 +88,17 @@ class Arithmetic(NamedTuple):
 
 AMPERE: Final = Arithmetic(bytes_at_once=16, fraction_bits=24)  # cc 8.0, 8.6 and 8.9
 HOPPER: Final = Arithmetic(bytes_at_once=32, fraction_bits=25)  # cc 9.0
+
+
+def arithmetic_of(cc: tuple[int, int]) -> Arithmetic:
+    """How a chip of this compute capability rounds; of one that is not known, as a Hopper.
+
+    >>> arithmetic_of((8, 6)) is AMPERE, arithmetic_of((9, 0)) is HOPPER
+    (True, True)
+    """
+    return AMPERE if cc[0] == 8 else HOPPER
+
+
 _LEAST_EXPONENT = np.int16(-126)  # of what is shifted to a common exponent
 _OF_ZERO = np.int16(-1000)
 _NAN: Final[dict[str, Any]] = {

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from ..compiled.listing import Located
     from ..compiled.warps.parameters import Snapshot
     from ..compiled.warps.tally import Site
+    from .timing.prediction import Prediction
     from .trace import Trace
 
 CC = tuple[int, int]
@@ -237,6 +238,28 @@ class Relaunch:
             raise SmemnbError(f"cc {cc}: machine code is run for compute capabilities 7.0 to 9.0")
         build = built(self.kernel, self.signature, cc) if elf is None else Build.of(elf, cc)
         return compiled_view(build, self, launch, source)
+
+    def time(self, gpu: str, launch: LaunchInfo) -> Prediction:
+        """The predicted time of the launch.
+
+        Raises:
+            SmemnbError: a GPU or a kernel that is not modelled.
+        """
+        from ..compiled.lines import built
+        from ..compiled.warps.run import CodeLaunch
+        from .timing.machine import machine
+        from .timing.prediction import predicted
+
+        build = built(self.kernel, self.signature, machine(gpu).chip.cc)
+        code = CodeLaunch(
+            build.elf,
+            launch.grid,
+            launch.block,
+            launch.dynamic_shared_bytes,
+            self.arguments,
+            self.signature,
+        )
+        return predicted(build, code, launch.kernel, gpu)
 
 
 def compiled_view(

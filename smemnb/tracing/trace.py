@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..errors import SmemnbError
 from .as_compiled import AsCompiled, Relaunch, needs
@@ -35,6 +35,9 @@ from .report.text import text
 from .report.view import html
 from .report.view.page import page
 from .waivers import Allowed, Waived, check_allowed, waive
+
+if TYPE_CHECKING:
+    from .timing.prediction import Prediction
 
 SCHEMA = "smemnb.trace/1"
 """Name of the JSON form; the number rises when a key changes its meaning or goes away."""
@@ -98,6 +101,24 @@ class Trace:
         """
         again = needs(self.relaunch, self.launch.kernel)
         return again.as_compiled(cc, self.launch, self, elf)
+
+    def time(self, gpu: str = "H200") -> Prediction:
+        """The predicted time of the same launch on a GPU, and what its warps wait for, by line.
+
+            trace(kernel)[grid, block](*args).time()
+
+        The machine code of some blocks is executed, and a multiprocessor is modelled cycle by
+        cycle (`smemnb.tracing.timing`). The prediction has a range; two that overlap have no order.
+
+        Args:
+            gpu: whose constants are taken; "H200" is known.
+
+        Raises:
+            SmemnbError: a GPU, kernel or launch that is not modelled (tensor cores, asynchronous
+                copies, blocks that wait for each other), the compiler libraries are not installed,
+                or the launch was not kept.
+        """
+        return needs(self.relaunch, self.launch.kernel).time(gpu, self.launch)
 
     def line(self, number: int, function: str | None = None) -> tuple[AccessRow, ...]:
         """Rows of one source line; `function` tells apart lines of different files or cells."""

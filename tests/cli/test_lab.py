@@ -14,7 +14,7 @@ import urllib.request
 import pytest
 
 from smemnb.cli.copied_pages import RECORD
-from smemnb.cli.lab import command, copy_of, lay_out, open_lab, pages, workbook
+from smemnb.cli.lab import command, copy_of, how_to_install, lay_out, open_lab, pages, workbook
 from smemnb.errors import SmemnbError
 from tests.house.notebook_form import NOTEBOOKS
 
@@ -376,8 +376,9 @@ def test_the_workbook_itself_is_refused():
 
 
 def test_checkout_is_preferred():
-    """In a checkout the chapters are those of notebooks/."""
+    """In a checkout the chapters are those of notebooks/, and what is missing comes from there."""
     assert workbook() == NOTEBOOKS
+    assert how_to_install() == 'pip install -e ".[lab]"'
 
 
 def test_command(tmp_path):

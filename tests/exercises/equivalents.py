@@ -10,4 +10,8 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
     "ex51_steps": {
         "acc = buffers[old, tx]": "acc still holds this very sum, of the step before, in a register"
     },
+    "ex61_rows": {
+        "to = chunk": "for the stub alone: the learner's line below gives it its value",
+        "at = chunk": "likewise",
+    },
 }

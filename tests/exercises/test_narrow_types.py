@@ -60,6 +60,11 @@ FOUND_EARLIER = {
     ("ex55_ranks", "row_ranks, array 1: int32 -> int16"): "kernel",
     ("ex55_mode", "most_frequent, array 1: int32 -> int16"): "kernel",
     ("ex53_bins", "row_bins, array 1: int32 -> float32"): "findings",  # right, by float64
+    # a copy moves bytes: both of its arrays have one dtype
+    ("ex60_tail", "differences, array 1: float32 -> float16"): "kernel",
+    ("ex60_tail", "differences, array 1: float32 -> int32"): "kernel",
+    ("ex60_nearest", "nearest, array 1: float32 -> float16"): "kernel",
+    ("ex60_nearest", "nearest, array 1: float32 -> int32"): "kernel",
 }
 """The same -> the part of a verdict that refuses it, where it is not the values."""
 

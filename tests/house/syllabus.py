@@ -234,6 +234,15 @@ NORMALISATION: tuple[Row, ...] = (
         "joined-text",
     ),
 )
+COPIES: tuple[Row, ...] = (
+    ("copies whose values look right", "60_asynchronous_copies", "read-before-arrival"),
+    ("groups: commit and wait", "60_asynchronous_copies", "groups"),
+    ("a missing commit", "60_asynchronous_copies", "missing-commit"),
+    ("the order wait, barrier, send, read", "60_asynchronous_copies", "one-barrier-two-jobs"),
+    ("stages under way", "60_asynchronous_copies", "stages-in-flight"),
+    ("the tail of a pipeline", "60_asynchronous_copies", "tail-told"),
+    ("what a copy costs", "60_asynchronous_copies", "copies-cost-told"),
+)
 HISTOGRAM: tuple[Row, ...] = (
     ("atomics replaced by +=, in global memory", "53_histogram", "lost-explained"),
     ("contention in global memory", "53_histogram", "counters-of-the-block"),
@@ -257,6 +266,14 @@ CHECKPOINT: tuple[Row, ...] = (
     ("a window over a row that waits for its sum", "55_checkpoint", "shares-head"),
     ("a histogram whose last block reduces it", "55_checkpoint", "mode-head"),
 )
+TENSOR_CORES: tuple[Row, ...] = (
+    ("fragments: which lane holds which element", "61_tensor_cores", "fragments-text"),
+    ("words of a fragment out of rows of 128 bytes", "61_tensor_cores", "words-ways"),
+    ("ldmatrix: lanes that name a row, lanes that get it", "61_tensor_cores", "ldmatrix"),
+    ("rows of a matrix in the same banks", "61_tensor_cores", "plain-trace"),
+    ("a swizzle of chunks of 16 bytes", "61_tensor_cores", "rows-table"),
+    ("sums of a tensor core are cut off", "61_tensor_cores", "rounding"),
+)
 ROWS = (
     *SHARED_MEMORY,
     *BANKS,
@@ -274,8 +291,10 @@ ROWS = (
     *PROFILING,
     *REDUCTION,
     *NORMALISATION,
+    *COPIES,
     *HISTOGRAM,
     *CHECKPOINT,
+    *TENSOR_CORES,
 )
 ERRATA: tuple[Row, ...] = (
     ("threads 1 and 17 meet in bank 1", "90_errata_memory", "claim-threads-1-and-17"),

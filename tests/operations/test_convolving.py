@@ -53,21 +53,21 @@ def test_examples():
     assert convolve(np.int16([-3, 3]), [0.5]).tolist() == [-1, 1]  # cut towards 0
 
 
-def test_one_of_each():
+@pytest.mark.parametrize(
+    ("mode", "shape", "size", "dtype"),
+    [
+        (MODES[0], (37,), (4,), "f4"),
+        (MODES[1], (20, 36), (3, 3), "f4"),
+        pytest.param(MODES[2], (2, 9, 7), (2, 4), "u1", marks=exhaustive),
+        pytest.param(MODES[3], (3, 21), (5,), "f8", marks=exhaustive),
+        (MODES[4], (7, 8), (3, 3), "i4"),
+    ],
+)
+def test_one_of_each(mode, shape, size, dtype):
     """Each mode and some dtypes, one axis and two, stacks, even sizes, origins."""
     rng = np.random.default_rng(1)
-    cases = [
-        ((37,), (4,)),
-        ((20, 36), (3, 3)),
-        ((2, 9, 7), (2, 4)),
-        ((3, 21), (5,)),
-        ((7, 8), (3, 3)),
-    ]
-    for mode, (shape, size), dtype in zip(
-        MODES, cases, ("f4", "f4", "u1", "f8", "i4"), strict=True
-    ):
-        x, values = exact(rng, shape, size, dtype)
-        assert_convolved(x, values, mode, 2.5, origins(rng, size))
+    x, values = exact(rng, shape, size, dtype)
+    assert_convolved(x, values, mode, 2.5, origins(rng, size))
 
 
 @exhaustive
@@ -83,13 +83,14 @@ def test_random():
         assert_convolved(x, values, MODES[number % 5], float(number % 4), origin)
 
 
+@exhaustive
 @pytest.mark.parametrize(
     ("size", "dtype"),
     [
-        pytest.param((15, 9), "f4", marks=exhaustive),  # two pieces
-        pytest.param((17, 17), "i4", marks=exhaustive),  # sums in float64 between the pieces
+        ((15, 9), "f4"),  # two pieces
+        ((17, 17), "i4"),  # sums in float64 between the pieces
         ((1, 40), "f8"),
-        pytest.param((40,), "f4", marks=exhaustive),
+        ((40,), "f4"),
     ],
 )
 def test_many_weights(size, dtype):

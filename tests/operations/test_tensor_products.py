@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from numba import cuda
 
 from smemnb import errors
 from smemnb.kernels.tensor.tensor_cut import TensorCut
 from smemnb.kernels.tensor.variants.staged import tensor_product_of
+from smemnb.measure.bench import tensor
 from smemnb.operations.backends.find import array_view
 from smemnb.operations.backends.matrix_view import MatrixView
 from smemnb.operations.laid import Laid
@@ -95,8 +97,13 @@ def launched(out, a, b, kind, cut=None, depth_parts=1):
 
 
 @exhaustive
-@pytest.mark.parametrize("a_columns", [False, True])
-@pytest.mark.parametrize("b_columns", [False, True])
+@pytest.mark.parametrize(
+    ("a_columns", "b_columns"),
+    [
+        (True, True),
+        *(pytest.param(*one, marks=pytest.mark.nightly) for one in ((False, True), (True, False))),
+    ],
+)
 def test_layouts(a_columns, b_columns):
     """Operands on a device that lie by columns are read as they lie; no copy where rows allow."""
     a, b = drawn((40, 24), 4), drawn((24, 32), 5)
@@ -222,3 +229,18 @@ def test_kinds():
         )
         == "bf16"
     )
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize("shape", [(520, 392, 264), (129, 257, 67), (64, 48, 8192)])
+@pytest.mark.parametrize("layout", ["NN", "NT", "TN", "TT"])
+@pytest.mark.parametrize("kind", ["f16", "bf16", "tf32"])
+def test_on_a_gpu(kind, layout, shape):
+    """Every type and layout, whole chunks or not, parts of the depth: as the product in float32."""
+    case = tensor.TensorCase(kind, shape, layout)
+    arrays = tensor.held(case)
+    tensor.product(case, arrays)()
+    cuda.synchronize()
+    found = tensor.singles(arrays.out.copy_to_host()[arrays.rows], kind)
+    error = np.abs(found - arrays.true).max() / np.abs(arrays.true).max()
+    assert error <= tensor.LIMITS[kind]

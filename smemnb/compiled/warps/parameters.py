@@ -86,6 +86,10 @@ class Snapshot:
         """
         return [self._again(value) for value in self._values]
 
+    def extents(self) -> list[tuple[int, int]]:
+        """First byte and bytes of each array, in order, as addresses of global memory."""
+        return [(GLOBAL + one.start - one.before, one.span) for one in self._arrays]
+
     def arrays(self, memory: Array) -> list[Array]:
         """The arrays as they stand in a memory that began as this one, in order."""
         found = []

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -89,6 +89,35 @@ def run(
     return Ran(tally.sites(), launch.args.arrays(memory), known)
 
 
+def run_block(
+    launch: CodeLaunch,
+    code: tuple[Located, ...],
+    image: Image,
+    block: int,
+    tally: Tally,
+    seen: Callable[[int, Group, Reader | None], None],
+    most_steps: int = MAX_STEPS,
+) -> None:
+    """Run one block of a launch alone, on memory as it was before the launch, and show each step.
+
+    The multiprocessor's clock stands still at 0.
+
+    Raises:
+        NotDetermined: as `run`.
+    """
+    try:
+        parameters = launch.args.parameters(image, launch.types)
+    except Unknown as error:
+        raise NotDetermined(f"not determined: {error}") from None
+    own = launch.args.memory
+    memory = np.concatenate([own, np.frombuffer(image.variables, np.uint8), np.zeros(16, np.uint8)])
+    blocks = _Blocks(block, 1, -(-math.prod(launch.block) // LANES))
+    with np.errstate(all="ignore"):
+        batch = _Batch(launch, image, code, parameters, memory, tally, blocks)
+        batch.stop_the_clock()
+        batch.run(seen, most_steps)
+
+
 class _Blocks(NamedTuple):
     """Some blocks of the grid, in a row, and the warps of each."""
 
@@ -142,8 +171,21 @@ class _Batch:
         self._listed = {one.address: one for one in code}
         self._ready: dict[int, _Code] = {}
 
-    def run(self) -> None:
-        """From the first instruction to the end of the last lane."""
+    def stop_the_clock(self) -> None:
+        """The multiprocessor's counter of cycles reads 0, in place of being refused."""
+        special = self._context.tools["special"]
+        still = np.zeros_like(special["SR_LANEID"])
+        special |= dict.fromkeys(("SR_CLOCKLO", "SR_CLOCKHI"), still)
+
+    def run(
+        self,
+        seen: Callable[[int, Group, Reader | None], None] | None = None,
+        most_steps: int = MAX_STEPS,
+    ) -> None:
+        """From the first instruction to the end of the last lane.
+
+        `seen` is called with each instruction that a group executes: its address and its guard.
+        """
         everyone = Group(self.state, None, self.state.alive.copy())
         self.flow.go(0, everyone)
         steps, address = 0, 0
@@ -153,6 +195,8 @@ class _Batch:
                 while True:
                     code = self._ready.get(address) or self._make(address)
                     steps += 1
+                    if seen is not None:
+                        seen(address, group, code.guard)
                     if code.control is not None:
                         lanes = group.mask if code.guard is None else code.guard(group) & group.mask
                         code.control(address, group, lanes)
@@ -162,8 +206,8 @@ class _Batch:
                     if address in self.flow.ready:
                         self.flow.go(address, group)
                         break
-                if steps > MAX_STEPS:
-                    raise Unknown(f"more than {MAX_STEPS:,} steps: a loop that waits for others?")
+                if steps > most_steps:
+                    raise Unknown(f"more than {most_steps:,} steps: a loop that waits for others?")
         except (Unknown, BadAddress, Stuck) as error:
             raise NotDetermined(_where(self._listed.get(address), str(error))) from None
 

@@ -6,6 +6,7 @@ its predicate off in all lanes: such an instruction is issued and moves nothing.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -20,12 +21,17 @@ UNMODELLED = "atomic_retry"
 _ROWS = 4096
 
 
+Seen = Callable[["Site", Array, Array, str, Array], None]
+"""What is told of each execution: its rows, their active lanes, the memory, the addresses."""
+
+
 @dataclass
 class Site:
     """One memory instruction of the machine code: what it is, and its counts in each memory.
 
     `asked` stands for all of its requests, whatever their order, and of lanes that swap addresses
-    where that changes no count: two runs in which it is equal have asked for the same.
+    where that changes no count: two runs in which it is equal have asked for the same. `seen` is
+    called with each execution, where somebody wants to see them all.
     """
 
     located: Located
@@ -34,11 +40,14 @@ class Site:
     matrices: int = 0
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
     asked: int = 0
+    seen: Seen | None = None
     _waiting: dict[str, list[tuple[Array, Array]]] = field(default_factory=dict)
 
     def add(self, group: Group, space: str, address: Array, lanes: Array | None = None) -> None:
         """Count one execution by the rows of a group; of some of its lanes where they are given."""
         active = group.mask if lanes is None else lanes
+        if self.seen is not None:
+            self.seen(self, group.rows, active, space, address)
         some: Array = np.logical_or.reduce(active, axis=1)
         executed = int(some.sum())
         counts = self.counts.setdefault(space, {})
@@ -105,8 +114,9 @@ def _plus(counts: dict[str, int], name: str, value: int) -> None:
 class Tally:
     """All memory instructions of a kernel."""
 
-    def __init__(self) -> None:
+    def __init__(self, seen: Seen | None = None) -> None:
         self._sites: dict[tuple[int, str], Site] = {}
+        self._seen = seen
 
     def site(self, located: Located, kind: str, width: int, matrices: int = 0) -> Site:
         """The record of an instruction; the same one in every batch of blocks.
@@ -115,7 +125,7 @@ class Tally:
         """
         key = located.address, kind
         if key not in self._sites:
-            self._sites[key] = Site(located, kind, width, matrices)
+            self._sites[key] = Site(located, kind, width, matrices, seen=self._seen)
         return self._sites[key]
 
     def sites(self) -> list[Site]:

@@ -32,4 +32,6 @@ CHAPTERS = {
     "53_histogram": ("ex53_copies", "ex53_bins"),
     "54_rows": ("ex54_once", "ex54_unit"),
     "55_checkpoint": ("ex55_ranks", "ex55_shares", "ex55_mode"),
+    "60_asynchronous_copies": ("ex60_tail", "ex60_nearest"),
+    "61_tensor_cores": ("ex61_rows",),
 }

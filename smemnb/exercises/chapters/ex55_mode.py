@@ -9,34 +9,37 @@ from numba import cuda, int32
 
 from ..exercise import Budget, Case, Exercise, Wrong, scattered, sizes
 
-BINS = 128
+BINS = 256  # at most
 
 
 @cuda.jit
-def most_frequent(out, mode, ticket, inp):
+def most_frequent(out, mode, ticket, inp, bins):
     """out[k] = how many elements are k, and mode[0] = the k with most of them: one launch.
 
-    Numbers lie from 0 to 127; of equal counts the smaller k is taken. Blocks have 128 threads. All
-    of out and ticket[0] are 0 before the launch, and ticket[0] is 0 again after it.
+    Numbers lie from 0 to bins - 1, and bins is at most 256; of equal counts the smaller k is taken.
+    Blocks are of whole warps. All of out and ticket[0] are 0 before the launch, and ticket[0] is 0
+    again after it.
     """
-    # FILL (about 30 lines)
+    # FILL (about 32 lines)
     part = cuda.shared.array(BINS, int32)
     last = cuda.shared.array(1, int32)
     tx = cuda.threadIdx.x
-    part[tx] = 0
+    for k in range(tx, bins, cuda.blockDim.x):
+        part[k] = 0
     cuda.syncthreads()  # all counters are 0 before anyone adds
     for i in range(cuda.grid(1), inp.size, cuda.gridsize(1)):
         cuda.atomic.add(part, inp[i], 1)
     cuda.syncthreads()  # all have added before anyone reads
-    cuda.atomic.add(out, tx, part[tx])
+    for k in range(tx, bins, cuda.blockDim.x):
+        cuda.atomic.add(out, k, part[k])
     cuda.threadfence()  # the block's counts are in memory before its ticket is drawn
     cuda.syncthreads()  # those of all threads
     if tx == 0:
         last[0] = cuda.atomic.add(ticket, 0, 1)
     cuda.syncthreads()  # everyone knows whether the block is the last
     if last[0] == cuda.gridDim.x - 1 and tx < 32:
-        best, at = out[tx], tx
-        for k in range(tx + 32, BINS, 32):
+        best, at = -1, 0
+        for k in range(tx, bins, 32):
             count = out[k]
             if count > best:
                 best, at = count, k
@@ -52,23 +55,22 @@ def most_frequent(out, mode, ticket, inp):
             ticket[0] = 0
 
 
-def _specification(inp):
-    counts = np.bincount(inp, minlength=BINS).astype(np.int32)
+def _specification(inp, bins):
+    counts = np.bincount(inp, minlength=bins).astype(np.int32)
     return counts, np.array([counts.argmax()], np.int32), np.zeros(1, np.int32)
 
 
-def _numbers(size, seed=0, most=None, even=False):
-    """Numbers below 128; `most` is the most frequent one, or all are as frequent as each other."""
-    if even:
-        return (((np.arange(size) * 37 + 5) % BINS).astype(np.int32),)
-    found = scattered(size, size + seed, low=0, high=BINS - 1, dtype=np.int32)
-    if most is not None:
-        found[:: max(2, size // 40)] = most
-    return (found,)
+def _numbers(size, bins, most=None, seed=0):
+    """Numbers below `bins`; `most` is the most frequent one, or all are equally frequent."""
+    if most is None:
+        return ((np.arange(size) * 37 + 5) % bins).astype(np.int32), np.int32(bins)
+    found = scattered(size, size + seed, low=0, high=bins - 1, dtype=np.int32)
+    found[:: max(2, size // 40)] = most
+    return found, np.int32(bins)
 
 
 def _cases():
-    """Whole blocks with their budget; ties, the last bin, one element, ragged grids."""
+    """Whole blocks with their budget; ties, the last bin, one bin, ragged grids."""
     once = Budget(
         extra=None,
         sectors_per_request=4,
@@ -76,21 +78,23 @@ def _cases():
         shared_bytes=4 * (BINS + 1),
         barriers=4,
     )
-    yield Case(partial(_numbers, 2048, most=90), (4,), (BINS,), budget=once)
-    yield Case(partial(_numbers, 1280, even=True), (3,), (BINS,))
-    yield Case(partial(_numbers, 1, most=127), (2,), (BINS,))
-    yield Case(partial(_numbers, 700, most=127), (1,), (BINS,))
-    yield Case(partial(_numbers, *sizes(1, 58, low=200, high=900), most=33), (5,), (BINS,))
+    yield Case(partial(_numbers, 2048, 128, 90), (4,), (128,), budget=once)
+    yield Case(partial(_numbers, 1280, 128), (3,), (128,))
+    yield Case(partial(_numbers, 1, 1, 0), (2,), (32,))
+    yield Case(partial(_numbers, 700, 100, 99), (1,), (256,))
+    yield Case(partial(_numbers, sizes(1, 58, low=200, high=900)[0], 256, 33), (5,), (64,))
+    yield Case(partial(_numbers, 333, 37, 36), (2,), (96,))
 
 
 def _fresh(draw):
     """Whole rounds of the grid, held to the budget of the first case; a ragged array."""
-    blocks = draw.size(2, 5)
-    size = BINS * blocks * draw.size(1, 3)
-    data = partial(_numbers, size, draw.numbers(), draw.size(0, BINS - 1))
-    yield Case(data, (blocks,), (BINS,), like=0)
-    data = partial(_numbers, draw.size(2, 900), draw.numbers(), draw.size(0, BINS - 1))
-    yield Case(data, (draw.size(1, 5),), (BINS,))
+    blocks, threads = draw.size(2, 5), draw.one_of(64, 128)
+    size = threads * blocks * draw.size(1, 3)
+    data = partial(_numbers, size, 128, draw.size(0, 127), draw.numbers())
+    yield Case(data, (blocks,), (threads,), like=0)
+    bins = draw.size(2, 255)
+    data = partial(_numbers, draw.size(2, 900), bins, draw.size(0, bins - 1), draw.numbers())
+    yield Case(data, (draw.size(1, 5),), (draw.one_of(32, 96, 256),))
 
 
 EXERCISE = Exercise(
@@ -122,7 +126,7 @@ EXERCISE = Exercise(
         ),
         Wrong(
             "Adds to `out` without an atomic: blocks lose each other's counts.",
-            {"cuda.atomic.add(out": "out[tx] += part[tx]"},
+            {"cuda.atomic.add(out": "out[k] += part[k]"},
             ("output", "wrong"),
         ),
         Wrong(
@@ -140,7 +144,7 @@ EXERCISE = Exercise(
         ),
         Wrong(
             "The last block looks at its own counters.",
-            {"best, at = out": "best, at = part[tx], tx", "count = out": "count = part[k]"},
+            {"count = out": "count = part[k]"},
             ("output", "wrong"),
         ),
         Wrong(
@@ -168,10 +172,11 @@ EXERCISE = Exercise(
         "before thread 0 draws the ticket. A warp of the last block keeps the larger count and "
         "its number. Numbers come in ascending order within a lane, but not over the lanes of a "
         "shuffle, so equal counts have to be looked at there.",
-        "Shared arrays of 128 and of one int32. Set to 0; barrier; a loop over the grid that adds "
+        "Shared arrays of 256 and of one int32. Set to 0; barrier; a loop over the grid that adds "
         "the constant 1; barrier; an atomic for each counter, fence, barrier; thread 0 draws into "
-        "the array of one; barrier. In the last block, lane tx of warp 0 begins with out[tx] and "
-        "goes on by 32. Five rounds of two shuffles. Lane 0 stores the number and sets the ticket "
+        "the array of one; barrier. In the last block, lane tx of warp 0 goes over the counts "
+        "by 32, and keeps the largest with its number. Five rounds of two shuffles. Lane 0 "
+        "stores the number and sets the ticket "
         "to 0.",
     ),
     budget=Budget(extra=None, shared_bytes=4 * (BINS + 1)),

@@ -10,7 +10,9 @@ export const BANKS = 32;
 export const LANES = 32;
 export const WORD_BYTES = 4;
 export const WIDTHS = [1, 2, 4, 8, 16];
-export const KINDS = ["load", "store", "atomic_add", "atomic_increment", "atomic_cas"];
+export const KINDS = [
+  "load", "store", "atomic_add", "atomic_increment", "atomic_cas", "ldmatrix", "stmatrix",
+];
 
 // One request, served. `address` holds 32 byte addresses, multiples of `width`; `active` 32 bools.
 // Of each lane: `wavefront` counts from 1 (0: inactive), `rank` is its place in the queue of its
@@ -78,6 +80,7 @@ function phasesOf(unit, on, width, kind) {
   let size = LANES;
   if (!kind.startsWith("atomic") && width > WORD_BYTES) {
     size = width === 8 ? 16 : 8;
+    // matrices have a phase each, however their rows repeat
     if (kind === "load" && (pairUp(unit, on, 1) || pairUp(unit, on, 2))) size *= 2;
   }
   const phases = [];

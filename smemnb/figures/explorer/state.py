@@ -218,7 +218,7 @@ def _line(one: AccessRequests, kernel: str | None) -> State:
         "function": row.function,
         "source": row.source,
         "access": row.access,
-        "kind": row.kind,
+        "kind": row.rule,
         "width": row.width,
         "made": row.requests,
         "wavefronts": row.wavefronts,

@@ -8,6 +8,7 @@
     asynchronous   copies to shared memory that nobody waits for at once; kernels that begin early
     matrices       8 x 8 matrices between shared memory and the registers of a warp
     tensor         products of small matrices by the tensor cores, and the words that they take
+    held           kernels that run these and hand out what each lane then holds
     warp_wide      what those instructions of a whole warp have in common
 
 Most are one instruction of the GPU. In the engine the same call is counted and checked like any

@@ -201,6 +201,9 @@ def groups_awaited(pending: int) -> Any:
         return types.void(), codegen
 
     lockstep_implementation(await_groups)(partial(_await_groups, pending))
+    # found under its own name, as others of this module are, it is known as the package's own
+    await_groups.__name__ = await_groups.__qualname__ = f"await_all_groups_but_{pending}"
+    globals()[await_groups.__name__] = await_groups
     return await_groups
 
 

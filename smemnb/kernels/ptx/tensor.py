@@ -19,7 +19,7 @@ bits; which lane holds which element stands in `rules.tensor_core`. `ptx.matrice
 tile of rows, and b out of one that holds b's columns as rows (or `_trans` out of one of b's rows).
 
 All 32 lanes take part, or the engine refuses the call. There, sums are rounded as
-`rules.tensor_core` says, for a chip of cc 9.0.
+`rules.tensor_core` says of the device.
 
 **Limits**: cc 8.0 or higher. The rounding is not yet compared with a GPU. `.satfinite`, sparse
 and mixed products (int8 by uint8) are left out.
@@ -39,12 +39,13 @@ from numba.cuda.extending import intrinsic
 
 from ...lockstep.protocol import lockstep_implementation
 from ...rules import tensor_core
-from ...rules.tensor_core import HOPPER, Arithmetic
+from ...rules.tensor_core import HOPPER, Arithmetic, arithmetic_of
 from .warp_wide import (
     FLOAT,
     WORD,
     assembled,
     check_tuple,
+    device_of,
     need,
     parts_of,
     registers,
@@ -298,7 +299,7 @@ PRODUCTS = {
 
 def _engine(name: str) -> Callable[..., Any]:
     def run(batch: Any, mask: Any, site: Any, a: Any, b: Any, c: Any) -> Any:
-        return computed(name, a, b, c)
+        return computed(name, a, b, c, arithmetic_of(device_of(batch.launch)))
 
     return together((8, 0), run)
 

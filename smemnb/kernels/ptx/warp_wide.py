@@ -139,12 +139,18 @@ _DEVICE_OF: WeakKeyDictionary[Any, CC] = WeakKeyDictionary()
 """The compute capability of the device of each launch, which is asked once."""
 
 
-def _check_device(launch: Any, site: Any, wanted: CC) -> None:
-    """Refuse an instruction that the device, also a pretended one, does not have."""
+def device_of(launch: Any) -> CC:
+    """The compute capability of a launch's device, also of a pretended one."""
     found = _DEVICE_OF.get(launch)
     if found is None:
         major, minor = cuda.get_current_device().compute_capability
         found = _DEVICE_OF[launch] = (int(major), int(minor))
+    return found
+
+
+def _check_device(launch: Any, site: Any, wanted: CC) -> None:
+    """Refuse an instruction that the device does not have."""
+    found = device_of(launch)
     if found < wanted:
         name = site.text.partition("(")[0]
         raise LaunchRefused(f"line {site.line}: {_too_old(name, wanted, found)}.")

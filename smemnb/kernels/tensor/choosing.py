@@ -11,10 +11,9 @@ A price is in cycles of one multiprocessor. A step of a block costs the longest 
 and blocks come in rounds; the last round may be nearly empty. Where tiles are too few for all
 multiprocessors, the depth is cut into parts, whose sums are added by a launch of their own.
 
-**Limits**: nothing of it is measured yet. `MMA_CYCLES` is from published microbenchmarks of
-mma.sync on Hopper (about 0.63 of the rate of wgmma: W. Luo et al., "Dissecting the NVIDIA Hopper
-Architecture through Microbenchmarking and Multiple Level Analysis", arXiv:2501.12084), the rates of
-L2 and of memory are those of `matmul.choosing`. No time is promised.
+**Limits**: nothing of it is measured yet. `MMA_CYCLES` is an assumption, that mma.sync reaches
+about 0.63 of the rate of wgmma on cc 9.0; `smemnb bench tensor` measures it. The rates of L2 and of
+memory are those of `matmul.choosing`. No time is promised.
 """
 
 from __future__ import annotations
@@ -157,7 +156,7 @@ def choose(
         count: products.
         processors: multiprocessors.
         size: bytes of an element of the result.
-        limits: of the GPU; None for those of an H200.
+        limits: of the GPU; None for cuts of any size, as an H200 has room for.
     """
     found = []
     for cut in fitting(limits):

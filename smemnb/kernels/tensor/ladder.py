@@ -1,4 +1,4 @@
-"""The rungs of the tensor product in order: float16 in and out, sums in float32."""
+"""The rungs of the tensor product in order: float16 in and out; the last one for tf32, too."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from .rungs.mma_overlapped import mma_overlapped
 from .rungs.mma_staged import mma_staged
 from .rungs.mma_swizzled import mma_swizzled
 from .rungs.mma_tall import mma_tall
+from .rungs.mma_tf32 import mma_tf32
 from .rungs.mma_unswizzled import mma_unswizzled
 
 EIGHT = 8
@@ -33,3 +34,8 @@ LADDER = (
     _rung(mma_banded, "bands of tiles share L2", 128),
 )
 """Each kernel is the flat text of its file: `(out, a, b)`, out = a @ b."""
+
+TF32 = Rung(
+    mma_tf32, "float32, rounded to tf32 as it is read", (128, 1), (128, 128), 4, span=UNSIGNED
+)
+"""The last one for float32 in and out."""

@@ -17,27 +17,34 @@ from __future__ import annotations
 
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numba import cuda
 
+from ...compiled import cubin
+from ...compiled.machine import instructions, main_loop
+from ...compiled.usage import read_resources
 from ...errors import SmemnbError
 from ...kernels.tensor.choosing import CUTS, step_cycles
 from ...kernels.tensor.ladder import LADDER
 from ...kernels.tensor.tensor_cut import KINDS, TensorCut
 from ...kernels.tensor.variants.peak import MMA, THREADS, WARPS, flops, mma_peak_of
+from ...kernels.tensor.variants.staged import tensor_product_of
 from ...operations import launching, patterns
 from ...operations.backends.find import array_view
+from ...operations.backends.matrix_view import MatrixView
 from ...operations.tensor_products import tensor_launches
 from ..rows import head, row
 from .timing import Clock, in_rounds, spread
 
-__all__ = ["CASES", "TUNED", "Reading", "TensorCase", "cases_named", "lines", "predicted", "read"]
+__all__ = ["CASES", "TUNED", "Reading", "TensorCase", "cases_named", "lines", "mixes", "predicted"]
+__all__ += ["read"]
 
 LIMITS = {"f16": 2e-3, "bf16": 1.6e-2, "tf32": 2e-3}
 """Largest difference that a right result has, over the largest element: its own rounding."""
@@ -160,9 +167,8 @@ class Held:
     """The arrays of a case, on the device.
 
     Attributes:
-        a, b: as they lie: numbers, or the bits of bfloat16.
+        a, b: as they lie, a.T in place of a that lies by columns: numbers, or bits of bfloat16.
         out: of the result.
-        left, right: as operands: a.T where they lie by columns.
         rows: that are checked.
         true: those rows of the product, in float32.
     """
@@ -170,8 +176,6 @@ class Held:
     a: Any
     b: Any
     out: Any
-    left: Any
-    right: Any
     rows: np.ndarray[Any, Any]
     true: np.ndarray[Any, Any]
 
@@ -206,28 +210,26 @@ def singles(found: np.ndarray[Any, Any], kind: str) -> np.ndarray[Any, Any]:
     return found.astype(np.float32)
 
 
+@lru_cache(maxsize=1)
+def _drawn(count: int, seed: int) -> np.ndarray[Any, Any]:
+    """Normally distributed numbers, kept for the next layout of a shape."""
+    return np.random.default_rng(seed).standard_normal(count, np.float32)
+
+
 def held(case: TensorCase, seed: int = 1) -> Held:
     """Arrays of random numbers for a case, and the right result of some rows."""
     rows, cols, depth = case.shape
-    numbers = np.random.default_rng(seed).standard_normal((rows + cols) * depth, np.float32)
+    numbers = _drawn((rows + cols) * depth, seed)
     a = bits(numbers[: rows * depth].reshape(rows, depth), case.kind)
     b = bits(numbers[rows * depth :].reshape(depth, cols), case.kind)
     some = np.unique(np.linspace(0, rows - 1, min(rows, CHECKED_ROWS)).astype(int))
     true = singles(a[some], case.kind) @ singles(b, case.kind)
-    left = _laid(a, case.layout[0])
-    right = _laid(b, case.layout[1])
+    at_a, at_b = (
+        cuda.to_device(np.ascontiguousarray(one.T if letter == "T" else one))
+        for one, letter in zip((a, b), case.layout, strict=True)
+    )
     dtype = {"f16": np.float16, "bf16": np.uint16, "tf32": np.float32}[case.kind]
-    out = cuda.device_array((rows, cols), dtype)
-    return Held(left[0], right[0], out, left[1], right[1], some, true)
-
-
-def _laid(matrix: np.ndarray[Any, Any], letter: str) -> tuple[Any, Any]:
-    """The array on the device, and the operand in it."""
-    if letter == "N":
-        there = cuda.to_device(np.ascontiguousarray(matrix))
-        return there, there
-    there = cuda.to_device(np.ascontiguousarray(matrix.T))
-    return there, there.T
+    return Held(at_a, at_b, cuda.device_array((rows, cols), dtype), some, true)
 
 
 # --- contenders ----------------------------------------------------------------------------------
@@ -252,24 +254,39 @@ def peak(case: TensorCase, multiprocessors: int) -> Callable[[], Any]:
     each = multiprocessors * WARPS * MMA * flops(case.kind)
     rounds = np.uint32(max(1, round(case.operations / each)))
     kernel = mma_peak_of(case.kind)[multiprocessors, THREADS]
-    return lambda: kernel(out, rounds, np.uint32(0x3C003C01))
+    return lambda: kernel(out, rounds, np.uint32(2026))
 
 
 def product(case: TensorCase, arrays: Held, cut: TensorCut | None = None) -> Callable[[], Any]:
     """What `matmul` launches, or the same with a cut of one's own."""
-    views = [
-        array_view(name, value)
-        for name, value in (("out", arrays.out), ("a", arrays.left), ("b", arrays.right))
-    ]
+    letters = ("out", "N"), ("a", case.layout[0]), ("b", case.layout[1])
+    views = [_view(name, getattr(arrays, name), letter) for name, letter in letters]
     some, new = tensor_launches((views[0], views[1], views[2]), case.kind, cut)
     at = {view.name: view.address for view in views}
     return patterns.starting(some, new, at, views[0].place)
 
 
+def _view(name: str, array: Any, letter: str) -> MatrixView:
+    """An array of the device as an operand: turned, without a copy, where it lies by columns."""
+    view = array_view(name, array)
+    turn = -1 if letter == "T" else 1
+    return MatrixView(
+        name,
+        array,
+        view.backend,
+        view.address,
+        view.extents[::turn],
+        view.steps[::turn],
+        view.dtype,
+        view.itemsize,
+        max(0, view.place),
+    )
+
+
 def _rung(rung: Any, arrays: Held) -> Callable[[], Any]:
     rows, cols = arrays.out.shape
     kernel = rung.kernel[rung.grid(rows, cols), rung.block]
-    return lambda: kernel(arrays.out, arrays.left, arrays.right)
+    return lambda: kernel(arrays.out, arrays.a, arrays.b)
 
 
 def contenders(
@@ -325,7 +342,10 @@ def _library_contender(library: Any, case: TensorCase, arrays: Held) -> Contende
     else:
         if case.kind == "tf32":
             module.cuda.cublas.setMathMode(module.cuda.device.get_cublas_handle(), 3)
-        sides = [module.asarray(one) for one in (arrays.left, arrays.right)]
+        sides = [
+            module.asarray(one).T if letter == "T" else module.asarray(one)
+            for one, letter in zip((arrays.a, arrays.b), case.layout, strict=True)
+        ]
         out = module.empty((rows, cols), sides[0].dtype)
 
         def run() -> Any:
@@ -458,6 +478,49 @@ def predicted(cuts: Sequence[TensorCut] = TUNED) -> Iterator[str]:
             *(f"{costs[name]:9.0f}" for name in ("product", "shared", "arrival")),
             f"{share:12.2f}",
         )
+
+
+def mixes(
+    kinds: Sequence[str], cuts: Sequence[TensorCut] = CUTS[:1], cc: tuple[int, int] = (9, 0)
+) -> Iterator[str]:
+    """The main loop of each cut as compiled, per warp and step: needs no GPU, but the compiler."""
+    yield f"main loops as compiled for cc {cc[0]}.{cc[1]}, per warp and step of the depth"
+    names = ("HMMA", "LDSM", "LDS", "LDGSTS", "BAR")
+    yield head(
+        f"  {'':34}",
+        f"{'registers':>10}",
+        f"{'spilled':>8}",
+        *(f"{name:>8}" for name in names),
+        f"{'all':>6}",
+        f"{'issued':>8}",
+    )
+    for kind in kinds:
+        for layout in ("NN", "NT", "TN", "TT"):
+            for cut in cuts:
+                yield _mix(kind, layout, cut, cc, names)
+
+
+def _mix(kind: str, layout: str, cut: TensorCut, cc: tuple[int, int], names: Sequence[str]) -> str:
+    result = "float32" if kind == "tf32" else kind
+    out = "float32" if kind == "tf32" else "uint16"
+    sides = [letter == "T" for letter in layout]
+    kernel = tensor_product_of(cut, kind, sides[0], sides[1], result)
+    held = f"void({out}[:, ::1], uint32[:, ::1], uint32[:, ::1], float32, float32)"
+    elf = cubin(kernel, held, cc)
+    used = read_resources(elf, cc)
+    # three loads of nothing that stand before the copies of cc 9.0 bring nothing and are never run
+    loop = [one for one in main_loop(instructions(elf)) if one.guard != "@!PT"]
+    found = Counter(one.name.split(".")[0] for one in loop)
+    slots = len(loop) * cut.warps * cut.resident / 4
+    issued = slots / step_cycles(cut, cut.resident)["product"]
+    return row(
+        f"  {kind} {layout} {cut_name(cut):26}",
+        f"{used.registers:>10}",
+        f"{used.local_bytes:>8}",
+        *(f"{found[name]:>8}" for name in names),
+        f"{len(loop):>6}",
+        f"{issued:8.2f}",
+    )
 
 
 # --- a run ---------------------------------------------------------------------------------------

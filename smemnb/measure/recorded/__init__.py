@@ -53,6 +53,9 @@ it.
 `compiled_views.json`: machine code per source line; `laboratory.loop_code` and
 `laboratory.compiled_views` make and read them.
 
+`predicted_ladders.json`: times, issue and largest waits of the rungs of both ladders as the model
+of time predicts them, beside the recorded ones; `measure.predictions` makes and reads it.
+
 **Limits**: one chip (cc 9.0). The atomics were read with all lanes active. `atomic_add_f32` is a
 compare-and-swap loop: its retries depend on timing, so no rule is compared with it.
 """

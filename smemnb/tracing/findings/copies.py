@@ -63,8 +63,8 @@ def missing_commit(words: Words, seen: Observation) -> tuple[str, str]:
     """Copies that no group holds: nobody can wait for them."""
     if seen.other is None:
         cause = (
-            f"{_copies(words, seen)} copies into {element(seen)}, and the kernel ends with these "
-            "copies in no group: nobody has waited for them, and nobody can."
+            f"{_copies(words, seen)} for {element(seen)}, and the kernel ends with these copies in "
+            "no group: nobody has waited for them, and nobody can."
         )
         return cause, (
             f"Call close_group() after {words.line(seen.site)} in every round, and wait for the "

@@ -287,11 +287,11 @@ class Copies(Watcher):
 
     def observations(self) -> list[Observation]:
         """One observation per kind and pair of sites."""
-        read = {site for kind, site, other in self._found if other and kind == "missing_commit"}
+        met = {site for _, site, other in self._found if other}  # told in better words
         return [
             replace(found.first, count=len(found.elements))
             for (kind, site, other), found in self._found.items()
-            if other is not None or site not in read
+            if other is not None or site not in met
         ]
 
     def _number(self, site: Site) -> int:

@@ -113,8 +113,8 @@ def random_requests(count, seed):
     requests lie far beyond 32 bits.
     """
     rng = np.random.default_rng(seed)
-    kind = rng.choice(len(bank.KINDS), count, p=[0.4, 0.4, 0.07, 0.07, 0.06])
-    width = np.where(kind < 2, rng.choice(bank.WIDTHS, count), 4)
+    kind = rng.choice(len(bank.KINDS), count, p=[0.36, 0.36, 0.07, 0.07, 0.06, 0.04, 0.04])
+    width = np.where(kind < 2, rng.choice(bank.WIDTHS, count), np.where(kind < 5, 4, 16))
     places = rng.choice([1, 2, 5, 33, 200, 5000], count)
     step = rng.choice([1, 2, 3, 8, 16, 32, 33], count)
     place = rng.integers(0, places[:, None], (count, 32)) * step[:, None]

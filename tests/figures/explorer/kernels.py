@@ -1,6 +1,8 @@
 """Kernels whose requests the tests of the explorer show."""
 
-from numba import cuda, float32
+from numba import cuda, float32, uint16, uint32
+
+from smemnb.kernels.ptx.matrices import ldmatrix_x4
 
 
 @cuda.jit
@@ -19,3 +21,16 @@ def neighbours(out, inp):
 def plain(out):
     """Global memory alone."""
     out[cuda.grid(1)] = 1
+
+
+@cuda.jit
+def rows_in_pairs(out):
+    """Four matrices, every row of which two lanes give."""
+    tile = cuda.shared.array(16 * 72, uint16, alignment=16)
+    tx = cuda.threadIdx.x
+    for at in range(tx, 16 * 72, 32):
+        tile[at] = at
+    cuda.syncthreads()
+    words = ldmatrix_x4(tile, uint32(tx // 2 * 72))
+    for at in range(4):
+        out[at, tx] = words[at]

@@ -14,7 +14,7 @@ from smemnb.rules.layout import Padded, Rotated, RowMajor, Swizzle, Xor, XorChun
 from smemnb.tracing import Trace, trace
 from tests.facts import facts
 from tests.figures.explorer.javascript import in_node, needs_node
-from tests.figures.explorer.kernels import neighbours, plain
+from tests.figures.explorer.kernels import neighbours, plain, rows_in_pairs
 
 
 @pytest.fixture(scope="module")
@@ -100,8 +100,12 @@ def test_trace(report):
 
 
 @needs_node
-def test_page_counts_what_the_trace_counted(report):
+@pytest.mark.parametrize("matrices", [False, True])
+def test_page_counts_what_the_trace_counted(report, matrices):
     """By the rule of the page, a line's requests take the wavefronts of its row."""
+    if matrices:
+        report = trace(rows_in_pairs)[1, 32](np.zeros((4, 32), np.uint32))
+        assert "ldmatrix" in [row.rule for row in report.lines]
     lines = state(report)["lines"]
     for one, found in zip(lines, in_node("lines", {"lines": lines}), strict=True):
         taken = [times * waves for times, waves in _weighted(one, found)]

@@ -404,3 +404,36 @@ def test_replay(count):
     assert sorted(read.elements.tolist()) == list(range(64 * count))
     assert sorted(read.lanes.tolist()) == sorted(list(range(32)) * 2 * count)
     np.testing.assert_array_equal(read.values, inp[read.elements])
+
+
+@cuda.jit
+def of_any_tile(out, inp):
+    """Rows of a tile of two axes, and of dynamic memory past them, in blocks of two warps."""
+    tile = cuda.shared.array((16, 24), uint16, alignment=16)
+    more = cuda.shared.array(0, uint16, alignment=16)
+    tx = cuda.threadIdx.x
+    lane, warp = tx % 32, tx // 32
+    for at in range(tx, 256, 64):
+        tile[at // 16, at % 16] = inp[at]
+        more[at] = inp[256 + at]
+    cuda.syncthreads()
+    two = ldmatrix_x2(tile, uint32(lane % 16 * 24 + warp * 8))
+    four = ldmatrix_x4(more[64:], uint32(64 * warp + lane * 8 % 64))
+    out[0, tx], out[1, tx] = two[0], two[1]
+    out[2, tx] = four[0]
+
+
+def test_tiles_of_any_shape():
+    """Offsets count over rows of two axes, and from where a view of dynamic memory begins."""
+    inp, out = np.arange(512, dtype=np.uint16), np.zeros((3, 64), np.uint32)
+    found = trace(of_any_tile)[1, 64, 0, 512](out, inp)
+    assert [one.kind for one in found.findings if not one.price] == []
+    pairs = out.view(np.uint16).reshape(3, 64, 2)
+    for tx in range(64):
+        lane, warp = tx % 32, tx // 32
+        row, col = lane // 4, 2 * (lane % 4)
+        for matrix in range(2):
+            first = (8 * matrix + row) * 16 + 8 * warp + col
+            assert pairs[matrix, tx].tolist() == [first, first + 1]
+        first = 256 + 64 + 64 * warp + row * 8 + col
+        assert pairs[2, tx].tolist() == [first, first + 1]

@@ -17,6 +17,7 @@ from smemnb.kernels.ptx.tensor import (
     mma_m16n8k16_s32_s8,
 )
 from smemnb.kernels.unrolled import device, unroll
+from smemnb.laboratory.tensor_values import drawn, multiplied, ruled
 from smemnb.rules import tensor_core
 from smemnb.simulator import devices
 from smemnb.simulator.seam import OUT_OF_TREE
@@ -259,6 +260,20 @@ def test_older_gpus():
             )
     finally:
         devices.use(before)
+
+
+def test_each_architecture_rounds_its_way():
+    """The same launch for cc 8.0 and for 9.0: other last bits, each as its rule says."""
+    name, before = "mma_m16n8k16_f32_bf16", devices.cc()
+    words, found = drawn(name, "apart", 1), {}
+    try:
+        for cc, rule in (("8.0", tensor_core.AMPERE), ("9.0", tensor_core.HOPPER)):
+            devices.use(cc)
+            found[cc] = multiplied(name, words)
+            np.testing.assert_array_equal(found[cc], ruled(name, words, rule))
+    finally:
+        devices.use(before)
+    assert (found["8.0"] != found["9.0"]).any()
 
 
 STEPS = 3

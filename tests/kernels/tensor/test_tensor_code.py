@@ -7,7 +7,7 @@ import pytest
 from smemnb.compiled import cubin
 from smemnb.compiled.machine import instructions, main_loop, nvdisasm
 from smemnb.compiled.usage import read_resources
-from smemnb.kernels.tensor.ladder import LADDER
+from smemnb.kernels.tensor.ladder import LADDER, TF32
 from smemnb.kernels.tensor.tensor_cut import TensorCut
 from smemnb.kernels.tensor.variants.staged import tensor_product_of
 from smemnb.simulator.seam import OUT_OF_TREE
@@ -19,6 +19,7 @@ pytestmark = [
     pytest.mark.skipif(nvdisasm() is None, reason="nvdisasm is not installed"),
 ]
 HALVES = "void(float16[:, ::1], float16[:, ::1], float16[:, ::1])"
+SINGLES = HALVES.replace("float16", "float32")
 SMALL = {"HMMA": 16, "LDSM": 8, "LDGSTS": 4, "DEPBAR": 1}
 LARGE = {"HMMA": 64, "LDSM": 16, "LDGSTS": 8, "DEPBAR": 1}
 LOOPS = {
@@ -30,6 +31,7 @@ LOOPS = {
     "mma_overlapped": LARGE | {"BAR": 1},
     "mma_by_rows": LARGE | {"BAR": 1},
     "mma_banded": LARGE | {"BAR": 1},
+    "mma_tf32": LARGE | {"BAR": 1, "LDSM": 8},
 }
 """Of each rung's main loop, per warp and stage."""
 
@@ -43,9 +45,9 @@ def loop_of(kernel, signature, cc):
 
 def test_rungs():
     """Of every rung on cc 9.0: nothing in local memory; mma, reads and copies as counted."""
-    assert set(LOOPS) == {rung.name for rung in LADDER}
-    for rung in LADDER:
-        used, loop = loop_of(rung.kernel, HALVES, (9, 0))
+    assert set(LOOPS) == {rung.name for rung in (*LADDER, TF32)}
+    for rung in (*LADDER, TF32):
+        used, loop = loop_of(rung.kernel, SINGLES if rung is TF32 else HALVES, (9, 0))
         assert used.local_bytes == 0, rung.name
         assert {name: loop[name] for name in LOOPS[rung.name]} == LOOPS[rung.name], rung.name
         assert loop["DSETP"] == 0, rung.name  # no index went through float64

@@ -65,7 +65,7 @@ LAYOUTS = list(itertools.product((False, True), (False, True)))
 
 @pytest.mark.parametrize(
     ("kind", "sides"),
-    sampled(itertools.product(("f16", "bf16", "tf32"), LAYOUTS), 1, second=3),
+    sampled(itertools.product(("f16", "bf16", "tf32"), LAYOUTS), 1, second=2),
 )
 def test_layouts(kind, sides):
     """Each type in each layout: right over a ragged shape, one barrier race-free, no conflict."""
@@ -81,7 +81,11 @@ def test_layouts(kind, sides):
 
 @exhaustive
 @pytest.mark.parametrize(
-    ("cut", "kind", "sides"), [(DEEP, "bf16", (False, False)), (TALL, "tf32", (True, False))]
+    ("cut", "kind", "sides"),
+    [
+        (DEEP, "bf16", (False, False)),
+        pytest.param(TALL, "tf32", (True, False), marks=pytest.mark.nightly),
+    ],
 )
 def test_cuts(cut, kind, sides):
     """Lines of 128 bytes, and warps of 64 x 64."""
@@ -90,7 +94,9 @@ def test_cuts(cut, kind, sides):
 
 
 @exhaustive
-@pytest.mark.parametrize(("result", "wide"), [("f16", False), ("float32", True)])
+@pytest.mark.parametrize(
+    ("result", "wide"), [("f16", False), pytest.param("float32", True, marks=pytest.mark.nightly)]
+)
 def test_results(result, wide):
     """alpha and beta, results of both dtypes, rows of out that begin anywhere."""
     shape = (40, 72, 40) if wide else (33, 37, 40)
@@ -140,14 +146,15 @@ def test_aligned_copy(size):
 
 @exhaustive
 def test_peak():
-    """The loop from registers does what it is counted for: one thread's sum grows with rounds."""
+    """The loop from registers does what it is counted for: all sums are finite and grow evenly."""
     sums = []
     for rounds in (1, 2):
         out = np.zeros(PEAK_THREADS, np.float32)
-        mma_peak_of("f16")[1, PEAK_THREADS](out, np.uint32(rounds), np.uint32(0x3C003C01))
-        sums.append(out[1])
-    assert sums[0] != 0
-    assert sums[1] != sums[0]
+        mma_peak_of("f16")[1, PEAK_THREADS](out, np.uint32(rounds), np.uint32(2026))
+        sums.append(out)
+    assert np.isfinite(sums).all()
+    assert np.count_nonzero(sums[0]) > PEAK_THREADS // 2
+    np.testing.assert_allclose(sums[1], 2 * sums[0], rtol=1e-2, atol=1e-1)
 
 
 def test_refused_cuts():

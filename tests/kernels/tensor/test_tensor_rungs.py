@@ -8,12 +8,30 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from smemnb.kernels.tensor.ladder import LADDER
+from smemnb.kernels.tensor.ladder import LADDER, TF32
 from smemnb.tracing import trace
 from tests.tiers import exhaustive
 
-RUNGS = {rung.name: rung for rung in LADDER}
+RUNGS = {rung.name: rung for rung in (*LADDER, TF32)}
 SHAPES = [(70, 56, 40), (1, 8, 8), (130, 136, 104)]
+
+
+NIGHTLY = {"mma_staged", "mma_tall", "mma_by_rows"}
+"""Between two rungs that are tried oftener."""
+by_rung = pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(
+            name,
+            marks=()
+            if name == "mma_swizzled"
+            else pytest.mark.nightly
+            if name in NIGHTLY
+            else exhaustive,
+        )
+        for name in RUNGS
+    ],
+)
 
 
 def drawn(shape, seed):
@@ -24,8 +42,9 @@ def drawn(shape, seed):
 def ran(kernel, rung, shape):
     """The result, the right one, and the trace."""
     rows, cols, depth = shape
-    a, b = drawn((rows, depth), 1), drawn((depth, cols), 2)
-    out = np.full((rows, cols), 77, np.float16)
+    dtype = np.float32 if rung is TF32 else np.float16
+    a, b = drawn((rows, depth), 1).astype(dtype), drawn((depth, cols), 2).astype(dtype)
+    out = np.full((rows, cols), 77, dtype)
     report = trace(kernel)[rung.grid(rows, cols), rung.block](out, a, b)
     return out, a.astype(np.float32) @ b.astype(np.float32), report
 
@@ -34,10 +53,7 @@ def is_serious(finding):
     return finding.severity != "note"
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=() if name == "mma_banded" else exhaustive) for name in RUNGS],
-)
+@by_rung
 def test_values(name):
     """Equal to the product over ragged and degenerate shapes, and nothing is found wrong."""
     for shape in SHAPES:
@@ -81,14 +97,19 @@ EACH = {
     "mma_overlapped": {**CLEAN, **COPIES, **BY_PAIRS},
     "mma_by_rows": {**CLEAN, **COPIES, **BY_ROWS},
     "mma_banded": {**CLEAN, **COPIES, **BY_ROWS},
+    "mma_tf32": {
+        ("ldmatrix_x4", "load"): (4, 0),
+        ("load1", "load"): (1, 0),
+        **COPIES,
+        ("store2", "store"): (2, 0),
+        ("load16", "load"): (4, 0),
+        ("store16", "store"): (0, 16),
+    },
 }
 """What the comments say: (wavefronts, sectors) per request."""
 
 
-@pytest.mark.parametrize(
-    "name",
-    [pytest.param(name, marks=() if name == "mma_unswizzled" else exhaustive) for name in RUNGS],
-)
+@by_rung
 def test_counts(name):
     """The numbers in the comments are the trace's."""
     assert each(name) == EACH[name]
@@ -123,6 +144,7 @@ WRONG = [
         "",
         {"read_before_arrival", "overwritten_stage"},
         id="no barrier",
+        marks=exhaustive,
     ),
     pytest.param(
         "mma_by_rows",

@@ -1,4 +1,7 @@
-"""Products of small matrices by the tensor cores; sums as `rules.tensor_core` rounds them."""
+"""Products of small matrices by the tensor cores; sums as `rules.tensor_core` rounds them.
+
+**Limits**: sums are rounded as those of cc 9.0, whatever the code was compiled for.
+"""
 
 from __future__ import annotations
 

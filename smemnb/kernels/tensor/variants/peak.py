@@ -2,8 +2,9 @@
 
 `mma_peak_of(kind)` makes the kernel `(out, rounds, seed)`: each warp multiplies fragments that it
 has in registers, 32 mma to a round as a warp of a product does for 64 x 64 results, and adds up in
-as many accumulators. Nothing is read and nothing waits. `out` takes one number per thread, so that
-the compiler keeps the work. A launch of `blocks` blocks does `blocks * WARPS * rounds * MMA *
+as many accumulators. Nothing is read and nothing waits. The numbers are of both signs and of sizes
+up to 2, so that the cores switch as they do in a product. `out` takes one number per thread, so
+that the compiler keeps the work. A launch of `blocks` blocks does `blocks * WARPS * rounds * MMA *
 flops(kind)` operations.
 """
 
@@ -14,7 +15,7 @@ from typing import Any
 
 from numba import cuda, float32, uint32
 
-from ...unrolled import jit, named
+from ...unrolled import device, jit, named
 from ..tensor_cut import KINDS, MMA_COLS, MMA_ROWS
 from .fragments import MMA as MMA_OF
 
@@ -23,6 +24,13 @@ THREADS = 32 * WARPS
 DOWN, ACROSS = 4, 8
 MMA = DOWN * ACROSS
 """Of a warp in a round."""
+BITS = {
+    "f16": (0x8FFF8FFF, 0x30003000),
+    "bf16": (0x80FF80FF, 0x3F003F00),
+    "tf32": (0x80FFE000, 0x3F000000),
+}
+"""Of a type: which bits of a word are drawn, and which are set: its numbers are then ordinary."""
+SCATTER = 2654435761
 
 
 def flops(kind: str) -> int:
@@ -37,7 +45,13 @@ def flops(kind: str) -> int:
 @cache
 def mma_peak_of(kind: str) -> Any:
     """The kernel for a type; a block has `THREADS` threads."""
-    mma = MMA_OF[kind]
+    mma, (drawn, fixed) = MMA_OF[kind], BITS[kind]
+
+    @device
+    def word(seed, place):
+        mixed = uint32(uint32(place + seed) * uint32(SCATTER))
+        mixed = uint32(uint32(mixed ^ mixed >> uint32(15)) * uint32(SCATTER))
+        return uint32((mixed & uint32(drawn)) | uint32(fixed))
 
     @jit(launch_bounds=(THREADS, 1))
     def mma_peak(out, rounds, seed):
@@ -47,10 +61,10 @@ def mma_peak_of(kind: str) -> Any:
         tid = uint32(cuda.threadIdx.x)
         for i in range(DOWN):
             for j in range(4):
-                a[i, j] = uint32(uint32(seed) * uint32(tid + uint32(i * 4 + j)))
+                a[i, j] = word(uint32(seed), uint32(tid * uint32(64) + uint32(i * 4 + j)))
         for i in range(ACROSS):
             for j in range(2):
-                b[i, j] = uint32(uint32(seed) * uint32(tid + uint32(i * 2 + j)))
+                b[i, j] = word(uint32(seed), uint32(tid * uint32(64) + uint32(32 + i * 2 + j)))
         for i in range(DOWN):
             for j in range(ACROSS):
                 for which in range(4):

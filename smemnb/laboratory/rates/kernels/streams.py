@@ -1,0 +1,59 @@
+"""The whole GPU: copies by contiguous bytes per row, readings out of L2 and DRAM, and stores."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from numba import cuda, uint32
+
+
+@cache
+def copies(words):
+    """A copy of a matrix by columns of blocks: each block has `words` elements of every row."""
+
+    @cuda.jit
+    def kernel(out, inp):
+        """out = inp, an array of rows."""
+        per_turn = cuda.blockDim.x // words
+        col = cuda.blockIdx.x * words + cuda.threadIdx.x % words
+        first = cuda.blockIdx.y * per_turn * 16 + cuda.threadIdx.x // words
+        for step in range(16):
+            row = first + step * per_turn
+            if row < inp.shape[0]:
+                out[row, col] = inp[row, col]
+
+    return kernel
+
+
+@cuda.jit
+def reads(out, inp, rounds):
+    """out = exclusive ors of all elements, read `rounds` times, four loads under way per thread."""
+    at, threads = cuda.grid(1), cuda.gridsize(1)
+    acc = uint32(0)
+    for _ in range(rounds):
+        for first in range(at, inp.size, 4 * threads):
+            acc ^= inp[first] ^ inp[first + threads]
+            acc ^= inp[first + 2 * threads] ^ inp[first + 3 * threads]
+        acc = uint32(acc * uint32(3))
+    out[at] = acc
+
+
+@cuda.jit
+def writes(out, value):
+    """out = value everywhere."""
+    for at in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+        out[at] = value
+
+
+@cuda.jit
+def writes_apart(out, value):
+    """out = value in one word of each sector: sectors that are written in part."""
+    for at in range(cuda.grid(1), out.size // 8, cuda.gridsize(1)):
+        out[at * 8] = value
+
+
+@cuda.jit
+def nothing(out):
+    """Nothing: blocks that only begin and end."""
+    if out.size == 0:
+        out[0] = 0

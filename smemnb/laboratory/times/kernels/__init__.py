@@ -1,0 +1,1 @@
+"""The kernels of `cases`: `streaming` reads and writes, `sharing` works together, `computing`."""

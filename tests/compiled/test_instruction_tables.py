@@ -46,4 +46,4 @@ def test_one_builder_marked_twice_with_a_name_is_refused():
 
 
 def test_there_is_one_builder_for_each_instruction():
-    assert (len(STEPS), len(CONTROLS), len(STEPS.keys() & CONTROLS.keys())) == (101, 8, 0)
+    assert (len(STEPS), len(CONTROLS), len(STEPS.keys() & CONTROLS.keys())) == (107, 8, 0)

@@ -82,7 +82,7 @@ def _cases():
     yield Case(partial(_numbers, 1280, 128), (3,), (128,))
     yield Case(partial(_numbers, 1, 1, 0), (2,), (32,))
     yield Case(partial(_numbers, 700, 100, 99), (1,), (256,))
-    yield Case(partial(_numbers, *sizes(1, 58, low=200, high=900), 256, 33), (5,), (64,))
+    yield Case(partial(_numbers, sizes(1, 58, low=200, high=900)[0], 256, 33), (5,), (64,))
     yield Case(partial(_numbers, 333, 37, 36), (2,), (96,))
 
 

@@ -27,11 +27,11 @@ def race_between_blocks(words: Words, seen: Observation) -> tuple[str, str]:
     fence = fence if seen.detail.get("fences") else 0  # no thread runs it
     if signal and fence:
         return cause, (
-            f"If the fence of line {fence} and the atomic of line {signal} are to tell other blocks "
-            f"that {words.line(stored)} is done: the thread that runs them must know of the store, "
-            f"by cuda.syncthreads() between line {stored.line} and line {fence} where it is another "
-            f"thread's, and line {loads.line} must come behind an atomic on the same element."
-            f"{TWO_LAUNCHES}"
+            f"If the fence of line {fence} and the atomic of line {signal} are to tell other "
+            f"blocks that {words.line(stored)} is done: the thread that runs them must know of the "
+            f"store, by cuda.syncthreads() between line {stored.line} and line {fence} where it is "
+            f"another thread's, and line {loads.line} must come behind an atomic on the same "
+            f"element.{TWO_LAUNCHES}"
         )
     if signal:
         return cause, (

@@ -4,6 +4,7 @@ smemnb bench tensor --out FILE.json                     all types, sizes and lay
 smemnb bench tensor --kinds bf16 --sizes 8192,4096      some of them
 smemnb bench tensor --kinds bf16 --sizes 8192 --cuts    other choices of tiles beside them
 smemnb bench tensor --kinds f16 --sizes 4096 --rungs    the ladder beside them
+smemnb bench tensor --check                             small ones, once each, not timed
 smemnb bench tensor --list                              what would be timed; needs no GPU
 smemnb bench tensor --code                              main loops as compiled; needs no GPU
 smemnb bench tensor --show FILE.json                    what was measured
@@ -47,6 +48,8 @@ def main(argv: Sequence[str]) -> int:
     if options.out is not None and options.out.exists() and not options.force:
         raise SmemnbError(f"{options.out} is there already: another name, or --force")
     need_gpu()
+    if options.check:
+        return _checked(options.kinds)
     return _measured(options, argv, cases)
 
 
@@ -69,10 +72,21 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seconds", type=float, default=float("inf"), help="then no further case")
     parser.add_argument("--out", type=Path, metavar="FILE.json", help="keep it, as it grows")
     parser.add_argument("--force", action="store_true", help="write over FILE.json")
+    parser.add_argument("--check", action="store_true", help="only compare small results")
     parser.add_argument("--list", action="store_true", help="only say what would be timed")
     parser.add_argument("--code", action="store_true", help="only say what the compiler makes")
     parser.add_argument("--show", type=Path, metavar="FILE.json", help="print what is recorded")
     return parser
+
+
+def _checked(kinds: Sequence[str]) -> int:
+    from ..measure.bench import tensor
+
+    wrong = 0
+    for one in tensor.checked(kinds):
+        print(f"{one.case} {one.name}: {one.failed or f'right, {one.error:.1e}'}", flush=True)
+        wrong += bool(one.failed)
+    return int(wrong > 0)
 
 
 def _measured(options: argparse.Namespace, argv: Sequence[str], cases: Sequence[object]) -> int:

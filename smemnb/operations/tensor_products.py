@@ -27,7 +27,7 @@ from .backends.matrix_view import HOST, MatrixView, TypeRefused
 from .choice import ENGINE
 from .contract import check_size, number
 from .laid import Laid
-from .matmul_choice import LIKE_H200, ProductPlan
+from .matmul_choice import LIKE_H200, ProductPlan, _counted
 from .operands import Launch as Part
 from .operands import Operand, launches, operand, result_shape
 from .patterns import Call, Work, check_dtype, perform
@@ -425,9 +425,10 @@ def tensor_plan(
     some = _launches(new, out, (call["a"], call["b"]), made.found[0], made, (zero, zero), call)
     offer, cut = made.offer, made.offer.cut
     each = f" for each of {made.found[0].matrices} matrices" * (made.found[0].matrices > 1)
+    tiles = _counted(offer.tiles, "tile")
     shown = {"f16": "float16", "bf16": "bfloat16", "tf32": "tf32"}[made.kind]
     words = (
-        f"By tensor cores ({shown}, sums in float32): {offer.tiles} tiles of"
+        f"By tensor cores ({shown}, sums in float32): {tiles} of"
         f" {cut.rows}x{cut.cols}{each} for {call.processors} multiprocessors,"
         f" {cut.stages} stages of {cut.depth * 4} bytes of the depth."
     )

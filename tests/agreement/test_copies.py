@@ -20,6 +20,7 @@ def test_size():
     assert {case.warps for case in CASES} == {1}
 
 
+@pytest.mark.first(3)
 @pytest.mark.parametrize("name, expected", [
     ("copy4_at neighbours", (1, 1, 1, 4)),
     ("copy4_at every second", (1, 2, 1, 4)),

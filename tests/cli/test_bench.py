@@ -85,7 +85,7 @@ def test_compare(results, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("", "say what: transpose, matmul, all, overhead, engine, sweep, patterns; or --show"),
+        ("", "say what: transpose, matmul, all, overhead, engine, sweep, patterns, tensor; or"),
         ("--show none.json", "none.json cannot be read: No such file"),
         ("--compare none.json none.json", "none.json cannot be read"),
         ("--show FILE --chart chart.pdf", "--chart chart.pdf: the name ends with .png or .svg"),

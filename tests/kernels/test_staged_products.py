@@ -41,7 +41,7 @@ def wrong(found):
     return [str(one) for one in found.findings if not one.price and "waiver" not in one.kind]
 
 
-@pytest.mark.first(1)
+@exhaustive
 @pytest.mark.parametrize("name", BY_NAME)
 def test_values_and_races(name):
     """A ragged edge in every direction, more rounds than stages."""

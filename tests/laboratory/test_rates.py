@@ -72,6 +72,18 @@ def test_the_loop_has_what_is_timed(one):
     assert not {"LDL", "STL"} & set(loop)
 
 
+@needs_machine_code
+def test_loops_are_added(tmp_path):
+    """Without a GPU, to the readings that a file has; others stay away."""
+    file = tmp_path / "rates.json"
+    file.write_text(json.dumps({"readings": {"constants": {"read": 3}, "read_l2": {"read": 5}}}))
+    recording.add_loops(file)
+    found = recording.load(file)
+    assert found["constants"]["loop"]["LDC"] >= 16
+    assert found["read_l2"] == {"read": 5}
+    assert set(found) == {"constants", "read_l2"}
+
+
 def test_a_file_that_is_none(tmp_path):
     file = tmp_path / "rates.json"
     file.write_text(json.dumps({"readings": {"constants": {"read": 3}}}))

@@ -557,6 +557,13 @@ def test_float64_by_a_choice_and_by_pythons_float(start, why, cure):
     assert f"Write {cure}" in found.cure
 
 
+def test_what_is_worked_out_does_nothing_else(capsys):
+    """A constant that is printed is printed by the launch alone."""
+    printed = edited(by_literal, {"out[": "print(2.5)\nout[cuda.grid(1)] = inp[cuda.grid(1)]"})
+    assert trace(printed)[1, 1](zeros(1), ramp(1)).findings == ()
+    assert capsys.readouterr().out.split() == ["2.500000"]
+
+
 def test_constants_alone_are_no_operation():
     """The compiler works them out: what is stored was never computed."""
     stored = edited(by_literal, {"out[": "out[cuda.grid(1)] = 2 * math.pi"})

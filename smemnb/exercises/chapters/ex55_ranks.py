@@ -67,7 +67,7 @@ def _cases():
         barriers=2,
     )
     yield Case(partial(_rows, 4, 512), (4,), (128,), budget=once)
-    shapes = [(1, 300), (3, 1), (5, 97), sizes(2, seed=56, low=2, high=250)]
+    shapes = [(1, 300), (3, 1), (5, 97), sizes(2, seed=56, low=2, high=90)]
     for number, (rows, cols) in enumerate(shapes):
         yield Case(partial(_rows, rows, cols), (rows + number % 2,), ((256, 64, 96, 32)[number],))
 

@@ -68,7 +68,7 @@ def _cases():
         barriers=1,
     )
     yield Case(partial(_rows, 3, 1024), (3,), (128,), budget=once)
-    shapes = [(1, 700), (5, 1), (4, 97), (2, 1023), sizes(2, seed=57, low=2, high=240)]
+    shapes = [(1, 700), (5, 1), (4, 97), (2, 1023), sizes(2, seed=57, low=2, high=90)]
     for number, (rows, cols) in enumerate(shapes):
         data = partial(_rows, rows, cols, unit=2.0**40 if number == 0 else 1)
         yield Case(data, (rows + number % 2,), ((96, 64, 32, 256, 32)[number],))

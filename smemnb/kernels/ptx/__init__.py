@@ -2,6 +2,7 @@
 
     accesses       loads and stores of an element, of 4 and of 16 bytes, by flat offset
     wide_words     16 bytes of words into an array of smaller elements
+    word_numbers   numbers that are held as words; two elements stored at once
     relaxed        words through which blocks talk while they run
     hints          what caches need not keep; a fence before bulk copies
     mbarriers      barriers in shared memory, at which copies arrive, too

@@ -5,6 +5,7 @@
     recording    the table measured on this machine's GPU, written and read
 
     python -m smemnb.laboratory.rates record --out FILE.json     on a GPU
+    python -m smemnb.laboratory.rates loops --onto FILE.json     their machine code, without one
     python -m smemnb.laboratory.rates list                       the table, and its machine code
 
 A reading is cycles of a multiprocessor's clock for a round of a loop, beside the instructions that

@@ -1,6 +1,7 @@
 """Microbenchmarks, from the command line.
 
 python -m smemnb.laboratory.rates record --out FILE.json     on a GPU
+python -m smemnb.laboratory.rates loops --onto FILE.json     their machine code, without one
 python -m smemnb.laboratory.rates list                       without one
 """
 
@@ -18,8 +19,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     what = parser.add_subparsers(dest="what", required=True)
     record = what.add_parser("record")
     record.add_argument("--out", type=Path, required=True)
+    loops = what.add_parser("loops")
+    loops.add_argument("--onto", type=Path, required=True, help="a file that `record` wrote")
     what.add_parser("list")
     options = parser.parse_args(argv)
+    if options.what == "loops":
+        from .recording import add_loops
+
+        add_loops(options.onto, say=_say)
+        return 0
     if options.what == "list":
         from .table import READINGS
 

@@ -15,7 +15,7 @@ import numpy as np
 from ...errors import SmemnbError
 from .table import COPIED, READINGS, Clocked, Loaded, Reading, Started, Streamed
 
-__all__ = ["COMMAND", "load", "loop_of", "record"]
+__all__ = ["COMMAND", "add_loops", "load", "loop_of", "record"]
 
 COMMAND = "python -m smemnb.laboratory.rates record --out FILE"
 ROUNDS, REPEATS = 64, 5
@@ -54,8 +54,25 @@ def record(
         found["readings"][one.name] = read = _measured(
             one, found["multiprocessors"], found["megahertz"]
         )
-        say(f"{one.name:32} {read['read']} {one.unit}  {read.get('loop', '')}")
+        say(f"{one.name:32} {read['read']} {one.unit}")
         path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+
+
+def add_loops(
+    path: Path, *, readings: Sequence[Reading] = READINGS, say: Callable[[str], None] = print
+) -> None:
+    """Put the machine code of the loops that were timed beside their readings, without a GPU.
+
+    Raises:
+        SmemnbError: the compiler libraries or nvdisasm are missing.
+    """
+    whole = json.loads(path.read_text(encoding="utf-8"))
+    for one in readings:
+        read = whole["readings"].get(one.name)
+        if isinstance(one, Clocked) and read is not None:
+            read["loop"] = loop_of(one)
+            say(f"{one.name:32} {read['read']} {one.unit}  {read['loop']}")
+    path.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
 
 
 def loop_of(reading: Clocked, cc: tuple[int, int] = (9, 0)) -> dict[str, int]:
@@ -92,7 +109,7 @@ def _measured(one: Reading, multiprocessors: int, megahertz: float) -> dict[str,
     kept: dict[str, Any] = {"group": one.group, "tells": one.tells, "unit": one.unit}
     if isinstance(one, Clocked):
         kept |= {"warps": one.warps, "partitions": one.partitions}
-        return kept | {"read": round(_clocked(one), 3), "loop": _loop_or_nothing(one)}
+        return kept | {"read": round(_clocked(one), 3)}
     if isinstance(one, Loaded):
         kept |= {"warps": one.warps, "bytes": one.size}
         return kept | {"read": _loaded(one, multiprocessors)}
@@ -101,13 +118,6 @@ def _measured(one: Reading, multiprocessors: int, megahertz: float) -> dict[str,
         return kept | {"read": round(_started(one, multiprocessors, megahertz), 2)}
     assert isinstance(one, Streamed)
     return kept | {"read": round(_streamed(one, multiprocessors), 1)}
-
-
-def _loop_or_nothing(one: Clocked) -> dict[str, int]:
-    try:
-        return loop_of(one)
-    except SmemnbError:  # no disassembler there: the file is completed where there is one
-        return {}
 
 
 def _clocked(one: Clocked) -> float:

@@ -43,7 +43,17 @@ from ...operations.tensor_products import tensor_launches
 from ..rows import head, row
 from .timing import Clock, in_rounds, spread
 
-__all__ = ["CASES", "TUNED", "Reading", "TensorCase", "cases_named", "lines", "mixes", "predicted"]
+__all__ = [
+    "CASES",
+    "TUNED",
+    "Reading",
+    "TensorCase",
+    "cases_named",
+    "checked",
+    "lines",
+    "mixes",
+    "predicted",
+]
 __all__ += ["read"]
 
 LIMITS = {"f16": 2e-3, "bf16": 1.6e-2, "tf32": 2e-3}
@@ -430,6 +440,32 @@ def read(
 def _error(one: Contender, arrays: Held) -> float:
     largest = float(np.abs(arrays.true).max()) or 1.0
     return float(np.abs(one.result() - arrays.true).max()) / largest
+
+
+SMALL_SHAPES = ((520, 392, 264), (129, 257, 67), (64, 48, 8192))
+"""Whole chunks; rows that begin anywhere; a depth in parts."""
+
+
+def checked(
+    kinds: Sequence[str],
+    layouts: Sequence[str] = ("NN", "NT", "TN", "TT"),
+    shapes: Sequence[tuple[int, int, int]] = SMALL_SHAPES,
+) -> Iterator[Reading]:
+    """Small products, once each and not timed: to be run under compute-sanitizer, say."""
+    for kind in kinds:
+        for layout in layouts:
+            for shape in shapes:
+                case = TensorCase(kind, shape, layout)
+                arrays = held(case)
+                for name, make in contenders(case, arrays, 1, rungs=True):
+                    if name == "peak":
+                        continue
+                    one = make()
+                    one.run()
+                    cuda.synchronize()
+                    error = _error(one, arrays)
+                    said = "" if error <= LIMITS[kind] else f"off by {error:.1e}"
+                    yield Reading(case.name, name, error=error, failed=said)
 
 
 # --- words ---------------------------------------------------------------------------------------

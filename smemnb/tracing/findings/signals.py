@@ -29,11 +29,9 @@ def race_between_blocks(words: Words, seen: Observation) -> tuple[str, str]:
         return cause, (
             f"If the fence of line {fence} and the atomic of line {signal} are to tell other "
             f"blocks that {words.line(stored)} is done: the thread that runs them must know of the "
-            "store, "
-            f"by cuda.syncthreads() between line {stored.line} and line {fence} where it is "
+            f"store, by cuda.syncthreads() between line {stored.line} and line {fence} where it is "
             f"another thread's, and line {loads.line} must come behind an atomic on the same "
-            f"element."
-            f"{TWO_LAUNCHES}"
+            f"element.{TWO_LAUNCHES}"
         )
     if signal:
         return cause, (

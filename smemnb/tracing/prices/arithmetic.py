@@ -37,6 +37,7 @@ from .expression_text import ExpressionText
 
 _SUM = {operator.add, operator.sub}
 _NARROWED = _SUM | {operator.mul, operator.truediv}
+_WORKED_OUT = {float, complex, abs, min, max, pow, round}
 _COMPARED = {operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne}
 _MODULES = ("math", "numpy", "builtins")
 
@@ -358,8 +359,8 @@ class _Function:
             function = getattr(self._typemap[value.func.name], "typing_key", None)
             if value.kws or getattr(function, "__module__", "") not in _MODULES:
                 return None
-            if isinstance(function, type) and function not in (float, complex):
-                return None  # a cast to another type
+            if function.__module__ == "builtins" and function not in _WORKED_OUT:
+                return None  # a cast to another type, or what does more than give a number
             made: Any = self._made.get(operands[0].name) if len(operands) == 1 else None
             if function is float and type(made).__name__ == "Const":
                 return _result(float, [made.value])  # a number, or float("-inf")

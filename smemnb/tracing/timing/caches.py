@@ -22,7 +22,7 @@ from numba import njit
 from ...compiled.warps.execution import Execution
 from ...hardware import LINE_BYTES, SECTOR_BYTES
 
-__all__ = ["far_share", "missed"]
+__all__ = ["far_share", "missed", "partly_stored"]
 
 WAYS = 16
 
@@ -66,6 +66,17 @@ def _missed(first: Any, sectors: Any, through: Any, sets: int) -> Any:
                 valid[here, way] |= part
                 out[request] += 1
     return out
+
+
+def partly_stored(done: Execution, gone: Any) -> float:
+    """The share of the sectors that leave L1 of stores that fill less than half of their sectors.
+
+    A request of 32 lanes has as many whole sectors as bytes per lane.
+    """
+    asked = done.requests
+    touched = np.diff(asked.first)
+    partly = asked.store & (asked.space == 1) & (touched > 2 * asked.width)
+    return float(gone[partly].sum()) / max(1.0, float(gone.sum()))
 
 
 def far_share(done: Execution, gone: Any, blocks: float, arrays: list[tuple[int, int]]) -> Any:

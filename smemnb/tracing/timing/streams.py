@@ -18,7 +18,7 @@ from ...compiled.image import read_image
 from ...compiled.lines import Build
 from ...compiled.warps.execution import Execution, execution
 from ...compiled.warps.run import CodeLaunch
-from .caches import far_share, missed
+from .caches import far_share, missed, partly_stored
 from .instructions import table
 from .machine import Machine
 from .scheduler import REASONS, simulate
@@ -40,6 +40,7 @@ class Streams:
         space, wavefronts, missed, far: of each access.
         warps: of a block.
         samples: blocks that were run.
+        partly: share of the sectors that leave L1 of stores that fill less than half of them.
     """
 
     table: Any
@@ -54,6 +55,7 @@ class Streams:
     far: Any
     warps: int
     samples: int
+    partly: float = 0.0
 
     @property
     def instructions(self) -> float:
@@ -196,4 +198,5 @@ def streams(
         np.concatenate(far).astype(np.float32),
         len(done[0].warps),
         len(done),
+        max(partly_stored(one, each) for one, each in zip(done, gone, strict=True)),
     )

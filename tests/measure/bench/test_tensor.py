@@ -99,3 +99,12 @@ def test_operations_of_an_mma():
     """16 x 8 x 16 multiplications and additions, of tf32 half as many."""
     assert flops("f16") == 2 * 16 * 8 * 16
     assert flops("tf32") == 2 * 16 * 8 * 8
+
+
+@pytest.mark.nightly
+def test_checked():
+    """Small products are run once, and compared; the ladder is among them where it fits."""
+    found = list(tensor.checked(["f16"], ["NN"], [(40, 72, 48)]))
+    assert [one.name for one in found[:2]] == ["smemnb", "mma_unswizzled"]
+    assert len(found) == 1 + len(tensor.LADDER)
+    assert {one.failed for one in found} == {""}

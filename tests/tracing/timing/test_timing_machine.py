@@ -105,7 +105,7 @@ def done(*accesses, store=False):
             np.ones(count, np.int32),
             np.cumsum([0, *map(len, accesses)]),
             np.concatenate(accesses).astype(np.int64),
-            np.full(count, store),
+            np.broadcast_to(store, count).astype(bool),
             np.full(count, 4, np.int32),
         ),
     )
@@ -129,6 +129,17 @@ def test_l1_forgets():
     lines = [[4 * line] for line in range(17)]
     assert missed(done(*lines, [0]), 16 * 128).tolist() == [1] * 17 + [1]
     assert missed(done(*lines[:16], [0]), 16 * 128).tolist() == [1] * 16 + [0]
+
+
+def test_scattered_stores():
+    """A store of 4 bytes per lane into 32 sectors, beside a load of 4: 32 of 36 sectors."""
+    from smemnb.tracing.timing.caches import partly_stored
+
+    gone = np.array([4, 32], np.int32)
+    scattered = done([0, 1, 2, 3], [*range(100, 132)], store=[False, True])
+    assert partly_stored(scattered, gone) == pytest.approx(32 / 36)
+    dense = done([0, 1, 2, 3], [*range(100, 104)], store=[False, True])
+    assert partly_stored(dense, np.array([4, 4], np.int32)) == 0
 
 
 def test_what_comes_from_dram():

@@ -49,6 +49,12 @@ def row_of_tile(out, inp):
     out[row, col] = acc
 
 
+@cuda.jit
+def stored_apart(out, inp):
+    col, row = cuda.grid(2)
+    out[col, row] = inp[row, col]
+
+
 def made(ms=2.0, low=1.5, high=2.5, causes=("barrier",), withheld=""):
     waits = {"selected": 0.1, "barrier": 0.3, "long_scoreboard": 0.1}
     return Prediction(
@@ -142,5 +148,7 @@ def test_conflicts_cost_time():
     busiest = max(slow.lines, key=lambda line: line.share)
     assert busiest.line == first + 9
     assert sum(line.share for line in slow.lines) == pytest.approx(1)
+    with pytest.raises(SmemnbError, match="less than half of a sector"):
+        trace(stored_apart)[grid, block](out, inp).time()
     with pytest.raises(SmemnbError, match="not of H100"):
         trace(row_of_tile)[grid, block](out, inp).time(gpu="H100 SXM")

@@ -24,6 +24,7 @@ Array = np.ndarray[Any, np.dtype[Any]]
 SCOPES = (BLOCKS, WARPS, LANES)
 FARTHEST = 256
 MOST_PAIRS = 1 << 22
+MOST_LOOKED_AT = 1 << 12  # pairs of two lines, to know whether a block has heard of them
 
 
 def pairs_of(
@@ -91,7 +92,8 @@ def exact_pairs(
             racing = np.flatnonzero(~order.before(first, then))
             pairs = _reported(touches, points, x[racing], y[racing], cell)
             for pair, rows in pairs:
-                ends = zip(first[racing[rows]].tolist(), then[racing[rows]].tolist(), strict=True)
+                some = racing[rows[:MOST_LOOKED_AT]]
+                ends = zip(first[some].tolist(), then[some].tolist(), strict=True)
                 if pair.scope == BLOCKS:
                     pair = replace(pair, heard=_heard_in_all(order, list(ends)))
                 _add(found, pair)

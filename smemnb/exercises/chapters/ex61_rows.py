@@ -15,7 +15,7 @@ from ..exercise import Budget, Case, Exercise, Wrong, scattered
 
 @cuda.jit
 def multiply_strips(out, a, b):
-    """out = a b in tf32, strips of 16 rows.  Blocks of 32; b has 8 columns, a whole steps of 32."""
+    """out = a b in tf32, strips of 16 rows.  Blocks of 32; b has 8 columns, a 32, 64, 96 ..."""
     tile = cuda.shared.array(512, float32, alignment=16)  # 16 rows of 8 chunks of 4 numbers
     tx, depth = uint32(cuda.threadIdx.x), a.shape[1]
     for top in range(16 * cuda.blockIdx.x, a.shape[0], 16 * cuda.gridDim.x):

@@ -12,6 +12,7 @@ import functools
 import inspect
 import math
 import operator
+import sys
 import warnings
 from collections.abc import Iterator
 from importlib import import_module
@@ -27,12 +28,18 @@ from ..lockstep.intrinsics.names import IMPLEMENTATIONS, REFUSED
 from ..lockstep.language.calling.python_builtins import BUILTINS
 from ..lockstep.memory.attributes import FUNCTIONS as OF_ARRAYS
 from ..lockstep.numbers.math_functions import FUNCTIONS
+from ..lockstep.protocol import implementation_of
 
 MODULES = ("cmath", "math", "numba", "numba.cuda", "numba.types", "numpy", "operator")
 """Modules that may be a kernel's global under any name, `import numpy as np` for one."""
 
 WORKBOOK = "smemnb.exercises.chapters"
-INTRINSICS = "smemnb.kernels.ptx"
+INTRINSICS = (
+    "smemnb.kernels.ptx",
+    "smemnb.kernels.ptx.asynchronous",
+    "smemnb.kernels.ptx.matrices",
+    "smemnb.kernels.ptx.tensor",
+)
 
 _TYPES = """
 bool bool_ boolean b1 byte char uchar short ushort int_ uint intc uintc intp uintp long_ ulong
@@ -89,11 +96,15 @@ def _named(module: str) -> Iterator[str]:
             yield from (name for name in members if name in names or name in bare)
         elif space in ("threadIdx", "blockIdx", "blockDim", "gridDim"):
             yield from "xyz"
-    elif module == INTRINSICS:
-        yield from ("load1", "store1", "load16", "store16")
+    elif module in INTRINSICS:
+        yield from (name for name, value in vars(import_module(module)).items() if _runs(value))
     elif module.startswith(f"{WORKBOOK}."):
         chosen = vars(import_module(module)) if module.rpartition(".")[2] in _exercises() else {}
-        yield from (name for name, value in chosen.items() if _device_function(value, module))
+        yield from (
+            name
+            for name, value in chosen.items()
+            if _device_function(value, module) or _runs(value)
+        )
 
 
 def _exercises() -> frozenset[str]:
@@ -104,6 +115,11 @@ def _device_function(value: Any, module: str) -> bool:
     options = getattr(value, "targetoptions", None) or {}
     own = getattr(getattr(value, "py_func", None), "__module__", "") == module
     return own and bool(options.get("device"))
+
+
+def _runs(value: Any) -> bool:
+    """Whether it is an intrinsic of the package, which the engine can run."""
+    return not inspect.ismodule(value) and implementation_of(value) is not None
 
 
 def _scalar_type(value: Any) -> bool:
@@ -117,7 +133,7 @@ def is_listed(path: str) -> bool:
     (True, True, False)
     """
     owner, _, name = path.rpartition(".")
-    if path in MODULES or path == INTRINSICS:
+    if path in MODULES or path in INTRINSICS:
         return True
     return bool(owner) and _may_own(owner) and name in attributes(owner)
 
@@ -129,11 +145,11 @@ def is_space(path: str) -> bool:
     (True, False)
     """
     owner, _, name = path.rpartition(".")
-    return path in MODULES or path == INTRINSICS or (owner == "numba.cuda" and name in _SPACES)
+    return path in MODULES or path in INTRINSICS or (owner == "numba.cuda" and name in _SPACES)
 
 
 def _may_own(path: str) -> bool:
-    return path in MODULES or path.startswith(("numba.cuda.", f"{WORKBOOK}.")) or path == INTRINSICS
+    return path in MODULES or path.startswith(("numba.cuda.", f"{WORKBOOK}.")) or path in INTRINSICS
 
 
 def listed(path: str) -> Any:
@@ -160,7 +176,7 @@ def _found(path: str) -> Any:
     roots = (
         *MODULES,
         "numba.cuda.random",
-        INTRINSICS,
+        *INTRINSICS,
         *map(f"{WORKBOOK}.{{}}".format, _exercises()),
     )
     root = max((one for one in roots if f"{path}.".startswith(f"{one}.")), key=len, default="")
@@ -186,8 +202,8 @@ _ROOTS: dict[str, ModuleType] = {
 @functools.cache
 def _paths() -> dict[int, str]:
     """The path of each listed object, by its id; the first path where it has several."""
-    found: dict[int, str] = {id(listed(name)): name for name in (*MODULES, INTRINSICS)}
-    owners = [*MODULES, INTRINSICS, *(f"numba.cuda.{space}" for space in _SPACES)]
+    found: dict[int, str] = {id(listed(name)): name for name in (*MODULES, *INTRINSICS)}
+    owners = [*MODULES, *INTRINSICS, *(f"numba.cuda.{space}" for space in _SPACES)]
     for owner in owners:
         for name in sorted(attributes(owner), key=lambda name: (-len(name), name)):  # not f4
             value = _found(f"{owner}.{name}")
@@ -213,4 +229,14 @@ def path_of(value: Any) -> str | None:
     name = f"{module}.{getattr(function, '__name__', '')}"
     if module.startswith(f"{WORKBOOK}.") and is_listed(name) and listed(name) is value:
         return name
+    return _in_an_exercise(value) if _runs(value) else None
+
+
+def _in_an_exercise(value: Any) -> str | None:
+    """The path of an intrinsic that an exercise has made, such as a wait for some groups."""
+    for exercise in sorted(_exercises()):
+        module = f"{WORKBOOK}.{exercise}"
+        for name in attributes(module) if module in sys.modules else ():
+            if _found(f"{module}.{name}") is value:
+                return f"{module}.{name}"
     return None

@@ -10,6 +10,7 @@ refused.
 from __future__ import annotations
 
 import ast
+import contextlib
 import copy
 import functools
 import io
@@ -172,7 +173,7 @@ def _at_its_line(lines: list[str], code: CodeType) -> Node | None:
     while end < len(lines) and not _begins_anew(lines[end], indent):
         end += 1
     try:
-        tree = ast.parse("".join(["if True:\n", *lines[at:end]] if indent else lines[at:end]))
+        tree = parsed("".join(["if True:\n", *lines[at:end]] if indent else lines[at:end]))
     except (SyntaxError, ValueError, RecursionError):
         return None
     body = tree.body[0].body if indent and isinstance(tree.body[0], ast.If) else tree.body
@@ -233,9 +234,21 @@ def _imported(statements: Sequence[ast.stmt]) -> Iterator[str]:
                 yield from _imported(getattr(one, part, ()))
 
 
+def parsed(text: str) -> ast.Module:
+    """The tree of a text.
+
+    CPython 3.11 gives up (SystemError) where another thread changes the limit of recursion while it
+    parses, as `depth` does; it is asked again then.
+    """
+    for _ in range(9):
+        with contextlib.suppress(SystemError):
+            return ast.parse(text)
+    return ast.parse(text)
+
+
 @functools.lru_cache(maxsize=8)
 def _file_tree(text: str) -> ast.Module:
-    return ast.parse(text)
+    return parsed(text)
 
 
 # --- what is said ------------------------------------------------------------------------------

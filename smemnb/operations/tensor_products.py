@@ -181,10 +181,11 @@ def _checked_kind(a: MatrixView, b: MatrixView, precision: str | None) -> str:
     for view, kind in zip((a, b), kinds, strict=True):
         if kind is None:
             other = b if view is a else a
+            narrow, wide = (other, view) if _name(view) == "float32" else (view, other)
             raise TypeRefused(
                 f"`{view.name}` is {view.dtype} and `{other.name}` {other.dtype}: operands of a"
                 f" product are of one dtype. Pass"
-                f" {view.backend.cast.format(name=view.name, dtype=_name(other))}"
+                f" {narrow.backend.cast.format(name=narrow.name, dtype=_name(wide))}"
             )
     if kinds[0] != kinds[1]:
         raise TypeRefused(

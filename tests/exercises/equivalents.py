@@ -12,6 +12,6 @@ EQUIVALENTS: dict[str, dict[str, str]] = {
     },
     "ex61_rows": {
         "to = chunk": "for the stub alone: the learner's line below gives it its value",
-        "at = chunk": "likewise",
+        "at = chunk": "likewise: the line below it gives the chunk anew",
     },
 }

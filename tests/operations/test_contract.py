@@ -285,7 +285,8 @@ PRODUCTS = {
     ),
     "float16": (
         lambda: ((A, B.astype("f2")), {}),
-        "`b` is float16; the product is made in float32. Pass b.astype(np.float32)",
+        "`a` is float32 and `b` float16: operands of a product are of one dtype. "
+        "Pass b.astype(np.float32)",
     ),
     "other bytes": (
         lambda: ((A.astype(">f4"), B), {}),

@@ -49,7 +49,7 @@ for _block in (9, (0, 1), (0, 0, 0, 0), "a", -1, True):
 for _others in ("leave", None, True):
     OPTIONS.add(f"others={_others!r}", lambda w, it=_others: trace(add_one, others=it)[2, 32](w.dev, w.inp), LaunchRefused, f"others={_others!r}: blocks that are not watched may 'run' (results are whole) or be left out with 'skip'")
 for _order in ("backwards", 3, True):
-    OPTIONS.add(f"order={_order!r}", lambda w, it=_order: trace(add_one, order=it)[2, 32](w.dev, w.inp), LaunchRefused, f"order={_order!r}: warps run in lockstep (None), the last one first ('reversed'), or in an order drawn from `seed` ('random')")
+    OPTIONS.add(f"order={_order!r}", lambda w, it=_order: trace(add_one, order=it)[2, 32](w.dev, w.inp), LaunchRefused, f"order={_order!r}: warps run in lockstep (None), the last one first ('reversed'), likewise with copies that land as late as they may ('late'), or in an order drawn from `seed` ('random')")
 for _seed in (-1, 1.5, None, "a", True):
     OPTIONS.add(f"seed={_seed!r}", lambda w, it=_seed: trace(add_one, seed=it)[2, 32](w.dev, w.inp), LaunchRefused, f"seed={_seed!r}: write a whole number, 0 or more")
 for _patience in (-1, 0, "5", True, float("nan")):

@@ -136,7 +136,7 @@ EXERCISE = Exercise(
                 "stage = (stage": "stage = (stage + 1) % 2",
                 "free = (free": "free = (free + 1) % 2",
             },
-            ("findings", "overwritten stage"),
+            ("output", "wrong"),
         ),
         Wrong(
             "Does not ask whether the thread has an element of a.",

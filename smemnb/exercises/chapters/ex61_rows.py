@@ -113,7 +113,8 @@ EXERCISE = Exercise(
     fresh=_fresh,
     hints=(
         "A row of the tile has 8 chunks of 16 bytes: once through all banks. The 8 rows of a "
-        "matrix want the same chunk. Where may a row keep it, so that no two rows agree?",
+        "matrix want the same chunk. Where may a row keep it, so that no two rows agree? And do "
+        "the store and `ldmatrix` agree about it?",
         "Both lines say where a chunk of a row is kept, so both have the same formula of chunk and "
         "row. An xor with a number below 8 exchanges the chunks of a row among each other.",
         "The rows of a matrix are 8 neighbours, so their numbers differ in the lowest three bits: "

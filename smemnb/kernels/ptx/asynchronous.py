@@ -337,6 +337,13 @@ def _copies(size: int) -> Any:
 
 def _copies_first(batch, mask, site, tile, to, array, index, elements):
     _sides(batch, site, tile, array)
+    most, wanted = WIDE_BYTES // array.itemsize, np.asarray(elements).astype(np.int64)
+    if (mask & ((wanted < 0) | (wanted > most))).any():
+        raise KernelStopped(
+            f"{site.text} in line {site.line} is to read fewer than 0 or more than {most} elements:"
+            " a copy of 16 bytes reads 16 at most, and what a GPU does with another number is "
+            "undefined. Pass a number between the two, such as min(left, most)."
+        )
     values = _read_first(batch, mask, site, array, index, elements)
     _issue(batch, mask, site, tile, to, values)
 

@@ -54,8 +54,8 @@ def read_before_arrival(words: Words, seen: Observation) -> tuple[str, str]:
         "arrive later."
     )
     return cause, (
-        f"Close the group after {words.line(seen.site)} with close_group(), and put "
-        f"{_then_a_barrier(seen)} before {words.line(then)}."
+        f"See that close_group() follows {words.line(seen.site)}, and put {_then_a_barrier(seen)} "
+        f"before {words.line(then)}; or send to a stage that nobody reads in this round."
     )
 
 
@@ -103,7 +103,10 @@ def overwritten_stage(words: Words, seen: Observation) -> tuple[str, str]:
         f"{_meets(words, seen)}, and no barrier comes between: the copy may arrive before "
         f"{words.line(seen.site)} has read what it overwrites."
     )
-    return cause, put_between("cuda.syncthreads()", words, seen.site, then)
+    cure = put_between("cuda.syncthreads()", words, seen.site, then)
+    if seen.warp == seen.other_warp:
+        cure += " Where only lanes of one warp share the stage, cuda.syncwarp() is enough."
+    return cause, cure
 
 
 def store_under_way(words: Words, seen: Observation) -> tuple[str, str]:

@@ -23,10 +23,22 @@ def race_between_blocks(words: Words, seen: Observation) -> tuple[str, str]:
         )
     assert then is not None
     stored, loads = (first, then) if first.kind == "store" else (then, first)
+    signalled = _by_a_signal(words, seen, stored, loads)
+    if signalled:
+        return cause, signalled
+    return cause, (
+        f"Let the blocks signal each other: cuda.threadfence() after {words.line(stored)}, then an "
+        "atomic of cuda.atomic, and an atomic on the same element before the other line."
+        f"{TWO_LAUNCHES}"
+    )
+
+
+def _by_a_signal(words: Words, seen: Observation, stored: Site, loads: Site) -> str:
+    """The cure where an atomic between the lines may be meant as a signal; "" where none is."""
     fence, signal = _signal_between(stored, loads)
     fence = fence if seen.detail.get("fences") else 0  # no thread runs it
     if signal and fence:
-        return cause, (
+        return (
             f"If the fence of line {fence} and the atomic of line {signal} are to tell other "
             f"blocks that {words.line(stored)} is done: the thread that runs them must know of the "
             f"store, by cuda.syncthreads() between line {stored.line} and line {fence} where it is "
@@ -34,16 +46,12 @@ def race_between_blocks(words: Words, seen: Observation) -> tuple[str, str]:
             f"element.{TWO_LAUNCHES}"
         )
     if signal:
-        return cause, (
+        return (
             f"If the atomic of line {signal} is to tell other blocks that {words.line(stored)} is "
             f"done, put cuda.threadfence() between the two: an atomic alone orders no other memory."
             f"{TWO_LAUNCHES}"
         )
-    return cause, (
-        f"Let the blocks signal each other: cuda.threadfence() after {words.line(stored)}, then an "
-        "atomic of cuda.atomic, and an atomic on the same element before the other line."
-        f"{TWO_LAUNCHES}"
-    )
+    return ""
 
 
 TWO_LAUNCHES = " Or split the kernel in two launches, one after the other."
@@ -101,6 +109,9 @@ def race_atomic(words: Words, seen: Observation) -> tuple[str, str]:
         instead = "the value that the atomic returns"
     if seen.other_block is not None:
         ways = f"Use {instead}.{LAUNCH_OF_ITS_OWN}"
+        if plain.kind != "store":
+            added = seen.site if plain is then else then
+            ways = _by_a_signal(words, seen, added, plain) or ways
     else:
         ways = broken_between(words, seen.site, then)
         if not ways:

@@ -138,3 +138,25 @@ def test_refusals():
         trace(turned_round)[1, 32](out, inp)
     with pytest.raises(MisalignedAddress, match="multiple of 8"):
         trace(misplaced)[1, 16](out, inp)
+
+
+@cuda.jit
+def some_of_four(out, inp, wanted):
+    tile = cuda.shared.array(128, float32, alignment=16)
+    tx = cuda.threadIdx.x
+    copy16_first(tile, uint32(4 * tx), inp, uint32(4 * tx), wanted[tx])
+    await_copies()
+    out[tx] = tile[4 * tx]
+
+
+@pytest.mark.parametrize("elements", [-1, 5])
+def test_as_many_elements_as_a_copy_has(elements):
+    """Fewer than none and more than 16 bytes: undefined on a GPU, and refused with the line."""
+    inp, wanted = np.ones(128, np.float32), np.full(32, 4, np.int32)
+    out = np.zeros(32, np.float32)
+    some_of_four[1, 32](out, inp, wanted)
+    assert out.all()
+    wanted[3], out[:] = elements, 0
+    with pytest.raises(KernelStopped, match="fewer than 0 or more than 4 elements"):
+        some_of_four[1, 32](out, inp, wanted)
+    assert not out.any()

@@ -67,7 +67,11 @@ def test_no_lane():
 @st.composite
 def requests(draw):
     width = draw(st.sampled_from(bank.WIDTHS))
-    kinds = bank.KINDS if width == 4 else ("load", "store")
+    kinds = ("load", "store")
+    if width == 4:
+        kinds = [kind for kind in bank.KINDS if not kind.endswith("matrix")]
+    if width == 16:
+        kinds = ("load", "store", "ldmatrix", "stmatrix")
     units = draw(st.lists(st.integers(0, draw(st.sampled_from([3, 40, 400]))), min_size=32,
                           max_size=32))  # fmt: skip
     if draw(st.booleans()):

@@ -20,6 +20,7 @@ from smemnb.kernels.further import FURTHER
 from smemnb.kernels.matmul import ladder as products
 from smemnb.kernels.matmul.choosing import CUTS
 from smemnb.kernels.matmul.cut import Cut
+from smemnb.kernels.matmul.staged import STAGED
 from smemnb.kernels.matmul.unguarded import CUTS as UNGUARDED
 from smemnb.kernels.matmul.variants.balanced import matmul_balanced_of, matmul_inside_of
 from smemnb.kernels.matmul.variants.direct import matmul_direct_of, threads_of
@@ -90,6 +91,7 @@ def _products() -> Iterator[Finished]:
         yield _multiplied(rung.name, (2 * rows, 32, rows), rung=rung)
     for rung in FURTHER["matmul", 4]:
         yield _multiplied(rung.name, (64, 64, 64), rung=rung)
+    yield _multiplied(STAGED[0].name, (131, 33, 129), rung=STAGED[0])
     # few multiprocessors, so that small results are large ones
     for shape in ((128, 32, 128), (131, 33, 129), (131, 33, 132), (130, 32, 129), (40, 7, 35)):
         for multiprocessors in (132, 1):

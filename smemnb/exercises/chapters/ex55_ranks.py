@@ -141,7 +141,7 @@ EXERCISE = Exercise(
                 "        acc += part[other * LANES + (tx + turn) % LANES]",
                 "acc += left": "pass",
             },
-            ("shared", "requests"),
+            ("requests", "go to shared memory"),
         ),
     ),
     cases=tuple(_cases()),

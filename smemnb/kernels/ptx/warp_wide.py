@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from llvmlite import ir
 from numba import cuda
-from numba.core import types
+from numba.core import config, types
 from numba.core.errors import TypingError
 from numba.core.types.containers import BaseTuple
 from numba.core.types.misc import unliteral
@@ -135,12 +135,18 @@ def together(wanted: CC, implementation: Callable[..., Any]) -> Callable[..., An
     return run
 
 
+NEWEST: CC = (9, 0)
 _DEVICE_OF: WeakKeyDictionary[Any, CC] = WeakKeyDictionary()
 """The compute capability of the device of each launch, which is asked once."""
 
 
 def device_of(launch: Any) -> CC:
-    """The compute capability of a launch's device, also of a pretended one."""
+    """The compute capability of a launch's device, also of a pretended one.
+
+    With NUMBA_ENABLE_CUDASIM Numba pretends one of 5.2, whatever it then simulates: that is none.
+    """
+    if config.ENABLE_CUDASIM:
+        return NEWEST
     found = _DEVICE_OF.get(launch)
     if found is None:
         major, minor = cuda.get_current_device().compute_capability

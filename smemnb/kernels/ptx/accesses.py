@@ -222,8 +222,8 @@ def cycles(typingctx):
 
 def _place(batch: Any, mask: Any, site: Any, array: Any, index: Any, at: int = 0) -> Any:
     """Offset in the store and the lanes inside, of the element `at` places after `index`."""
-    # Rows of one element have no neighbours: the stride between them says nothing.
-    neighbours = array.strides[-1] == 1 or array.shape[-1] <= 1
+    # Rows of one element, or of none, have no neighbours: the stride between them says nothing.
+    neighbours = array.strides[-1] == 1 or array.shape[-1] == 1 or 0 in array.shape
     if not neighbours or array.unit != array.itemsize or not array.uniform:
         raise KernelStopped(
             f"{site.text} in line {site.line} counts along rows of neighbouring elements; "

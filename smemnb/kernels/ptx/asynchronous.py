@@ -8,6 +8,7 @@
     close_group()                             the copies since the last call are a group
     groups_awaited(pending)()                 all groups of this thread but the last `pending` are
                                               there
+    all_arrived(), all_but_one(), all_but_two()   the same for none, one and two of them
     await_copies()                            all copies of this thread are there, closed or not
     await_previous()                          what the stream ran before this kernel is done
 
@@ -262,6 +263,10 @@ def _await_groups(pending: int, batch: Any, mask: Any, site: Any) -> None:
 def _(batch: Any, mask: Any, site: Any) -> None:
     _close_group(batch, mask, site)
     _await_groups(0, batch, mask, site)
+
+
+all_arrived, all_but_one, all_but_two = (groups_awaited(pending) for pending in (0, 1, 2))
+"""Waits for all groups of this thread, for all but the last one, for all but the last two."""
 
 
 def _sides(batch: Any, site: Any, tile: Any, array: Any) -> None:

@@ -68,6 +68,10 @@ def test_record_is_read(tmp_path):
         recording.load(file)
 
 
+REFUSED = {"timed_polynomial64"}
+"""Kernels of whose stores the model says that it does not know what they cost."""
+
+
 @needs_machine_code
 @pytest.mark.parametrize(
     "case", sampled(CASES, 0, second=2, by=lambda case: case.kernel.__module__)
@@ -76,6 +80,10 @@ def test_each_can_be_predicted(case):
     """At its small size, for the model knows all of its instructions."""
     from smemnb.laboratory.times.predicting import predicted_case
 
+    if case.kernel.__name__ in REFUSED:
+        with pytest.raises(SmemnbError, match="stores that fill less than half of a sector"):
+            predicted_case(case, case.small)
+        return
     found = predicted_case(case, case.small)
     assert 0 < found.low_ms < found.ms < found.high_ms
     assert 0 < found.issue < 1

@@ -167,11 +167,7 @@ def judged(
             atomics = [t for t in touches if t.atomic and _operation(t) in DECIDES]
             if _decided(loads, atomics, lanes):
                 continue
-            sides = ((loads, True), ([t for t in stores if t.atomic], False))
-            if all(
-                any(_beside_a_fence(fences, t, lanes, after=after).any() for t in side)
-                for side, after in sides
-            ):
+            if any(_beside_a_fence(fences, t, lanes, after=True).any() for t in loads):
                 pair = replace(pair, kind=FLAG)
         elif loads and stores and fences and pair.array.dtype.kind in "iub":
             address = [touch.cell for touch in touches]

@@ -20,6 +20,7 @@ from ..kernels.tensor.choosing import Offer
 from ..kernels.tensor.tensor_cut import CHUNK, KINDS, TensorCut
 from ..kernels.tensor.variants import aligned, parts
 from ..kernels.tensor.variants.aligned import aligned_copy_of
+from ..kernels.tensor.variants.lasting import lasting_product_of
 from ..kernels.tensor.variants.parts import parts_added_of
 from ..kernels.tensor.variants.staged import tensor_product_of
 from . import launching
@@ -298,6 +299,9 @@ def _launches(
         own = np.float32(1), np.float32(0)
     kernel = tensor_product_of(cut, made.kind, *flags, result, wide, many)
     grid = (offer.tiles, 1, one.matrices if many == "batch" else offer.parts)
+    if cut.lasting and not many:
+        kernel = lasting_product_of(cut, made.kind, *flags, result, wide)
+        grid = (min(offer.tiles, call.processors * cut.resident), 1, 1)
     args = (into, *sides, *own)
     after = []
     if offer.parts > 1:

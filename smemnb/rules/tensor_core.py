@@ -151,16 +151,24 @@ def _whole(row: Ints, col: Ints) -> tuple[Ints, Ints]:
     return row, col
 
 
-def rounded_to_tf32(number: npt.ArrayLike) -> npt.NDArray[np.uint32]:
-    """The bits of a float32 rounded to tf32: to nearest, ties away from zero; the low 13 are 0.
+def rounded_to_tf32(
+    number: npt.ArrayLike, *, to_even: bool = False
+) -> npt.NDArray[np.uint32]:
+    """The bits of a float32 rounded to tf32, to nearest; the low 13 are 0.
 
-    >>> hex(int(rounded_to_tf32(np.float32(1 + 2**-11))))
-    '0x3f802000'
+    Ties go away from zero (`cvt.rna.tf32`), or to even (`cvt.rn.tf32`, from cc 9.0 on).
+
+    >>> tie = np.float32(1 + 2**-11)
+    >>> hex(int(rounded_to_tf32(tie))), hex(int(rounded_to_tf32(tie, to_even=True)))
+    ('0x3f802000', '0x3f800000')
     """
     bits = np.ascontiguousarray(np.asarray(number, np.float32)).view(np.uint32)
     bits = bits.reshape(np.shape(number))
     finite = (bits & np.uint32(0x7F800000)) != np.uint32(0x7F800000)
-    nearest = (bits + np.uint32(1 << 12)) & np.uint32(0xFFFFE000)
+    half = np.uint32(1 << 12)
+    if to_even:
+        half = half - np.uint32(1) + ((bits >> np.uint32(13)) & np.uint32(1))
+    nearest = (bits + half) & np.uint32(0xFFFFE000)
     nan = (bits & np.uint32(0x7FFFFFFF)) > np.uint32(0x7F800000)
     return np.where(finite, nearest, np.where(nan, np.uint32(0x7FFFFFFF), bits))
 

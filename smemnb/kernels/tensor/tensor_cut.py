@@ -80,6 +80,7 @@ class TensorCut:
     stages: int = 4
     resident: int = 1
     band: int = 8
+    lasting: int = 0
 
     def __post_init__(self) -> None:
         usual = {field.name: field.default for field in fields(self)}

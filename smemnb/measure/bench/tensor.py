@@ -60,17 +60,11 @@ LIMITS = {"f16": 2e-3, "bf16": 1.6e-2, "tf32": 2e-3}
 """Largest difference that a right result has, over the largest element: its own rounding."""
 CHECKED_ROWS = 16
 TUNED = (
-    *CUTS[:3],
-    TensorCut(128, 256, stages=3),
-    TensorCut(128, 256, stages=6),
-    TensorCut(128, 256, depth=32, stages=3),
     TensorCut(128, 256, depth=32, stages=4),
-    TensorCut(256, 128, depth=32, stages=3),
-    TensorCut(128, 128, stages=3, resident=2),
-    TensorCut(128, 128, stages=6, resident=2),
-    TensorCut(128, 128, depth=32, stages=3, resident=2),
-    TensorCut(256, 128, band=4),
-    TensorCut(128, 256, band=16),
+    TensorCut(128, 256, depth=32, stages=4, lasting=1),
+    TensorCut(128, 256, depth=32, stages=4, lasting=2),
+    TensorCut(256, 128, depth=32, stages=4, lasting=2),
+    TensorCut(128, 256, depth=16, stages=6, lasting=2),
 )
 """Choices that are worth a try for large products; `--cuts` times them."""
 
@@ -255,7 +249,7 @@ def cut_name(cut: TensorCut) -> str:
         "" if (cut.warp_rows, cut.warp_cols) == (64, 64) else f"w{cut.warp_rows}x{cut.warp_cols}"
     )
     band = "" if cut.band == TensorCut.band else f"b{cut.band}"
-    return f"{cut.rows}x{cut.cols}x{cut.depth}s{cut.stages}r{cut.resident}{warps}{band}"
+    return f"{cut.rows}x{cut.cols}x{cut.depth}s{cut.stages}r{cut.resident}{warps}{band}{"l" * cut.lasting}"
 
 
 def peak(case: TensorCase, multiprocessors: int) -> Callable[[], Any]:

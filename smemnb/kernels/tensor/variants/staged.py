@@ -93,7 +93,7 @@ def tensor_product_of(
         warp = uint32(cuda.threadIdx.x // WARP)
         row = uint32(row + uint32(warp // uint32(warps_across)) * uint32(warp_rows))
         col = uint32(col + uint32(warp % uint32(warps_across)) * uint32(warp_cols))
-        finish(out, acc, row, col, float32(alpha), float32(beta))
+        finish(out, acc, row, col, float32(alpha), float32(beta), uint32(0))
 
     if many == "batch":
 

@@ -255,7 +255,8 @@ def _offer(call: Call, one: Part, kind: str, size: int) -> Offer:
     if call.processors == ENGINE:
         return choosing.estimate(cut, shape, one.matrices, 1, LIKE_H200, size)
     cc = _compute_capability(call.place)
-    return choosing.choose(shape, one.matrices, call.processors, size, _limits(cc))
+    cuts = choosing.cuts_of(kind)
+    return choosing.choose(shape, one.matrices, call.processors, size, _limits(cc), cuts)
 
 
 def _limits(cc: tuple[int, int] | None) -> Any:

@@ -151,12 +151,13 @@ def _whole(row: Ints, col: Ints) -> tuple[Ints, Ints]:
     return row, col
 
 
-def rounded_to_tf32(
-    number: npt.ArrayLike, *, to_even: bool = False
-) -> npt.NDArray[np.uint32]:
+def rounded_to_tf32(number: npt.ArrayLike, *, to_even: bool = False) -> npt.NDArray[np.uint32]:
     """The bits of a float32 rounded to tf32, to nearest; the low 13 are 0.
 
-    Ties go away from zero (`cvt.rna.tf32`), or to even (`cvt.rn.tf32`, from cc 9.0 on).
+    Ties go away from zero (`cvt.rna.tf32`), or to even (`cvt.rn.tf32`, from cc 9.0 on). Of a NaN
+    the first leaves the upper bits as they are, so one whose upper bits are 0 becomes an infinity;
+    the second makes 0x7fffe000 of each. Both as read on a GPU of cc 9.0
+    (`laboratory.tensor_values`).
 
     >>> tie = np.float32(1 + 2**-11)
     >>> hex(int(rounded_to_tf32(tie))), hex(int(rounded_to_tf32(tie, to_even=True)))
@@ -169,8 +170,11 @@ def rounded_to_tf32(
     if to_even:
         half = half - np.uint32(1) + ((bits >> np.uint32(13)) & np.uint32(1))
     nearest = (bits + half) & np.uint32(0xFFFFE000)
-    nan = (bits & np.uint32(0x7FFFFFFF)) > np.uint32(0x7F800000)
-    return np.where(finite, nearest, np.where(nan, np.uint32(0x7FFFFFFF), bits))
+    kept = bits & np.uint32(0xFFFFE000)
+    if to_even:
+        nan = (bits & np.uint32(0x7FFFFFFF)) > np.uint32(0x7F800000)
+        kept = np.where(nan, np.uint32(0x7FFFE000), kept)
+    return np.where(finite, nearest, kept)
 
 
 def _numbers(bits: Array, kind: str) -> tuple[Array, Array]:

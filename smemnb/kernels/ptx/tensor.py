@@ -346,8 +346,14 @@ def _(batch: Any, mask: Any, site: Any, number: Any) -> Any:
 @lockstep_implementation(cvt_rn_f16x2)
 def _(batch: Any, mask: Any, site: Any, low: Any, high: Any) -> Any:
     with np.errstate(all="ignore"):
-        halves = [np.asarray(one).astype(np.float16).view(np.uint16) for one in (low, high)]
+        halves = [_half(one) for one in (low, high)]
     return halves[0].astype(np.uint32) | (halves[1].astype(np.uint32) << np.uint32(16))
+
+
+def _half(number: Any) -> Any:
+    """The bits of a float32 rounded to float16, to nearest even; any NaN becomes 0x7fff."""
+    half = np.asarray(number).astype(np.float16)
+    return np.where(np.isnan(half), np.uint16(0x7FFF), half.view(np.uint16))
 
 
 def _brain(number: Any) -> Any:

@@ -31,7 +31,7 @@ from ...compiled import cubin
 from ...compiled.machine import instructions, main_loop
 from ...compiled.usage import read_resources
 from ...errors import SmemnbError
-from ...kernels.tensor.choosing import CUTS, step_cycles
+from ...kernels.tensor.choosing import CUTS, DEEP_CUTS, step_cycles
 from ...kernels.tensor.ladder import LADDER
 from ...kernels.tensor.tensor_cut import KINDS, TensorCut
 from ...kernels.tensor.variants.peak import MMA, THREADS, WARPS, flops, mma_peak_of
@@ -60,11 +60,12 @@ LIMITS = {"f16": 2e-3, "bf16": 1.6e-2, "tf32": 2e-3}
 """Largest difference that a right result has, over the largest element: its own rounding."""
 CHECKED_ROWS = 16
 TUNED = (
-    TensorCut(128, 256, depth=32, stages=4),
-    TensorCut(128, 256, depth=32, stages=4, lasting=1),
-    TensorCut(128, 256, depth=32, stages=4, lasting=2),
-    TensorCut(256, 128, depth=32, stages=4, lasting=2),
-    TensorCut(128, 256, depth=16, stages=6, lasting=2),
+    *CUTS[:3],
+    *DEEP_CUTS[:3],
+    TensorCut(128, 256, depth=32, stages=3),
+    TensorCut(128, 256, depth=32, lasting=1),
+    TensorCut(256, 128, depth=32, lasting=1),
+    TensorCut(128, 256, depth=32, band=16),
 )
 """Choices that are worth a try for large products; `--cuts` times them."""
 
@@ -249,7 +250,7 @@ def cut_name(cut: TensorCut) -> str:
         "" if (cut.warp_rows, cut.warp_cols) == (64, 64) else f"w{cut.warp_rows}x{cut.warp_cols}"
     )
     band = "" if cut.band == TensorCut.band else f"b{cut.band}"
-    return f"{cut.rows}x{cut.cols}x{cut.depth}s{cut.stages}r{cut.resident}{warps}{band}{"l" * cut.lasting}"
+    return f"{cut.rows}x{cut.cols}x{cut.depth}s{cut.stages}r{cut.resident}{warps}{band}{'l' if cut.lasting else ''}"
 
 
 def peak(case: TensorCase, multiprocessors: int) -> Callable[[], Any]:

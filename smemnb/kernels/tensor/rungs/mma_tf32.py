@@ -17,7 +17,7 @@ from numba import cuda, float32, uint32
 from ...ptx import load1, load16, store16
 from ...ptx.asynchronous import close_group, copy16, groups_awaited
 from ...ptx.matrices import ldmatrix_x4
-from ...ptx.tensor import to_tf32, mma_m16n8k8_f32_tf32
+from ...ptx.tensor import mma_m16n8k8_f32_tf32, to_tf32
 from ...ptx.word_numbers import single_of, store2
 from ...unrolled import device, jit
 

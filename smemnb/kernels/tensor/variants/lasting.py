@@ -12,16 +12,19 @@ Two things differ:
 
 What a block does at step t of all its steps, over all its tiles:
 
-1. Send the copies of step t + `stages - 2`, of this tile or the next one, a group of their own.
-2. Multiply the first 32 bytes of the depth. Then wait for the thread's own copies of step t + 1,
-   and arrive: the copies of this warp are there, and it has read all of step t - 1.
-3. Multiply the rest; fragments are read 32 bytes ahead.
-4. Before the last mma, wait until the phase of the mbarrier is over, and read the first fragments
-   of step t + 1.
+1. Every thread says to the mbarrier that it has read step t - 1, and that it arrives when its
+   copies of step t + 1 have (`cp.async.mbarrier.arrive`); it does not wait.
+2. Send the copies of step t + `stages - 2`, of this tile or the next one.
+3. Multiply; fragments are read 32 bytes of the depth ahead.
+4. Before the last mma, wait until all threads have arrived, and read the first fragments of
+   step t + 1.
 
-The stage that step 1 overwrites was read in step t - 2, which every warp has left, as each of them
-arrived in step t - 1. So one stage more than the copies need is in shared memory; after the last
-step of a tile it holds the results on their way out.
+The stage that is overwritten was read in step t - 2, which every thread has left, as each arrived
+in step t - 1. So one stage more than the copies need is in shared memory; after the last step of a
+tile it holds the results on their way out.
+
+**Limits**: on an H200 it is 1 % faster than `staged` (`TUNING.md`), so `matmul` does not take it;
+`smemnb bench tensor --cuts` times it.
 """
 
 from __future__ import annotations
@@ -32,17 +35,13 @@ from typing import Any
 from numba import cuda, float32, int32, uint32, uint64
 
 from ...ptx.asynchronous import close_group, groups_awaited
-from ...ptx.mbarriers import (
-    mbarrier_arrive,
-    mbarrier_arrive_after_copies,
-    mbarrier_init,
-    mbarrier_tried,
-)
-from ...unrolled import device, jit, named, smaller, unroll
+from ...ptx.mbarriers import mbarrier_arrive_after_copies, mbarrier_init, mbarrier_tried
+from ...unrolled import device, jit, named, unroll
 from ..tensor_cut import KINDS, MMA_COLS, MMA_ROWS, WARP, TensorCut
 from .copies import copies_of, lines_of
 from .ending import ending_of
 from .fragments import multiplied_of, reads_of
+from .tile_place import tile_place_of
 
 
 @cache
@@ -71,9 +70,7 @@ def lasting_product_of(
     per_word, a_along = of.per_word, not a_columns
     down, across = cut.warp_rows // MMA_ROWS, cut.warp_cols // MMA_COLS
     rows, cols, deep = cut.rows, cut.cols, cut.depth * per_word
-    by_copies = cut.lasting == 2
-    arrivals = cut.threads if by_copies else cut.warps
-    warps, warps_across = cut.warps, cut.cols // cut.warp_cols
+    threads, warps_across = cut.threads, cut.cols // cut.warp_cols
     warp_rows, warp_cols = cut.warp_rows, cut.warp_cols
     stage_words, b_tile = cut.stage_words, cut.rows * cut.depth
     all_words, ahead_by, last = cut.stages * cut.stage_words, cut.stages - 2, cut.steps - 1
@@ -110,15 +107,9 @@ def lasting_product_of(
         a_read(k + 1, tiles, at, places[0], parts[0])
         b_read(k + 1, tiles, uint32(at + uint32(b_tile)), places[1], parts[1])
         if k == 0:
-            if by_copies:
-                mbarrier_arrive_after_copies(passed, 0)
+            mbarrier_arrive_after_copies(passed, 0)
             send(a, b, tiles, ahead, states)
         multiplied(k % 2, acc, parts[0], parts[1])
-        if k == 0 and not by_copies:
-            awaited()
-            cuda.syncwarp()  # the copies of all lanes of this warp are there
-            if cuda.threadIdx.x % WARP == 0:
-                mbarrier_arrive(passed, 0)
 
     steps = unroll(last, step)
 
@@ -132,7 +123,7 @@ def lasting_product_of(
         a_places = cuda.local.array(a_count, uint32)
         b_places = cuda.local.array(b_count, uint32)
         if cuda.threadIdx.x == 0:
-            mbarrier_init(passed, 0, arrivals)
+            mbarrier_init(passed, 0, threads)
         high = uint32(uint32(out.shape[0] + (rows - 1)) // uint32(rows))
         many = uint32(high * uint32(uint32(out.shape[1] + (cols - 1)) // uint32(cols)))
         if a_along:
@@ -192,20 +183,3 @@ def lasting_product_of(
         all_awaited()
 
     return named(product_of_tiles, name)
-
-
-def tile_place_of(cut: TensorCut) -> Any:
-    """Where a tile begins: bands of tiles are walked together, so that L2 serves them."""
-    rows, cols, band = cut.rows, cut.cols, cut.band
-
-    @device
-    def place(out, tile):
-        high = uint32(uint32(out.shape[0] + (rows - 1)) // uint32(rows))
-        across = uint32(uint32(out.shape[1] + (cols - 1)) // uint32(cols))
-        first = uint32(uint32(tile // uint32(across * uint32(band))) * uint32(band))
-        within = uint32(tile - first * across)
-        tall = smaller(uint32(band), uint32(high - first))
-        row = uint32(uint32(first + within % tall) * uint32(rows))
-        return row, uint32(uint32(within // tall) * uint32(cols))
-
-    return place

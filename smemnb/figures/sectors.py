@@ -9,7 +9,8 @@ the array begins and what shape it has, the launch tells when it runs once more,
 `tracing.requests`.
 
 Taught in `20_transpose`. **Limits**: arrays that lie in memory row by row; `ROWS` x `COLS` elements
-are drawn, of a wider request those around its first lane.
+are drawn, `MOST_COLS` where these hold all of a row's sectors; of a wider request those around its
+first lane.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ if TYPE_CHECKING:
 __all__ = ["SectorMap", "alt", "measure", "request_of", "sector_map", "text"]
 
 ROWS, COLS = 32, 32
+MOST_COLS = 40  # five sectors of 4-byte elements: 32 neighbours that begin inside of one
 CELL, HIGH = 17, 15  # pixels of an element
 LEFT, TOP, BELOW = 52, 82, 56
-WIDTH = LEFT + COLS * CELL + 24
 COMES = "#7a8695"  # what nobody asked for
 PATIENCE_S = 20.0
 
@@ -158,7 +159,7 @@ def sector_map(
         if shape is None:
             raise TypeError("shape is missing: rows and columns of the matrix")
         found = measure(request, shape=shape, width=width, active=active)
-    return Drawing(text(found), alt(found), WIDTH, lambda: _png(found))
+    return Drawing(text(found), alt(found), _width(found), lambda: _png(found))
 
 
 def measure(
@@ -319,8 +320,15 @@ def _window(found: SectorMap) -> tuple[range, range]:
     last = max(row for row, _ in places)
     top = max(0, min(row for row, _ in places) - 1)
     bottom = min(rows, last + 2, top + ROWS + 1)
-    left = max(0, min(min(col for _, col in places) // each * each, cols - COLS))
-    return range(top, bottom), range(left, min(cols, left + COLS))
+    first = min(col for _, col in places) // each * each
+    end = max([col for _, col in places] + [col for _, col in found.along]) + 1
+    wide = MOST_COLS if COLS < end - first <= MOST_COLS else COLS
+    left = max(0, min(first, cols - wide))
+    return range(top, bottom), range(left, min(cols, left + wide))
+
+
+def _width(found: SectorMap) -> int:
+    return LEFT + max(COLS, len(_window(found)[1])) * CELL + 24
 
 
 def _png(found: SectorMap) -> bytes:
@@ -343,7 +351,7 @@ def _png(found: SectorMap) -> bytes:
         said += f" {_outside(found)}"
         sheet.write(LEFT, TOP + high + 42, said.rstrip("; "), colour=FAINT, align="left")
 
-    return painted(WIDTH, TOP + high + BELOW, paint)
+    return painted(_width(found), TOP + high + BELOW, paint)
 
 
 def _outside(found: SectorMap) -> str:

@@ -24,11 +24,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Move", "Staging", "alt", "measure", "staging_map", "text"]
 
-MOST = 12
+MOST = 16
 WIDTH, TOP, ROW = 640, 92, 34
 STRIP = 26  # pixels of the upright strip of a memory
 PLACES = {"global": 118, "shared": 352, "registers": 586}
 """Where the strip of a memory stands: the middle."""
+ROOM = 200  # pixels for a label between two neighbouring memories
+ALONG = 416  # pixels for a label along an arrow that passes shared memory
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,7 @@ class Move:
 
 @dataclass(frozen=True)
 class Staging:
-    """The moves of a launch in the order of the source, loads before stores of one line.
+    """The moves of a launch in the order of the source; of one line loads, atomics, then stores.
 
     `per_block` tells whether they are those of one block; `barriers` are lines of the kernel.
     """
@@ -112,7 +114,8 @@ def measure(trace: Trace) -> Staging:
     even = all(row.requests % blocks == 0 and row.lanes % blocks == 0 for row in rows)
     share = blocks if even else 1
     moves = []
-    for row in sorted(rows, key=lambda row: (row.line, row.kind != "load", row.column)):
+    turn = {"load": 0, "store": 2}  # what an atomic brings back can only then be stored
+    for row in sorted(rows, key=lambda row: (row.line, turn.get(row.kind, 1), row.column)):
         ends = (row.space, "registers") if row.kind == "load" else ("registers", row.space)
         size = row.lanes * row.width // share
         moves.append(Move(row.line, row.text, *ends, row.requests // share, size))
@@ -247,7 +250,21 @@ def _paint_row(sheet: Sheet, y: float, line: int, move: Move | None) -> None:
     sheet.lines([(start, y, tip, y)], colour=colour, thick=2)
     sheet.lines([(tip, y, tip - step * 8, y + up) for up in (-4.5, 4.5)], colour=colour, thick=2)
     sheet.box(start - 4, y - 4, 8, 8, fill=colour)
-    places = [PLACES["global"], PLACES["shared"]]
-    middle = PLACES["shared"] + 117 if "shared" in (move.source, move.target) else sum(places) / 2
-    said = move.access if len(move.access) <= 24 else move.access[:21] + "..."
-    sheet.write(middle, y - 9, f"{said}: {move.bytes:,} bytes", colour=INK)
+    middle, said = label(move)
+    sheet.write(middle, y - 9, said, colour=INK)
+
+
+def label(move: Move) -> tuple[float, str]:
+    """The middle of an arrow's label and its words, of which the access alone is shortened.
+
+    Beside shared memory if it fits there, else along the whole arrow.
+    """
+    from .sheet import SMALLEST, shortened, width_of
+
+    moved = f": {move.bytes:,} {_noun(move.bytes, 'byte')}"
+    by_shared = "shared" in (move.source, move.target)
+    fits = width_of(move.access + moved, SMALLEST) <= ROOM
+    room = (ROOM if by_shared or fits else ALONG) - width_of(moved, SMALLEST)
+    half = (PLACES["shared"] - PLACES["global"]) / 2
+    away = half if by_shared else -half if fits else 0.0
+    return PLACES["shared"] + away, shortened(move.access, room, SMALLEST) + moved

@@ -76,3 +76,14 @@ def test_other_forms_are_refused():
     """PNG and SVG only."""
     with pytest.raises(ValueError, match="png or svg, not 'pdf'"):
         picture([LADDER], "here", "pdf")
+
+
+def test_decimals_are_those_of_the_largest():
+    """Of one panel all values have the same: none beside thousands, three beside 1.000."""
+    for values, said in (
+        ((531.4, 907.6, 4476.0), ("531", "908", "4476")),
+        ((1.0, 0.963), ("1.000", "0.963")),
+        ((0.96, 0.5), ("0.96", "0.50")),
+    ):
+        bars = tuple(Bar("a kernel", value, value, value) for value in values)
+        assert Panel("a panel", "GB/s", bars).values == said

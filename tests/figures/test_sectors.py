@@ -7,7 +7,7 @@ from numba import cuda
 from smemnb import trace
 from smemnb.errors import SmemnbError
 from smemnb.figures import sector_map
-from smemnb.figures.sectors import measure, request_of
+from smemnb.figures.sectors import _outside, _window, measure, request_of
 from smemnb.kernels.transpose import transpose_naive
 from smemnb.tracing.trace import Trace
 from tests.facts import facts
@@ -113,3 +113,15 @@ def test_array_that_lies_by_columns():
     found = trace(transpose_naive)[(3, 2), (32, 32)](turned, np.zeros((64, 96), np.float32))
     with pytest.raises(SmemnbError, match="row by row"):
         sector_map(found, line_of(found), array="out")
+
+
+@pytest.mark.parametrize(
+    ("first", "cols"),
+    [(32, range(32, 64)), (30, range(24, 64)), (126, range(120, 160)), (220, range(216, 256))],
+)
+def test_a_row_that_begins_inside_of_a_sector(first, cols):
+    """All 32 lanes and all sectors of a row are drawn: four, or five in 40 columns."""
+    found = measure((LANE + first) * 4, shape=(4, 256))
+    assert _window(found)[1] == cols
+    assert _outside(found) == ""
+    assert {col for _, col in found.along} <= set(_window(found)[1])

@@ -36,7 +36,9 @@ SHEET = 130  # pixels of the longest side of a global array
 THINNEST = 8  # pixels of a global array of one row
 ROW_ELEMS = 32  # of an array of one dimension
 EDGE = 256  # pixels of the longer side of an array, about
+FLATTEST = 48  # pixels of the height of an array, however few rows it has
 LEFT, TOP, GAP, HEAD, BELOW = 24, 60, 40, 42, 46
+APART = 12  # pixels between an array and the heading of the next moment
 ROLES = 16  # pixels of a line that says what a phase does with the buffers
 NARROWEST = 720
 KEYS = 20  # pixels of a row of the legend
@@ -282,7 +284,7 @@ def _png(
     from ..sheet import painted
 
     rows = [list(group) for _, group in groupby(drawn, key=lambda panel: panel.moment)]
-    tall = [max(panel.rows * _side(panel) for panel in row) for row in rows]
+    tall = [max(panel.rows * _sides(panel)[1] for panel in row) + APART for row in rows]
     roles = [_roles(film, panel) for panel in drawn]
     head = HEAD + (ROLES if any(roles) else 0)
     height = TOP + sum(tall) + head * len(rows) + BELOW + (KEYS if beside else 0)
@@ -344,21 +346,22 @@ def _paint_sheets(sheet: Sheet, beside: list[SheetPanel], x: float, y: float) ->
         x += SHEET + 20
 
 
-def _side(panel: Panel) -> int:
-    """Pixels of an element's side."""
-    return max(2, EDGE // max(panel.rows, panel.cols))
+def _sides(panel: Panel) -> tuple[int, int]:
+    """Pixels of an element: its width, and its height, which is larger where rows are few."""
+    wide = max(2, EDGE // max(panel.rows, panel.cols))
+    return wide, max(wide, FLATTEST // panel.rows)
 
 
 def _paint(sheet: Sheet, panel: Panel, x: float, y: float, warps: int) -> None:
     from ..sheet import ACCENT, FAINT, GROUND, INK
 
-    side = _side(panel)
+    across, down = _sides(panel)
     for row in range(panel.rows):
         col = 0
         pairs = zip(panel.warps[row].tolist(), panel.under_way[row].tolist(), strict=True)
         for (warp, flying), group in groupby(pairs):
             many = len(list(group))
-            box = (x + col * side, y + row * side, many * side, side)
+            box = (x + col * across, y + row * down, many * across, down)
             if warp >= 0 and flying:
                 sheet.box(*box, fill=GROUND, edge=_colour(warp, warps), thick=0.8, hatch="....")
             elif warp >= 0:
@@ -366,12 +369,15 @@ def _paint(sheet: Sheet, panel: Panel, x: float, y: float, warps: int) -> None:
             elif warp == -1:
                 sheet.box(*box, fill=GROUND, edge=FAINT, thick=0.4, hatch="////")
             col += many
-    wide, high = panel.cols * side, panel.rows * side
-    for row, col in panel.stale:
-        sheet.box(x + col * side, y + row * side, side, side, fill=GROUND)
-    crosses = [(x + col * side, y + row * side) for row, col in panel.stale]
-    ends = [(left + 1, top + 1, left + side - 1, top + side - 1) for left, top in crosses]
-    ends += [(left + 1, top + side - 1, left + side - 1, top + 1) for left, top in crosses]
+    wide, high = panel.cols * across, panel.rows * down
+    if down > across:  # rows that stand for something of their own: stages, buffers
+        between = [y + row * down for row in range(1, panel.rows)]
+        sheet.lines([(x, at, x + wide, at) for at in between], colour=GROUND, thick=1)
+    crosses = [(x + col * across, y + row * down) for row, col in panel.stale]
+    for left, top in crosses:
+        sheet.box(left, top, across, down, fill=GROUND)
+    ends = [(left + 1, top + 1, left + across - 1, top + down - 1) for left, top in crosses]
+    ends += [(left + 1, top + down - 1, left + across - 1, top + 1) for left, top in crosses]
     sheet.lines(ends, colour=ACCENT, thick=1.4)
     sheet.box(x, y, wide, high, edge=INK)
 

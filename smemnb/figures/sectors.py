@@ -9,15 +9,15 @@ the array begins and what shape it has, the launch tells when it runs once more,
 `tracing.requests`.
 
 Taught in `20_transpose`. **Limits**: arrays that lie in memory row by row; `ROWS` x `COLS` elements
-are drawn, `MOST_COLS` where these hold all of a row's sectors; of a wider request those around its
-first lane.
+are drawn, `MOST_COLS` where these hold all of a row's sectors; an array of one dimension is drawn
+in lines of `COLS` where it does not fit. Of a wider request those around its first lane.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -327,7 +327,21 @@ def _window(found: SectorMap) -> tuple[range, range]:
     return range(top, bottom), range(left, min(cols, left + wide))
 
 
+def _folded(found: SectorMap) -> SectorMap:
+    """An array of one row in lines of `COLS` elements, if its request does not fit into one."""
+    if found.shape[0] > 1 or not (_away(found) or _cut(found)):
+        return found
+    return replace(found, shape=(-(-found.shape[1] // COLS), COLS))
+
+
+def _cut(found: SectorMap) -> bool:
+    """Whether a sector lies outside of what is drawn."""
+    rows, cols = _window(found)
+    return any(row not in rows or col not in cols for row, col in found.along)
+
+
 def _width(found: SectorMap) -> int:
+    found = _folded(found)
     return LEFT + max(COLS, len(_window(found)[1])) * CELL + 24
 
 
@@ -335,45 +349,52 @@ def _png(found: SectorMap) -> bytes:
     from .legend import Key, heading, legend
     from .sheet import EMPTY, FAINT, GRID, SERIES, painted
 
+    whole, found = found, _folded(found)
     rows, cols = _window(found)
     high = len(rows) * HIGH
 
     def paint(sheet: Sheet) -> None:
         more = f"{counted(found.sectors, 'sector')}: {found.moved:,} bytes moved,"
         more += f" {found.asked:,} asked for (model)"
-        heading(sheet, LEFT, found.title or _way(found), more)
-        _paint_axes(sheet, rows, cols)
+        heading(sheet, LEFT, whole.title or _way(whole), more)
+        _paint_axes(sheet, rows, cols, folded=found is not whole)
         sheet.box(LEFT, TOP, len(cols) * CELL, high, fill=EMPTY)
         _paint_elements(sheet, found, rows, cols)
         keys = [Key("a lane's element", SERIES[0]), Key("comes along in a sector", COMES, GRID)]
         legend(sheet, LEFT, TOP + high + 20, keys)
-        said = f"of {counted(found.shape[0], 'row')} and {counted(found.shape[1], 'column')};"
+        said = f"of {counted(whole.shape[0], 'row')} and {counted(whole.shape[1], 'column')};"
+        said += f" drawn in lines of {COLS};" if found is not whole else ""
         said += f" {_outside(found)}"
         sheet.write(LEFT, TOP + high + 42, said.rstrip("; "), colour=FAINT, align="left")
 
     return painted(_width(found), TOP + high + BELOW, paint)
 
 
-def _outside(found: SectorMap) -> str:
+def _away(found: SectorMap) -> int:
     """How many lanes have no place in the picture."""
     rows, cols = _window(found)
-    away = Counter(
+    return Counter(
         place[0] in rows and place[1] in cols for place in found.places if place is not None
     )[False]
+
+
+def _outside(found: SectorMap) -> str:
+    away = _away(found)
     return f"{counted(away, 'lane')} outside of the picture" if away else ""
 
 
-def _paint_axes(sheet: Sheet, rows: range, cols: range) -> None:
+def _paint_axes(sheet: Sheet, rows: range, cols: range, *, folded: bool) -> None:
     from .sheet import FAINT
 
-    sheet.write(LEFT - 8, TOP - 11, "row", colour=FAINT, align="right")
+    each, name = (COLS, "from") if folded else (1, "row")
+    sheet.write(LEFT - 8, TOP - 11, name, colour=FAINT, align="right")
     for col in cols:
         if col % 4 == 0:
             x = LEFT + (col - cols.start + 0.5) * CELL
             sheet.write(x, TOP - 11, str(col), colour=FAINT)
     for row in rows:
         y = TOP + (row - rows.start + 0.5) * HIGH
-        sheet.write(LEFT - 8, y, str(row), colour=FAINT, align="right")
+        sheet.write(LEFT - 8, y, str(row * each), colour=FAINT, align="right")
 
 
 def _paint_elements(sheet: Sheet, found: SectorMap, rows: range, cols: range) -> None:

@@ -7,7 +7,7 @@ from numba import cuda
 from smemnb import trace
 from smemnb.errors import SmemnbError
 from smemnb.figures import sector_map
-from smemnb.figures.sectors import _outside, _window, measure, request_of
+from smemnb.figures.sectors import _folded, _outside, _window, measure, request_of
 from smemnb.kernels.transpose import transpose_naive
 from smemnb.tracing.trace import Trace
 from tests.facts import facts
@@ -125,3 +125,14 @@ def test_a_row_that_begins_inside_of_a_sector(first, cols):
     assert _window(found)[1] == cols
     assert _outside(found) == ""
     assert {col for _, col in found.along} <= set(_window(found)[1])
+
+
+def test_an_array_that_is_too_long_for_a_line():
+    """Every other element: two lines of 32 show all lanes; a matrix keeps its rows."""
+    found = measure(LANE * 8, shape=(1, 1024))
+    assert _outside(found) == "16 lanes outside of the picture"
+    lines = _folded(found)
+    assert (lines.shape, lines.sectors, _outside(lines)) == ((32, 32), 8, "")
+    assert [lines.places[at] for at in (0, 15, 16, 31)] == [(0, 0), (0, 30), (1, 0), (1, 30)]
+    for kept in (measure(LANE * 8, shape=(2, 1024)), measure(LANE * 4, shape=(1, 1024))):
+        assert _folded(kept) is kept

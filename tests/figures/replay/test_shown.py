@@ -182,10 +182,10 @@ def test_still_of_one_dimension():
 
 
 def test_few_rows_are_high_enough_to_be_told_apart():
-    """Three stages of 64 elements: 16 pixels each, where an element is 4 pixels wide."""
+    """Three stages of 64 elements: 21 pixels each, where an element is 4 pixels wide."""
     none = np.full((3, 64), -1)
     stages = Panel("phase 1", 0, "stages", 3, 64, none, (), none > 0)
-    assert _sides(stages) == (4, 16)
+    assert _sides(stages) == (4, 21)
     assert _sides(stages._replace(rows=64)) == (4, 4)
     assert _sides(stages._replace(rows=8, cols=8)) == (32, 32)
 

@@ -68,16 +68,19 @@ class Panel:
 
     @property
     def values(self) -> tuple[str, ...]:
-        """The bars' values, all with as many decimals, of at most four digits for the largest.
+        """The bars' values, all with as many decimals, and of four digits the largest.
 
         >>> bars = [Bar(name, value, value, value) for name, value in (("a", 907.6), ("b", 4476))]
         >>> Panel("speed", "GB/s", tuple(bars)).values
         ('908', '4476')
         """
-        largest = max(bar.value for bar in self.bars)
-        room = max(0, 4 - (len(str(int(largest))) if largest >= 1 else 0))
-        wanted = max(len(f"{bar.value:.4g}".partition(".")[2]) for bar in self.bars)
-        return tuple(f"{bar.value:.{min(room, wanted)}f}" for bar in self.bars)
+        said = tuple(f"{bar.value:.4g}" for bar in self.bars)
+        wanted = max(len(value.partition(".")[2]) for value in said)
+        whole = len(f"{max(bar.value for bar in self.bars):.0f}")
+        if whole == 1 and wanted > 3:  # parts of a whole: 1 and 0.03125
+            return said
+        decimals = min(wanted, max(0, 4 - whole))
+        return tuple(f"{bar.value:.{decimals}f}" for bar in self.bars)
 
     def __str__(self) -> str:
         pairs = zip(self.bars, self.values, strict=True)

@@ -78,12 +78,13 @@ def test_other_forms_are_refused():
         picture([LADDER], "here", "pdf")
 
 
-def test_decimals_are_those_of_the_largest():
-    """Of one panel all values have the same: none beside thousands, three beside 1.000."""
+def test_decimals():
+    """Those of a panel have equally many, none beside thousands; parts of 1 keep their digits."""
     for values, said in (
         ((531.4, 907.6, 4476.0), ("531", "908", "4476")),
-        ((1.0, 0.963), ("1.000", "0.963")),
-        ((0.96, 0.5), ("0.96", "0.50")),
+        ((8.0, 5.125, 45.75), ("8.00", "5.12", "45.75")),
+        ((0.0, 0.7, 8.96), ("0.00", "0.70", "8.96")),
+        ((1.0, 0.03125), ("1", "0.03125")),
     ):
         bars = tuple(Bar("a kernel", value, value, value) for value in values)
         assert Panel("a panel", "GB/s", bars).values == said

@@ -9,7 +9,8 @@ the array begins and what shape it has, the launch tells when it runs once more,
 `tracing.requests`.
 
 Taught in `20_transpose`. **Limits**: arrays that lie in memory row by row; `ROWS` x `COLS` elements
-are drawn, of a wider request those around its first lane.
+are drawn, of a wider request those around its first lane; a row that begins inside a sector has
+that one more.
 """
 
 from __future__ import annotations
@@ -40,7 +41,6 @@ __all__ = ["SectorMap", "alt", "measure", "request_of", "sector_map", "text"]
 ROWS, COLS = 32, 32
 CELL, HIGH = 17, 15  # pixels of an element
 LEFT, TOP, BELOW = 52, 82, 56
-WIDTH = LEFT + COLS * CELL + 24
 COMES = "#7a8695"  # what nobody asked for
 PATIENCE_S = 20.0
 
@@ -158,7 +158,7 @@ def sector_map(
         if shape is None:
             raise TypeError("shape is missing: rows and columns of the matrix")
         found = measure(request, shape=shape, width=width, active=active)
-    return Drawing(text(found), alt(found), WIDTH, lambda: _png(found))
+    return Drawing(text(found), alt(found), _width(found), lambda: _png(found))
 
 
 def measure(
@@ -311,7 +311,7 @@ def _way(found: SectorMap) -> str:
     return f"lanes take rows {rows[0]}-{rows[-1]}, columns {cols[0]}-{cols[-1]}"
 
 
-def _window(found: SectorMap) -> tuple[range, range]:
+def window(found: SectorMap) -> tuple[range, range]:
     """The rows and columns that are drawn: from a little before the first lane on."""
     places = [place for place in found.places if place is not None] or [(0, 0)]
     rows, cols = found.shape
@@ -320,14 +320,21 @@ def _window(found: SectorMap) -> tuple[range, range]:
     top = max(0, min(row for row, _ in places) - 1)
     bottom = min(rows, last + 2, top + ROWS + 1)
     left = max(0, min(min(col for _, col in places) // each * each, cols - COLS))
-    return range(top, bottom), range(left, min(cols, left + COLS))
+    end = -(-(max(col for _, col in places) + 1) // each) * each
+    wide = end - left if COLS < end - left <= COLS + each else COLS
+    return range(top, bottom), range(left, min(cols, left + wide))
+
+
+def _width(found: SectorMap) -> int:
+    """Pixels of the picture."""
+    return LEFT + max(COLS, len(window(found)[1])) * CELL + 24
 
 
 def _png(found: SectorMap) -> bytes:
     from .legend import Key, heading, legend
     from .sheet import EMPTY, FAINT, GRID, SERIES, painted
 
-    rows, cols = _window(found)
+    rows, cols = window(found)
     high = len(rows) * HIGH
 
     def paint(sheet: Sheet) -> None:
@@ -343,12 +350,12 @@ def _png(found: SectorMap) -> bytes:
         said += f" {_outside(found)}"
         sheet.write(LEFT, TOP + high + 42, said.rstrip("; "), colour=FAINT, align="left")
 
-    return painted(WIDTH, TOP + high + BELOW, paint)
+    return painted(_width(found), TOP + high + BELOW, paint)
 
 
 def _outside(found: SectorMap) -> str:
     """How many lanes have no place in the picture."""
-    rows, cols = _window(found)
+    rows, cols = window(found)
     away = Counter(
         place[0] in rows and place[1] in cols for place in found.places if place is not None
     )[False]

@@ -6,15 +6,18 @@ registers, also where the line stores the value at once, so that staging is two 
 loaded from global memory once and from shared memory often is what staging pays for.
 
 Taught in `12_shared_memory`. **Limits**: counts are of the whole launch, or of its blocks on the
-average where they come out even; loops are summed up; `MOST` accesses are drawn; a barrier is drawn
-where the kernel's own text has `syncthreads`.
+average where they come out even; loops are summed up; `MOST` accesses are drawn, and where there
+are more, those of one line to one array share an arrow; a barrier is drawn where the kernel's own
+text has `syncthreads`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING
 
+from ..tracing.model import AccessRow
 from ..tracing.trace import Trace
 from .drawing import Drawing
 from .words import counted
@@ -111,11 +114,13 @@ def measure(trace: Trace) -> Staging:
     blocks = trace.launch.blocks
     even = all(row.requests % blocks == 0 and row.lanes % blocks == 0 for row in rows)
     share = blocks if even else 1
-    moves = []
-    for row in sorted(rows, key=lambda row: (row.line, row.kind != "load", row.column)):
-        ends = (row.space, "registers") if row.kind == "load" else ("registers", row.space)
-        size = row.lanes * row.width // share
-        moves.append(Move(row.line, row.text, *ends, row.requests // share, size))
+    rows = sorted(rows, key=lambda row: (row.line, row.kind != "load", row.column))
+    moves = [_move([row], share) for row in rows]
+    if len(moves) > MOST:
+        moves = [
+            _move(list(alike), share)
+            for _, alike in groupby(rows, lambda row: (row.line, row.kind, row.space, row.array))
+        ]
     how = trace.launch
     return Staging(
         str(how),
@@ -129,6 +134,20 @@ def measure(trace: Trace) -> Staging:
     )
 
 
+def _move(rows: list[AccessRow], share: int) -> Move:
+    """What some accesses of one line to one array move together, in each of `share` blocks."""
+    row = rows[0]
+    ends = (row.space, "registers") if row.kind == "load" else ("registers", row.space)
+    more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
+    return Move(
+        row.line,
+        f"{row.text}{more}",
+        *ends,
+        sum(one.requests for one in rows) // share,
+        sum(one.lanes * one.width for one in rows) // share,
+    )
+
+
 def _barriers(trace: Trace) -> tuple[int, ...]:
     """Lines of the kernel's text that wait for the block."""
     whole = trace.texts.get(trace.launch.kernel)
@@ -137,7 +156,7 @@ def _barriers(trace: Trace) -> tuple[int, ...]:
         return ()
     numbered = enumerate(whole.lines, start=1)
     found = [n for n, line in numbered if "syncthreads()" in line.partition("#")[0]]
-    return tuple(number for number in found if min(lines) < number < max(lines))
+    return tuple(number for number in found if min(lines) < number)
 
 
 def text(found: Staging) -> str:

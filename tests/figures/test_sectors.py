@@ -7,7 +7,7 @@ from numba import cuda
 from smemnb import trace
 from smemnb.errors import SmemnbError
 from smemnb.figures import sector_map
-from smemnb.figures.sectors import measure, request_of
+from smemnb.figures.sectors import measure, request_of, window
 from smemnb.kernels.transpose import transpose_naive
 from smemnb.tracing.trace import Trace
 from tests.facts import facts
@@ -76,6 +76,17 @@ def test_inactive_lanes_and_wide_ones():
     found = measure(LANE * 16, shape=(1, 32), width=16, active=LANE >= 30)
     assert found.places[:30] == (None,) * 30 and found.places[30:] == ((0, 30), (0, 31))
     assert (found.lanes, found.sectors, found.asked) == (2, 1, 32)
+
+
+@pytest.mark.parametrize(
+    ("first", "stride", "drawn"),
+    [(32, 1, (32, 64)), (30, 1, (24, 64)), (39, 1, (32, 72)), (30, 2, (24, 56)), (3, 1, (0, 40))],
+)
+def test_what_is_drawn(first, stride, drawn):
+    """32 columns, or 40 where a row of lanes begins inside a sector; of a wider request, 32."""
+    found = measure((first + LANE * stride) * 4, shape=(3, 128))
+    rows, cols = window(found)
+    assert (cols.start, cols.stop) == drawn and 0 in rows
 
 
 def test_sector_over_the_end_of_a_row():

@@ -104,3 +104,25 @@ def test_text_and_alt(whole):
     assert "inp[row, col]" in load and "tile[ty, tx]" in store and "barrier" in barrier
     assert set(facts("4,096 32")) <= set(facts(load))
     assert facts(drawn.alt).count("4096") == 5
+
+
+@cuda.jit
+def many_reads(out, inp):
+    line = cuda.shared.array(32, np.float32)
+    i = cuda.threadIdx.x
+    for start in range(0, 64, 32):
+        line[i] = inp[start + i]
+        cuda.syncthreads()
+        a = line[i] + line[i ^ 1] + line[i ^ 2] + line[i ^ 3] + line[i ^ 4] + line[i ^ 5]
+        b = line[i ^ 6] + line[i ^ 7] + line[i ^ 8] + line[i ^ 9] + line[i ^ 10]
+        out[start + i] = a + b
+        cuda.syncthreads()
+
+
+def test_many_accesses_of_a_line_share_an_arrow():
+    """11 reads and 3 others are more than are drawn: 6 and 5 reads become an arrow each."""
+    found = measure(trace(many_reads)[1, 32](np.zeros(64, np.float32), np.zeros(64, np.float32)))
+    reads = [m for m in found.moves if m.source == "shared"]
+    assert [(m.requests, m.bytes) for m in reads] == [(12, 1536), (10, 1280)]
+    assert reads[0].access.endswith("and 5 more") and (len(found.moves), found.left_out) == (5, 0)
+    assert found.barriers[-1] > found.moves[-1].line, "the barrier at the end of the loop, too"

@@ -80,7 +80,8 @@ def on_findings(
         if "threadfence" not in (source_of(exercise.solution) or ""):
             return PLAIN["blocks"]
     cure = first.cure.replace(TWO_LAUNCHES, "").replace(LAUNCH_OF_ITS_OWN, "")
-    if first.kind in ("race", "race_in_warp") and any(map(_has_all_barriers, runs)):
+    races = first.kind in ("race", "race_in_warp") and "cuda.sync" in cure
+    if races and any(map(_has_all_barriers, runs)):
         return f"{cure} {PLAIN['all_barriers']}"
     return cure or PLAIN["findings"]
 
@@ -288,6 +289,11 @@ def on_requests(exercise: Exercise, run: Run, name: str, allowed: int) -> str:
     elements = _elements(run, name)
     stored = sum(row.lanes for row in rows if row.kind == "store")
     if elements and stored > elements:
+        if any(row.kind == "load" for row in rows):
+            return (
+                f"Each element of {name} is stored {_times(stored, elements)} times, and loaded in "
+                f"between. {PLAIN['one_element']}"
+            )
         return (
             f"Each element of {name} is stored {_times(stored, elements)} times. Give every "
             "thread elements of its own."

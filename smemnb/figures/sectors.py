@@ -312,7 +312,7 @@ def _way(found: SectorMap) -> str:
     return f"lanes take rows {rows[0]}-{rows[-1]}, columns {cols[0]}-{cols[-1]}"
 
 
-def _window(found: SectorMap) -> tuple[range, range]:
+def window(found: SectorMap) -> tuple[range, range]:
     """The rows and columns that are drawn: from a little before the first lane on."""
     places = [place for place in found.places if place is not None] or [(0, 0)]
     rows, cols = found.shape
@@ -336,13 +336,13 @@ def _folded(found: SectorMap) -> SectorMap:
 
 def _cut(found: SectorMap) -> bool:
     """Whether a sector lies outside of what is drawn."""
-    rows, cols = _window(found)
+    rows, cols = window(found)
     return any(row not in rows or col not in cols for row, col in found.along)
 
 
 def _width(found: SectorMap) -> int:
     found = _folded(found)
-    return LEFT + max(COLS, len(_window(found)[1])) * CELL + 24
+    return LEFT + max(COLS, len(window(found)[1])) * CELL + 24
 
 
 def _png(found: SectorMap) -> bytes:
@@ -350,7 +350,7 @@ def _png(found: SectorMap) -> bytes:
     from .sheet import EMPTY, FAINT, GRID, SERIES, painted
 
     whole, found = found, _folded(found)
-    rows, cols = _window(found)
+    rows, cols = window(found)
     high = len(rows) * HIGH
 
     def paint(sheet: Sheet) -> None:
@@ -372,7 +372,7 @@ def _png(found: SectorMap) -> bytes:
 
 def _away(found: SectorMap) -> int:
     """How many lanes have no place in the picture."""
-    rows, cols = _window(found)
+    rows, cols = window(found)
     return Counter(
         place[0] in rows and place[1] in cols for place in found.places if place is not None
     )[False]

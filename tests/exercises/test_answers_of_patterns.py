@@ -197,12 +197,12 @@ if row == 0:"""
         (
             "ex50_total",
             {
-                "cuda.threadfence()": "cuda.atomic.add(total, 0, tile[0])\ncuda.threadfence()",
+                "cuda.threadfence()  # the": "cuda.atomic.add(total, 0, tile[0])\ncuda.threadfence()",
                 "for k": "for k in range(0):",
                 "total[0] = acc": "pass",
             },
             "requests",
-            "Add up first",
+            "put them together first",
         ),
         (
             "ex50_total",

@@ -136,3 +136,28 @@ def test_labels():
         middle, said = label(move_of(2 * long, source, "registers"))
         assert said.startswith("load16(inp, ") and said.endswith("...: 49,152 bytes")
         assert room - 20 < width_of(said, SMALLEST) <= room
+    assert label(move_of(f"{2 * long} and 3 more", "shared", "registers"))[1].endswith(
+        "... and 3 more: 49,152 bytes"
+    )
+
+
+@cuda.jit
+def many_reads(out, inp):
+    line = cuda.shared.array(32, np.float32)
+    i = cuda.threadIdx.x
+    for start in range(0, 64, 32):
+        line[i] = inp[start + i]
+        cuda.syncthreads()
+        a = line[i] + line[i ^ 1] + line[i ^ 2] + line[i ^ 3] + line[i ^ 4] + line[i ^ 5]
+        b = line[i ^ 6] + line[i ^ 7] + line[i ^ 8] + line[i ^ 9] + line[i ^ 10]
+        out[start + i] = a + b
+        cuda.syncthreads()
+
+
+def test_many_accesses_of_a_line_share_an_arrow():
+    """11 reads and 3 others are more than are drawn: 6 and 5 reads become an arrow each."""
+    found = measure(trace(many_reads)[1, 32](np.zeros(64, np.float32), np.zeros(64, np.float32)))
+    reads = [m for m in found.moves if m.source == "shared"]
+    assert [(m.requests, m.bytes) for m in reads] == [(12, 1536), (10, 1280)]
+    assert reads[0].access.endswith("and 5 more") and (len(found.moves), found.left_out) == (5, 0)
+    assert found.barriers[-1] > found.moves[-1].line, "the barrier at the end of the loop, too"

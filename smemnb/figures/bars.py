@@ -162,8 +162,8 @@ def _paint_panel(panel: Panel, sheet: Sheet, y: int) -> None:
     for step in steps:
         sheet.write(LEFT + step * scale, first - 12, f"{step:g}", colour=FAINT)
     sheet.write(LEFT + room + 12, first - 12, panel.unit, colour=FAINT, align="left")
-    for row, (bar, value) in enumerate(zip(panel.bars, panel.values, strict=True)):
-        _paint_bar(bar, value, sheet, first + row * ROW, scale)
+    for row, (bar, said) in enumerate(zip(panel.bars, panel.values, strict=True)):
+        _paint_bar(bar, said, sheet, first + row * ROW, scale)
     for name, value in _apart(panel.lines, 60 / scale):
         x = LEFT + value * scale
         dashes = [(x, float(at), x, at + 4.0) for at in range(first, last, 8)]

@@ -206,6 +206,18 @@ if row == 0:"""
         ),
         (
             "ex50_total",
+            {"if before": "if before == rows:"},
+            "output",
+            "No thread stores that element in this launch",
+        ),
+        (
+            "ex50_total",
+            {"acc += out[k]": "total[0] += out[k]", "total[0] = acc": "pass"},
+            "requests",
+            "Keep in a variable",
+        ),
+        (
+            "ex50_total",
             {
                 "before = cuda": "before = rows - 1 - row\ncuda.atomic.add(ticket, 0, 1)",
                 "if before": SPINS,
@@ -312,3 +324,10 @@ def test_no_number_in_place_of_block_dim():
     assert "blockDim" not in said
     eight = {"for y in": "for y in range(ty, 10, 8):"}
     assert "blockDim" in check("ex52_grown", edited(grown.solution, eight)).hint
+
+
+def test_a_missing_atomic_is_no_missing_barrier():
+    """Where lanes store one counter, no barrier helps: the hint does not speak of the budget's."""
+    lost = {"cuda.atomic": "part[(below - 1) * LANES + tx % LANES] += 1"}
+    hint = check("ex53_bins", edited(find("ex53_bins").solution, lost)).hint
+    assert "cuda.atomic.add" in hint and "barriers" not in hint

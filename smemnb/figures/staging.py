@@ -159,8 +159,7 @@ def _barriers(trace: Trace) -> tuple[int, ...]:
     lines = {row.line for row in trace.lines if row.function == trace.launch.kernel}
     if whole is None or not lines:
         return ()
-    numbered = enumerate(whole.lines, start=1)
-    found = [n for n, line in numbered if "syncthreads()" in line.partition("#")[0]]
+    found = [n for n, line in whole.own.items() if "syncthreads()" in line.partition("#")[0]]
     return tuple(number for number in found if min(lines) < number)
 
 

@@ -197,7 +197,8 @@ if row == 0:"""
         (
             "ex50_total",
             {
-                "cuda.threadfence()  # the": "cuda.atomic.add(total, 0, tile[0])\ncuda.threadfence()",
+                "cuda.threadfence()  # the sum": "cuda.atomic.add(total, 0, tile[0])\n"
+                "cuda.threadfence()",
                 "for k": "for k in range(0):",
                 "total[0] = acc": "pass",
             },

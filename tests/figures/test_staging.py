@@ -161,3 +161,15 @@ def test_many_accesses_of_a_line_share_an_arrow():
     assert [(m.requests, m.bytes) for m in reads] == [(12, 1536), (10, 1280)]
     assert reads[0].access.endswith("and 5 more") and (len(found.moves), found.left_out) == (5, 0)
     assert found.barriers[-1] > found.moves[-1].line, "the barrier at the end of the loop, too"
+
+
+@cuda.jit
+def behind_the_others(out):
+    cuda.syncthreads()
+    out[0] = 1
+
+
+def test_barriers_of_other_kernels_are_not_drawn():
+    """The file has barriers in functions behind this one: they are none of its own."""
+    found = measure(trace(one_store)[1, 1](np.zeros(1, np.uint8)))
+    assert found.barriers == ()

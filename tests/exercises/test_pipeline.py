@@ -254,6 +254,7 @@ PIPELINES = (
 NONE = (one_after_the_other, by_mbarriers_one_after_the_other, without_copies, two_at_a_time)
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize(
     "kernel, hiding", list(zip(PIPELINES, (768, 768, 512, 768, 768, 768), strict=True))
 )
@@ -264,6 +265,7 @@ def test_pipelines(kernel, hiding):
     assert f"{hiding} of 1024" in part.text
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize("kernel", NONE)
 def test_no_pipeline(kernel):
     """Nothing is under way while a piece is read."""
@@ -272,7 +274,7 @@ def test_no_pipeline(kernel):
     assert ("0 of 1024" in part.text) == (kernel is not without_copies)
 
 
-@pytest.mark.first(2)
+@pytest.mark.first(1)
 @pytest.mark.parametrize("kernel", [*PIPELINES, *NONE])
 def test_graded(kernel):
     """Right pipelines are accepted, and right kernels without one are refused for that alone."""

@@ -1,5 +1,7 @@
 """Copies under way: right pipelines of 2 to 5 stages are clean, values go wrong where they may."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from numba import cuda, float32, uint32, uint64
@@ -32,6 +34,7 @@ N = 64
 ROUNDS = 7
 
 
+@cache
 def one_barrier(stages, pending):
     """Wait, barrier, issue the next, read: one barrier a round."""
     arrived = groups_awaited(pending)
@@ -57,6 +60,7 @@ def one_barrier(stages, pending):
     return pipeline
 
 
+@cache
 def two_barriers(stages, pending):
     """Issue, wait, barrier, read, barrier; the issue may then stand first."""
     arrived = groups_awaited(pending)
@@ -82,6 +86,7 @@ def two_barriers(stages, pending):
     return pipeline
 
 
+@cache
 def drained(stages):
     """A tail of its own: the last rounds wait for everything."""
     arrived = groups_awaited(stages - 2)
@@ -148,6 +153,7 @@ def test_one_group_too_few(stages):
     assert not np.array_equal(late, expected)
 
 
+@pytest.mark.first(6)
 @pytest.mark.parametrize("order", [None, "late", "reversed", "random"])
 @pytest.mark.parametrize(
     "kernel, kind",
@@ -220,6 +226,7 @@ def kinds(found):
     return [(one.kind, one.count) for one in found.findings if one.kind != "uncoalesced"]
 
 
+@pytest.mark.first(3)
 @pytest.mark.parametrize("numbers, expected", [
     ([7] * N, [("race_same_value", 32)]),
     ([*range(32), *range(32)], [("race_same_value", 32)]),

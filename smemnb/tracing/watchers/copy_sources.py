@@ -235,6 +235,6 @@ def _in(values: Array, row: Array, thread: Array) -> Array:
 def _moment(now: Moment, shape: Shape, row: Array, thread: Array) -> tuple[Array, Array]:
     """Interval and epoch of threads."""
     interval = np.asarray(now.interval).reshape(-1)
-    epoch = np.asarray(now.epochs(shape, np.ones(shape, bool))).reshape(-1)
-    epoch = np.broadcast_to(epoch, (shape[0] * shape[1] * WARP,)).reshape(shape[0], -1)
+    of_lanes = np.asarray(now.epochs(shape, np.ones(shape, bool))).reshape(-1)
+    epoch: Array = np.broadcast_to(of_lanes, (shape[0] * shape[1] * WARP,)).reshape(shape[0], -1)
     return interval[row if len(interval) > 1 else 0 * row], epoch[row, thread]

@@ -1,5 +1,7 @@
 """Products by the tensor cores: every shape and type against a plain product, lane by lane."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from numba import cuda, float32, uint32
@@ -34,6 +36,7 @@ def shape(name):
     return k, sums, kind, k // (4 * PER_WORD[kind]), 2 if sums == "f16" else 4
 
 
+@cache
 def words_of(count):
     """A device function: a tuple of words from a row of an array."""
     if count == 1:
@@ -43,6 +46,7 @@ def words_of(count):
     return cuda.jit(device=True)(lambda row: (row[0], row[1], row[2], row[3]))
 
 
+@cache
 def kernel_of(name):
     """A kernel of one warp per product: fragments from memory, fragments to memory."""
     _, _, _, of_b, of_c = shape(name)

@@ -313,7 +313,7 @@ def _second_half(out: Array, x: Array) -> Array:
 
 def _four_apart(out: Array, x: Array) -> Array:
     tx = np.arange(THREADS)
-    four: Array = sum(x[32 * ((tx + 61 * i) % THREADS)] for i in range(4))
+    four: Array = np.sum([x[32 * ((tx + 61 * i) % THREADS)] for i in range(4)], axis=0)
     return four.astype(np.int32)
 
 

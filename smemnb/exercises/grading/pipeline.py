@@ -79,7 +79,7 @@ class InFlight(Watcher):
         elif event.kind == "load" and id(event.array) in self._targets:
             warps, hides = active.any(axis=2), np.zeros((self._shape[0], 1), bool)
             for one in self._sent:
-                hides |= one.left.any(axis=(1, 2))[:, None]
+                hides |= one.left.reshape(len(hides), -1).any(axis=1, keepdims=True)
             self.reads += int(warps.sum())
             self.hiding += int((warps & hides).sum())
 

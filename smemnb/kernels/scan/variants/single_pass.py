@@ -26,15 +26,24 @@ from ..lookback import EVERYONE, LOW, say, sum_before_of, take
 
 
 class Cut(NamedTuple):
-    """How a row is cut: threads of a block, chunks of a warp, least blocks on a multiprocessor."""
+    """How a row is cut: threads of a block, chunks of a warp, least blocks on a multiprocessor.
+
+    `waits`: a tile's elements are in shared memory, and not in registers (`waiting`).
+    """
 
     threads: int
     chunks: int
     resident: int = 0
+    waits: bool = False
 
     def tile(self, what: Combining) -> int:
         """Elements of a tile."""
         return self.threads * self.chunks * run_of(what.dtype, what.acc)
+
+    @property
+    def shared(self) -> int:
+        """Bytes of shared memory that a launch brings."""
+        return 16 * self.threads * self.chunks if self.waits else 0
 
 
 def run_of(dtype: Any, acc: Any) -> int:

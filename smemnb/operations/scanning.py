@@ -120,7 +120,7 @@ def _plan(call: Call, name: str, axis: Any, exclusive: Any) -> Work:
     of = choosing.combining(name, x.dtype.name, acc.name)
 
     def launches(new: Workspace, out: Laid) -> Sequence[Launch]:
-        one = choosing.launch(
+        return choosing.launches(
             of,
             new,
             out.flat(acc),
@@ -130,7 +130,6 @@ def _plan(call: Call, name: str, axis: Any, exclusive: Any) -> Work:
             beyond=x.beyond % 16,
             processors=1 if call.processors == ENGINE else call.processors,
         )
-        return [one]
 
     return Work(
         (prod(shape),) if said is None else shape,

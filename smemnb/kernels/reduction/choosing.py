@@ -33,8 +33,10 @@ MANY = 1 << 14
 """Lines that are enough for a GPU with a thread each."""
 RUN = 512
 """Elements of a run of narrow rows from which on a block takes it."""
-PART_BYTES = 1 << 15
-"""Of a part at least, where it takes a ticket."""
+PART_BYTES, NARROW_BYTES = 1 << 15, 3 << 15
+"""Of a part at least, where it takes a ticket; of narrow rows, which a block reads faster."""
+WHOLE_BYTES = 1 << 17
+"""Of a line up to which a block takes all of it, where there is one for each multiprocessor."""
 FLAT = 64
 """Rows below which a thread takes all of its columns."""
 WARP_MOVES = 512
@@ -148,6 +150,8 @@ def _lines(
     else:
         form = lines.Form(THREADS if count >= THREADS * MOVES else THREADS // 2, wide)
         parts = _parts(-(-count // (form.threads * MOVES)), many, processors, 3)
+        if many >= processors and lie.length * of.dtype.itemsize <= WHOLE_BYTES:
+            parts = 1
     own = _own(of, new, parts, 1, many)
     numbers = (lie.length, lie.length_step, lie.inner, lie.outer_step, lie.inner_step, parts)
     kernel = lines.lines_of(of, form)
@@ -192,7 +196,7 @@ def _narrow(of: Combining, new: New, out: Any, inp: Any, lie: Lie, processors: i
     period = lie.inner // gcd(lie.inner, moved)
     threads = form.threads // period * period
     size = lie.length * lie.inner * of.dtype.itemsize
-    parts = _parts(-(-size // PART_BYTES), lie.outer, processors, 2)
+    parts = _parts(-(-size // NARROW_BYTES), lie.outer, processors, 2)
     blocks = lie.outer * parts
     own = _own(of, new, parts, lie.inner, lie.outer)
     numbers = (lie.length, lie.inner, lie.outer_step, threads, parts)

@@ -49,7 +49,7 @@ LAYOUTS = {
     "rows element by element": (5, 9, 3),
     "lines": (3, 5000, 1),
     "lines in parts": (1, 70_001, 1),
-    "narrow": (2, 3000, 7),
+    "narrow": (2, 9000, 7),
     "columns": (1, 7, 3000),
     "columns in parts": (2, 300, 66),
 }
@@ -75,6 +75,10 @@ def test_small_shapes_wait_for_nobody():
     assert out.tolist() == x.reshape(-1).tolist()
     made, _ = chosen("sum", np.zeros((1 << 16, 7, 1), np.float32), 132)
     assert (made.kernel.__name__, made.grid) == ("sum_rows", 256), "a thread for each line"
+    made, _ = chosen("min", np.zeros((190, 14550, 1), np.float32), 132)
+    assert (made.kernel.__name__, made.grid, int(made.args[-1])) == ("min_lines", 190, 1)
+    made, _ = chosen("argmax", np.zeros((1, 951, 21), np.float32), 132)
+    assert (made.kernel.__name__, made.grid, int(made.args[-1])) == ("argmax_narrow", 1, 1)
     made, _ = chosen("argmax", np.zeros((1, 84, 3), np.float32), 132)
     assert (made.kernel.__name__, made.grid) == ("argmax_rows", 1)
 

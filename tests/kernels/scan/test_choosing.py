@@ -41,8 +41,10 @@ def assert_scans(of, lie, seed=1, exclusive=False, beyond=0, **options):
     x = rng.integers(0, 9, lie).astype(str(of.dtype))
     out = np.zeros(lie, str(of.acc))
     flat = out.reshape(-1), x.reshape(-1)
-    one = choosing.launch(of, new, *flat, lie, exclusive=exclusive, beyond=beyond, **options)
-    one.start()
+    for one in choosing.launches(
+        of, new, *flat, lie, exclusive=exclusive, beyond=beyond, **options
+    ):
+        one.start()
     assert (out == expected_of(of, x, exclusive)).all(), (of.name, lie, exclusive)
     return one.kernel.py_func.__name__
 
@@ -51,7 +53,7 @@ CHOICES = [
     ((1, 5, 1), "scan_sum_alone"),
     ((200, 7, 1), "scan_sum_short"),
     ((9, 130, 1), "scan_sum_alone"),
-    ((1, 20000, 1), "scan_sum"),
+    ((1, 20000, 1), "scan_sum_after"),
     ((3, 16, 20), "scan_sum_short"),
     ((1, 16, 40), "scan_sum_columns"),
     ((2, 300, 7), "scan_sum_cut_columns"),
@@ -131,7 +133,7 @@ def _run_on_views(kernel, cut, out, x, words, to, begin, rows, tiles, length):
 def test_no_races(lie):
     """No kernel races, and of its findings none is an error or a warning."""
     x = np.random.default_rng(1).integers(0, 9, lie).astype(np.float32).reshape(-1)
-    one = choosing.launch(SUM, new, np.zeros_like(x), x, lie, processors=2)
-    found = trace(one.kernel)[one.grid, one.block](*one.args)
-    assert found.races == () and found.limits == ()
-    assert {one.severity for one in found.findings} <= {"note"}
+    for one in choosing.launches(SUM, new, np.zeros_like(x), x, lie, processors=2):
+        found = trace(one.kernel)[one.grid, one.block](*one.args)
+        assert found.races == () and found.limits == ()
+        assert {one.severity for one in found.findings} <= {"note"}

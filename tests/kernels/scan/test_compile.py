@@ -43,8 +43,9 @@ SIGNATURES = {step.name: ROWS for step in LADDER[:5]} | {
     "scan_grouped": flat(float32, float32, uint64, numbers=1),
     "scan_early": flat(float32, float32, uint64, numbers=1),
     "scan_broad": flat(float32, float32, uint64, numbers=1),
+    "scan_waiting": flat(float32, float32, uint64, numbers=1),
 }
-RESIDENT = {"scan_deep": 4, "scan_grouped": 3, "scan_early": 3, "scan_broad": 2}
+RESIDENT = {"scan_deep": 4, "scan_grouped": 3, "scan_early": 3, "scan_broad": 2, "scan_waiting": 5}
 CHUNKS = {"scan_deep": 8, "scan_grouped": 8, "scan_early": 8, "scan_broad": 16}
 
 

@@ -1,8 +1,8 @@
 """scan_waiting: out = running sums of inp, in one launch; tiles wait in shared memory.
 
 As in scan_broad a tile says its sum before it is scanned. But its elements are not in registers:
-they are sent to shared memory, of which a multiprocessor has 220 KB for the tiles of 5 blocks, while
-its registers hold 128 KB. So more loads are under way while tiles wait for those before them. Each
+they are sent to shared memory, of which a multiprocessor has 220 KB for the tiles of 5 blocks; its
+registers hold 128 KB. So more loads are under way while tiles wait for those before them. Each
 lane adds up, scans and stores what it sent itself: no barrier more than before.
 
 As in scan_grouped, every 32 tiles are a group. A tile says its own sum; the last tile of a group

@@ -40,11 +40,6 @@ class Cut(NamedTuple):
         """Elements of a tile."""
         return self.threads * self.chunks * run_of(what.dtype, what.acc)
 
-    @property
-    def shared(self) -> int:
-        """Bytes of shared memory that a launch brings."""
-        return 16 * self.threads * self.chunks if self.waits else 0
-
 
 def run_of(dtype: Any, acc: Any) -> int:
     """Neighbours that a lane loads and stores at once: 16 bytes of the smaller type, at most 4."""

@@ -8,7 +8,7 @@ barriers than before.
 
     scan_waiting_of(combining, cut, exclusive)    kernel(out, inp, words, rows, tiles, length)
 
-Input and sums are of one type, of 4 or 8 bytes. A launch brings `cut.shared` bytes.
+Input and sums are of one type, of 4 or 8 bytes; a tile has less than 48 KB.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ def scan_waiting_of(what: Combining, cut: Cut, exclusive: bool = False) -> Any:
 
     @jit(launch_bounds=(threads, cut.resident))
     def kernel(out, inp, words, rows, tiles, length):
-        staged = cuda.shared.array(0, acc, alignment=16)
+        staged = cuda.shared.array(tile_size, acc, alignment=16)
         sums = cuda.shared.array(warps, acc)
         place = cuda.shared.array(1, uint64)
         carried = cuda.shared.array(1, carry)

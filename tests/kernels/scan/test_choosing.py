@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 
 from smemnb.kernels.scan import choosing
+from smemnb.kernels.scan.choosing import LARGE, cut_of
 from smemnb.kernels.scan.combining import combining
+from smemnb.kernels.scan.lookback import words_needed
 from smemnb.kernels.scan.variants import columns, short_rows
 from smemnb.kernels.scan.variants.single_pass import Cut, run_of, scan_of
+from smemnb.kernels.scan.variants.waiting import scan_waiting_of
 from smemnb.tracing import trace
 from tests.tiers import exhaustive
 
@@ -51,7 +54,8 @@ def assert_scans(of, lie, seed=1, exclusive=False, beyond=0, **options):
 
 CHOICES = [
     ((1, 5, 1), "scan_sum_alone"),
-    ((200, 7, 1), "scan_sum_short"),
+    ((600, 7, 1), "scan_sum_short"),
+    ((20, 7, 1), "scan_sum_alone"),
     ((9, 130, 1), "scan_sum_alone"),
     ((1, 20000, 1), "scan_sum_after"),
     ((3, 16, 20), "scan_sum_short"),
@@ -116,6 +120,31 @@ def test_rows_that_begin_anywhere():
             expected = x[begin : begin + rows * length].reshape(rows, length).cumsum(1)
             assert (out[to : to + rows * length] == expected.reshape(-1)).all()
             assert not out[:to].any() and not out[to + rows * length :].any()
+
+
+@exhaustive
+@pytest.mark.parametrize(("name", "kind"), [("sum", "f4"), ("max", "f8")])
+def test_tiles_that_wait(name, kind):
+    """Rows that begin anywhere, of one tile and of several, both ways; nothing is found."""
+    of, cut, exclusive = combining(name, kind, kind), Cut(64, 3, 2, waits=True), name == "sum"
+    kernel = scan_waiting_of(of, cut, exclusive)
+    for rows, length in ((1, 1600), (3, 803)):
+        x = np.random.default_rng(length).integers(0, 9, (rows, length)).astype(kind)
+        out, tiles = np.zeros_like(x), -(-(length + 3) // cut.tile(of))
+        words = np.zeros(words_needed(rows, tiles), np.uint64)
+        numbers = [np.uint32(n) for n in (rows, tiles, length)]
+        args = out.reshape(-1), x.reshape(-1), words, *numbers
+        kernel[rows * tiles, cut.threads](*args)
+        assert (out == expected_of(of, x[..., None], exclusive)[..., 0]).all()
+    assert trace(kernel)[rows * tiles, cut.threads](*args).all_findings == ()
+
+
+def test_cuts_of_large_arrays():
+    """Tiles wait where elements are of the type of the sums, and a tile fits without asking."""
+    cut = cut_of(SUM, LARGE)
+    assert cut.waits and 16 * cut.threads * cut.chunks < 48 * 1024
+    assert not cut_of(SUM, LARGE - 1).waits
+    assert not cut_of(combining("sum", "i4", "i8"), LARGE).waits
 
 
 def _run_on_views(kernel, cut, out, x, words, to, begin, rows, tiles, length):

@@ -38,6 +38,8 @@ SMALL, LARGE = 1 << 20, 1 << 22
 """Elements from which tiles are twice as large, and from which they are as large as it gets."""
 WAITING = 256, 11, 5
 """Threads, chunks and blocks of tiles that wait in shared memory: 44 KB each, 220 KB in all."""
+FEW = 128
+"""Rows from which on neighbouring blocks have tiles of different rows, and hardly wait."""
 TWICE = 1 << 21
 """Elements up to which rows of several tiles are read twice, in two launches."""
 SLAB = 2048
@@ -119,14 +121,14 @@ def cut_alone(of: Combining, rows: int, reach: int, processors: int) -> Cut | No
     return None
 
 
-def cut_of(of: Combining, elements: int) -> Cut:
+def cut_of(of: Combining, elements: int, rows: int = 1) -> Cut:
     """How rows of several tiles are cut, by the elements of all rows."""
     deep = _deep(of)
     if elements < SMALL:
         return Cut(256, deep // 2)
     if elements < LARGE:
         return Cut(256, deep, 3)
-    if of.dtype == of.acc:
+    if of.name == "sum" and of.dtype == of.acc and rows < FEW:
         return Cut(*WAITING, waits=True)
     return Cut(256, 2 * deep, 2)
 
@@ -198,7 +200,7 @@ def _cut_rows(
     reach: int,
     exclusive: bool,
 ) -> Launch:
-    cut = cut_of(of, rows * length)
+    cut = cut_of(of, rows * length, rows)
     tiles = -(-reach // cut.tile(of))
     words = signals(new, (words_needed(rows, tiles),), np.uint64)
     numbers = _words(rows, tiles, length)
@@ -216,7 +218,7 @@ def _twice(
     reach: int,
     exclusive: bool,
 ) -> list[Launch]:
-    cut = cut_of(of, rows * length)
+    cut = cut_of(of, rows * length, rows)
     tiles = -(-reach // cut.tile(of))
     sums = scratch(new, (rows * tiles,), np.dtype(str(of.carry)))
     numbers = _words(rows, tiles, length)

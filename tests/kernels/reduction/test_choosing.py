@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from smemnb.kernels.reduction.choosing import Lie, launch
+from smemnb.kernels.reduction.choosing import Lie, launch, launches
 from smemnb.kernels.reduction.combining import DTYPES, NAMES, combining
 from smemnb.tracing import trace
 from tests.tiers import exhaustive
@@ -81,6 +81,22 @@ def test_small_shapes_wait_for_nobody():
     assert (made.kernel.__name__, made.grid, int(made.args[-1])) == ("argmax_narrow", 1, 1)
     made, _ = chosen("argmax", np.zeros((1, 84, 3), np.float32), 132)
     assert (made.kernel.__name__, made.grid) == ("argmax_rows", 1)
+
+
+@pytest.mark.parametrize("name", ["sum", "argmax"])
+def test_small_arrays_take_no_tickets(name):
+    """Parts are put together by a second launch, equal elements and all; large arrays have one."""
+    x = elements(np.random.default_rng(6), (2, 33_001, 1), np.float32)
+    of = combining(name, "float32")
+    out = np.zeros(2, of.out)
+    made = launches(of, new, out, x.reshape(-1), lie_of(x), FEW)
+    assert [one.kernel.__name__ for one in made] == [f"{name}_lines", f"{name}_parts"]
+    assert made[0].args[4].size == 0 and made[0].args[-1] > 1
+    for one in made:
+        one.start()
+    assert_right(name, x, out)
+    large = np.broadcast_to(np.float32(1), (1, 1 << 25, 1))
+    assert len(launches(of, new, out, large, lie_of(large), FEW)) == 1
 
 
 def test_values_of_lines():

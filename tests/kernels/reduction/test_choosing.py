@@ -5,6 +5,7 @@ import pytest
 
 from smemnb.kernels.reduction.choosing import Lie, launch, launches
 from smemnb.kernels.reduction.combining import DTYPES, NAMES, combining
+from smemnb.kernels.reduction.variants.finish import THREADS, finish_of
 from smemnb.tracing import trace
 from tests.tiers import exhaustive
 
@@ -97,6 +98,20 @@ def test_small_arrays_take_no_tickets(name):
     assert_right(name, x, out)
     large = np.broadcast_to(np.float32(1), (1, 1 << 25, 1))
     assert len(launches(of, new, out, large, lie_of(large), FEW)) == 1
+
+
+def test_parts_beyond_the_threads_of_a_block():
+    """600 parts of two lines, in the order of their places: the first of equal ones wins."""
+    of, rng = combining("argmax", "float32"), np.random.default_rng(7)
+    values = rng.integers(0, 9, (2, 600)).astype(np.float32)
+    places = np.tile(np.arange(600, dtype=np.uint32), (2, 1))
+    out = np.zeros(2, of.out)
+    args = out, values.reshape(-1), places.reshape(-1), np.uint32(600), np.uint32(600)
+    finish_of(of)[2, THREADS](*args)
+    assert out.tolist() == values.argmax(1).tolist()
+    values[:, 599] = 10  # of the last part
+    finish_of(of)[2, THREADS](*args)
+    assert out.tolist() == [599, 599]
 
 
 def test_values_of_lines():

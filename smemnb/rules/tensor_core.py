@@ -154,10 +154,13 @@ def _whole(row: Ints, col: Ints) -> tuple[Ints, Ints]:
 def rounded_to_tf32(number: npt.ArrayLike, *, to_even: bool = False) -> npt.NDArray[np.uint32]:
     """The bits of a float32 rounded to tf32, to nearest; the low 13 are 0.
 
-    Ties go away from zero (`cvt.rna.tf32`), or to even (`cvt.rn.tf32`, from cc 9.0 on). Of a NaN
-    the first leaves the upper bits as they are, so one whose upper bits are 0 becomes an infinity;
-    the second makes 0x7fffe000 of each. Both as read on a GPU of cc 9.0
-    (`laboratory.tensor_values`).
+    Ties go away from zero, as `cvt.rna.tf32` has it: cc 8.0 and 9.0 have no instruction for it, and
+    the compiler adds half of the last place to the bits of what is below infinity in size, then
+    cuts. So what rounds up past the largest number is infinite, and of a NaN the low 13 bits are
+    cut off: one that has no others becomes infinite.
+
+    With `to_even` they go to even, as `cvt.rn.tf32` has it, which is an instruction from cc 9.0 on;
+    of any NaN it makes 0x7fffe000, as a GPU of cc 9.0 did (`laboratory.tensor_values`).
 
     >>> tie = np.float32(1 + 2**-11)
     >>> hex(int(rounded_to_tf32(tie))), hex(int(rounded_to_tf32(tie, to_even=True)))

@@ -241,7 +241,7 @@ def held(case: TensorCase, seed: int = 1) -> Held:
 
 
 def cut_name(cut: TensorCut) -> str:
-    """Such as "128x256x16s4r1"; a band other than the usual one, and its warps, behind it.
+    """Such as "128x256x16s4r1"; unusual warps and band behind it, and "l" where blocks stay.
 
     >>> cut_name(TensorCut(128, 256)), cut_name(TensorCut(64, 64, warp_rows=32, warp_cols=32))
     ('128x256x16s4r1', '64x64x16s4r1w32x32')
@@ -250,7 +250,9 @@ def cut_name(cut: TensorCut) -> str:
         "" if (cut.warp_rows, cut.warp_cols) == (64, 64) else f"w{cut.warp_rows}x{cut.warp_cols}"
     )
     band = "" if cut.band == TensorCut.band else f"b{cut.band}"
-    return f"{cut.rows}x{cut.cols}x{cut.depth}s{cut.stages}r{cut.resident}{warps}{band}{'l' if cut.lasting else ''}"
+    lasting = "l" if cut.lasting else ""
+    shape = f"{cut.rows}x{cut.cols}x{cut.depth}s{cut.stages}r{cut.resident}"
+    return f"{shape}{warps}{band}{lasting}"
 
 
 def peak(case: TensorCase, multiprocessors: int) -> Callable[[], Any]:

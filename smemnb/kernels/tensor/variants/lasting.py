@@ -79,7 +79,7 @@ def lasting_product_of(
 
     @device
     def moved(a, b, out, tile, tiles, k_size, states):
-        """The state of the copies before their next step; a tile's last one is followed by a tile."""
+        """The state of the copies before their next step, which may be of the next tile."""
         a_state, b_state, left, copied = states
         a_state = a_on(uint32(a.strides[0] // 4), a_state)
         b_state = b_on(uint32(b.strides[0] // 4), b_state)

@@ -50,7 +50,13 @@ class Forked:
 
     @classmethod
     def start(
-        cls, command: list[str], *, env: dict[str, str], cwd: Any = None, stderr: Any = None, **more: Any
+        cls,
+        command: list[str],
+        *,
+        env: dict[str, str],
+        cwd: Any = None,
+        stderr: Any = None,
+        **more: Any,
     ) -> Forked:
         """Have the process of this environment fork a kernel.
 

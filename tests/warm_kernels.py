@@ -1,9 +1,9 @@
 """Jupyter kernels of chapters, forked from one process that has imported what all of them import.
 
 A kernel needs NumPy, Numba, IPython and matplotlib, 3 to 4 seconds of a core before its first cell.
-`Forked.start` keeps one process per process of pytest that has them, and has it fork each kernel; of
-smemnb it has imported nothing, so that a chapter imports smemnb itself, after `numba.cuda`, as for
-a reader. A kernel whose command or environment is not as expected is started as usual.
+`Forked.start` keeps one process per process of pytest that has them, and has it fork each kernel.
+Of smemnb it has imported nothing, so that a chapter imports smemnb itself, after `numba.cuda`, as
+for a reader. A kernel whose command is not as expected is started as usual.
 """
 
 from __future__ import annotations

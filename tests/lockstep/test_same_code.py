@@ -3,8 +3,8 @@
 import ast
 import importlib.util
 import itertools
-import os
 import linecache
+import os
 import warnings
 
 import numpy as np

@@ -170,9 +170,11 @@ class _Session:
         key = function, types
         if key in self.done:
             return self.done[key]
-        known, wanted = _kept_records(function, types), (self.compiler, types, returns, casts)
+        known = _kept_records(function, types)
+        wanted: tuple[Any, ...] = ()
         if known is not None:
-            wanted += (function.__code__, _outer_values(function))
+            outer = function.__code__, _outer_values(function)
+            wanted = self.compiler, types, returns, casts, *outer
             for record in known.get(wanted, ()):
                 self.done.setdefault((record.function(), record.argument_types), record)
         if key not in self.done:

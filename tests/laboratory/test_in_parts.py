@@ -11,7 +11,7 @@ from smemnb.laboratory import in_parts
 def test_every_item_is_in_one_part():
     items = list(range(20))
     parts = [in_parts.part(f"{number}/3", items) for number in (1, 2, 3)]
-    assert sorted(sum(parts, [])) == items
+    assert sorted(one for each in parts for one in each) == items
     assert [len(each) for each in parts] == [7, 7, 6]
 
 

@@ -262,9 +262,14 @@ def _streamed(one: Streamed, multiprocessors: int) -> Callable[[], float]:
         grid = (cols // one.words, -(-rows // (256 // one.words * 16)))
         arguments: tuple[Any, ...] = (np.zeros(COPIED, np.uint32), np.ones(COPIED, np.uint32))
         moved = 2 * 4 * rows * cols
+    elif one.name == "write_columns":
+        rows = one.size // 4 // COPIED[1]
+        grid = (COPIED[1] // 32, rows // 32)
+        arguments, moved = (np.zeros((rows, COPIED[1]), np.uint32), np.uint32(1)), one.size
     elif one.name.startswith("write"):
         # one word of each sector, or all of them: the sectors count whole
-        arguments, moved = (np.zeros(one.size // 4, np.uint32), np.uint32(1)), one.size
+        arguments = (np.zeros(one.size // 4, np.uint32), np.uint32(1), one.rounds)
+        moved = one.size * one.rounds
     else:
         threads = grid[0] * 256
         whole = np.ones(one.size // 4 // (4 * threads) * 4 * threads, np.uint32)

@@ -45,18 +45,21 @@ class Clocked(Reading):
     Attributes:
         dtypes: of the kernel's `out`, `a` and `b`.
         asked: names of machine instructions that its loop must have, for the check without a GPU.
+        words: of `out`, if more than one per thread.
     """
 
     warps: int = 1
     partitions: int = 4
     dtypes: tuple[type, type, type] = (np.uint32, np.uint32, np.uint32)
     asked: tuple[str, ...] = ()
+    words: int = 0
 
     def arguments(self, rounds: int) -> tuple[Any, ...]:
         """Arguments of a launch of one block of `32 * warps` threads."""
         out, a, b = self.dtypes
         times = np.zeros((self.warps, 2), np.int64)
-        return (np.zeros(32 * self.warps, out), times, a(3), b(1), rounds, self.partitions)
+        words = max(32 * self.warps, self.words)
+        return (np.zeros(words, out), times, a(3), b(1), rounds, self.partitions)
 
 
 @dataclass(frozen=True)
@@ -251,6 +254,24 @@ def _waits() -> list[Reading]:
                 asked=("FFMA",),
             )
         )
+    for width, apart, how in (
+        (4, 1, "side_by_side"),
+        (16, 4, "side_by_side"),
+        (4, 0, "one_place"),
+        (4, 8, "sectors"),
+        (4, 32, "lines"),
+    ):
+        found.append(
+            Clocked(
+                f"global_loads_{width}_{how}",
+                "L1",
+                lambda width=width, apart=apart: waits.global_loads(width, apart),  # type: ignore[misc]
+                "loads that L1 has, per cycle",
+                16,
+                asked=("LDG",),
+                words=4096,
+            )
+        )
     for level, size in (("l1", MB // 64), ("l2", 16 * MB), ("dram", 1024 * MB)):
         for warps in (1, 16, 64):
             found.append(
@@ -284,7 +305,21 @@ def _streams() -> list[Reading]:
     found.append(
         Streamed("write_dram", "DRAM", lambda: streams.writes, "rate of writing", 0, 1024 * MB, 1)
     )
-    for name, group, size in (("l2", "L2", 16 * MB), ("dram", "DRAM", 1024 * MB)):
+    found.append(Streamed("write_l2", "L2", lambda: streams.writes, "rate of L2", 0, 16 * MB, 64))
+    found.append(
+        Streamed(
+            "write_columns",
+            "DRAM",
+            lambda: streams.writes_columns,
+            "rate of sectors that are filled by eight stores, counted once",
+            0,
+            1024 * MB,
+        )
+    )
+    for name, group, size, rounds in (
+        ("l2", "L2", 16 * MB, 64),
+        ("dram", "DRAM", 1024 * MB, 1),
+    ):
         found.append(
             Streamed(
                 f"write_apart_{name}",
@@ -293,7 +328,7 @@ def _streams() -> list[Reading]:
                 "rate of sectors that are written in part, counted whole",
                 0,
                 size,
-                1,
+                rounds,
             )
         )
     for threads in (32, 256, 1024):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numba import cuda, float32, uint32
+from functools import cache
 
-from ....kernels.ptx import cycles
+import numpy as np
+from numba import cuda, float32, uint32, uint64
+
+from ....kernels.ptx import cycles, load16
 
 UNROLLED = 16
 CONSTANTS = 256
@@ -83,3 +85,36 @@ def slowest(out, waits, ring, rounds):
     out[tid] = at
     if tid % 32 == 0:
         waits[tid // 32, 0], waits[tid // 32, 1] = before - began, longest
+
+
+@cache
+def global_loads(width, apart):
+    """Loads that L1 has and that do not wait for each other; lanes `apart` words apart."""
+
+    @cuda.jit
+    def kernel(out, times, a, b, rounds, partitions):
+        """out = exclusive or of what the thread has read of `out`."""
+        tid = cuda.threadIdx.x
+        mask = uint32(out.size // 2 - 1)
+        first, acc = uint32(tid % 32 * apart), uint32(0)
+        at = first
+        for place in range(tid, out.size, cuda.blockDim.x):
+            acc ^= out[place]  # L1 has all of it
+        cuda.syncthreads()
+        began = cycles()
+        if (tid // 32) % 4 < partitions:
+            for turn in range(rounds):
+                for step in range(UNROLLED):
+                    if width == 16:
+                        read = load16(out, at + uint32(step * 16))
+                        acc ^= read[0] ^ read[1] ^ read[2] ^ read[3]
+                    else:
+                        acc ^= out[uint64(at) + uint64(step * 4)]  # apart: never merged
+                at = (first + uint32(turn * 32)) & mask
+        ended = cycles()
+        cuda.syncthreads()
+        out[tid] = acc
+        if tid % 32 == 0:
+            times[tid // 32, 0], times[tid // 32, 1] = began, ended
+
+    return kernel

@@ -149,6 +149,17 @@ def _chains() -> list[Reading]:
                     asked=asked,
                 )
             )
+    for warps in (4, 16):
+        found.append(
+            Clocked(
+                f"uniform_xor_add_{warps}x4",
+                "chains",
+                lambda: chains.uniform(4),
+                "rate of the pipe for numbers that all lanes share",
+                warps,
+                asked=("ULOP3", "UIADD3"),
+            )
+        )
     for name in ("xor_add", "turn", "multiply_add_int", "multiply_add64", "root", "bits_set"):
         found.append(
             Clocked(

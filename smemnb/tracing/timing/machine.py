@@ -221,6 +221,17 @@ CONSTANTS: Final = (
         f"{_HUERTA}: until the sources of an access have been read, after its turn on the path",
         "shared_stores_4",
     ),
+    Constant(
+        "partly_l2_cycles",
+        0.0,
+        0,
+        0,
+        "cycles of L2 for each sector that a store fills in part",
+        "",
+        "write_apart_l2",
+    ),
+    Constant("block_start", 6, 3, 400, "cycles", "", "blocks_of_1024"),
+    Constant("warp_start", 0, 0, 4, "cycles", "", "blocks_of_1024"),
 )
 """All of them, in the order in which `ORDER` names what the scheduler takes."""
 
@@ -242,6 +253,9 @@ ORDER: Final = (
     "sector_l2",
     "sector_dram",
     "read_release",
+    "partly_l2",
+    "block_start",
+    "warp_start",
 )
 """What `scheduler.simulate` is given, in order; sectors are cycles for 32 bytes."""
 
@@ -278,6 +292,7 @@ class Machine:
         known["sector_l2"] = SECTOR_BYTES * busy / known["l2_bytes_per_cycle"]
         known["sector_l2"] = max(known["sector_l2"], SECTOR_BYTES / 64)  # a port has 64 bytes
         known["sector_dram"] = SECTOR_BYTES * busy / known["dram_bytes_per_cycle"]
+        known["partly_l2"] = busy * known["partly_l2_cycles"]
         return np.array([known[name] for name in ORDER], np.float64)
 
     def changed(self, **values: float) -> Machine:

@@ -4,7 +4,8 @@ Each scheduler looks at its warps in each cycle and takes the first that can iss
 last, then the youngest. A warp can issue if the cycles that the compiler counted have passed, the
 scoreboards that its instruction waits for are free, its pipe is free, the registers it reads can be
 read in time, and, for an access to memory, its queue has a place. Every other warp is counted for
-the first of these that is in its way.
+the first of these that is in its way. A warp that has ended stays until its stores have left, and
+its block makes room for the next one when all its warps have; the next one begins some time later.
 
 Accesses go from four queues into one path: a wavefront of shared memory or a line of global memory
 per cycle, and no more than a word for each lane. Sectors that miss L1 pass a server of L2 and,
@@ -111,6 +112,7 @@ def simulate(
     wavefronts: Any,  # int32
     missed: Any,  # int32: sectors that L1 has not
     far: Any,  # float32: the share of them that comes from DRAM
+    partly: Any,  # int32: sectors that a store fills in part
     blocks: Any,  # int32 (blocks to run, warps of a block): streams
     resident: int,
     constants: Any,  # float64, in the order of `machine.ORDER`
@@ -123,6 +125,7 @@ def simulate(
         6:11
     ]
     (queue_delay, window, policy, sector_l2, sector_dram, read_release) = constants[11:17]
+    (partly_l2, block_start, warp_start) = constants[17:20]
     per_block = blocks.shape[1]
     warps = min(SLOTS, resident * per_block)
     stream = np.full(warps, -1, np.int64)
@@ -135,6 +138,11 @@ def simulate(
     held = np.zeros((warps, SCOREBOARDS), np.int64)
     held_by = np.zeros((warps, SCOREBOARDS), np.int64)
     alive = np.zeros(resident, np.int64)
+    at_work = np.zeros(resident, np.int64)
+    outgoing = np.zeros(warps, np.int64)
+    leaves = np.zeros(warps, np.float64)
+    ended = np.zeros(warps, np.bool_)
+    leaving = 0
     arrived = np.zeros(resident, np.int64)
     pipe = np.zeros((4, 12), np.float64)
     port = np.zeros((4, 2), np.float64)
@@ -156,8 +164,9 @@ def simulate(
                 stream[w] = blocks[next_block, warp]
                 at[w], end[w] = stream_at[stream[w]], stream_at[stream[w] + 1]
                 born[w] = order
+                ready[w], why_ready[w] = order * warp_start, -1
                 order += 1
-            alive[slot] = per_block
+            alive[slot] = at_work[slot] = per_block
             running += per_block
             next_block += 1
     drawing = drawn.shape[1] if drawn.ndim == 2 else 0
@@ -197,7 +206,7 @@ def simulate(
                     back = path + latency
                     if number >= 0 and missed[number] > 0:
                         begins = max(l2_free, path)
-                        l2_free = begins + missed[number] * sector_l2
+                        l2_free = begins + missed[number] * sector_l2 + partly[number] * partly_l2
                         rng = rng * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
                         drawn_by = float(rng >> np.uint64(11)) / 9007199254740992.0
                         rng = rng * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
@@ -207,6 +216,9 @@ def simulate(
                             begins = max(dram_free, path)
                             dram_free = begins + missed[number] * sector_dram
                             back = max(dram_free, l2_free) + dram_latency
+                    if kind == STORE and code[op, 11] != SHARED:
+                        outgoing[w] -= 1
+                        leaves[w] = max(leaves[w], max(path, l2_free))
                     if reads < SCOREBOARDS:
                         size = _push(heap_t, heap_w, size, path + read_release, w * 8 + reads)
                     if writes < SCOREBOARDS:
@@ -219,8 +231,15 @@ def simulate(
                 w = s + 4 * k
                 if stream[w] < 0:
                     continue
+                if ended[w]:
+                    waits[place[end[w] - 1], DRAIN] += 1
+                    if drawing and clock < drawing:
+                        drawn[w, int(clock)] = DRAIN
+                    continue
                 op = place[at[w]]
                 why = SELECTED
+                if ready[w] > clock and why_ready[w] < 0:
+                    continue  # it has not begun
                 if waiting[w]:
                     why = AT_BARRIER
                 elif ready[w] > clock:
@@ -295,6 +314,7 @@ def simulate(
                 filled[s] += 1
                 if code[op, 11] != SHARED:
                     outside[s] += 1
+                    outgoing[w] += kind == STORE
                 if writes < SCOREBOARDS:
                     held[w, writes] += 1
                     held_by[w, writes] = SHORT if code[op, 11] == SHARED else LONG
@@ -323,30 +343,40 @@ def simulate(
                 arrived[slot] += 1
             at[w] += 1
             if at[w] >= end[w]:
-                stream[w] = -1
                 waiting[w] = False
-                running -= 1
-                alive[slot] -= 1
-                if alive[slot] == 0:
-                    arrived[slot] = 0
-                    if next_block < len(blocks):
-                        for warp in range(per_block):
-                            x = slot * per_block + warp
-                            stream[x] = blocks[next_block, warp]
-                            at[x], end[x] = stream_at[stream[x]], stream_at[stream[x] + 1]
-                            born[x] = order
-                            ready[x], why_ready[x] = clock + barrier_latency, WAIT
-                            order += 1
-                        alive[slot] = per_block
-                        running += per_block
-                        next_block += 1
-            if arrived[slot] and arrived[slot] == alive[slot]:
+                ended[w] = True
+                leaving += 1
+                at_work[slot] -= 1
+            if arrived[slot] and arrived[slot] == at_work[slot]:
                 arrived[slot] = 0
                 for x in range(slot * per_block, (slot + 1) * per_block):
                     if waiting[x]:
                         waiting[x] = False
                         ready[x] = max(ready[x], clock + barrier_latency)
                         why_ready[x] = AT_BARRIER
+        # a warp is gone when its stores have left, and its block makes room when all warps are
+        for w in range(warps if leaving else 0):
+            if ended[w] and outgoing[w] == 0 and leaves[w] <= clock:
+                progress = True
+                ended[w] = False
+                leaving -= 1
+                stream[w] = -1
+                running -= 1
+                slot = w // per_block
+                alive[slot] -= 1
+                if alive[slot] == 0 and next_block < len(blocks):
+                    for warp in range(per_block):
+                        x = slot * per_block + warp
+                        stream[x] = blocks[next_block, warp]
+                        at[x], end[x] = stream_at[stream[x]], stream_at[stream[x] + 1]
+                        born[x], leaves[x] = order, 0.0
+                        ready[x] = clock + block_start + warp * warp_start
+                        why_ready[x] = -1
+                        order += 1
+                    alive[slot] = at_work[slot] = per_block
+                    arrived[slot] = 0
+                    running += per_block
+                    next_block += 1
         clock += 1
         if not progress:  # nothing happens until the next event: the same waits until then
             later = 1e18
@@ -361,17 +391,21 @@ def simulate(
                 if port[s, 0] >= clock or port[s, 1] >= clock:
                     later = clock
             for w in range(warps):
-                if stream[w] >= 0 and not waiting[w] and ready[w] >= clock:
+                if stream[w] >= 0 and not waiting[w] and not ended[w] and ready[w] >= clock:
                     later = min(later, ready[w])
+                if ended[w] and outgoing[w] == 0:
+                    later = min(later, max(leaves[w], clock))
             if later >= 1e18:
                 return -1.0, issued, path_busy
             gap = np.ceil(later) - clock
             if gap > 0:
                 for w in range(warps):
-                    if stream[w] >= 0:
-                        op = place[at[w]]
+                    if stream[w] >= 0 and not (ready[w] > clock and why_ready[w] < 0):
+                        op = place[min(at[w], end[w] - 1)]
                         why = AT_BARRIER
-                        if not waiting[w]:
+                        if ended[w]:
+                            why = DRAIN
+                        elif not waiting[w]:
                             why = why_ready[w]
                             if ready[w] <= clock:
                                 mask = code[op, 2]

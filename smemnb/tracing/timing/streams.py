@@ -18,7 +18,7 @@ from ...compiled.image import read_image
 from ...compiled.lines import Build
 from ...compiled.warps.execution import Execution, execution
 from ...compiled.warps.run import CodeLaunch
-from .caches import far_share, missed, partly_stored
+from .caches import far_share, missed, partly_filled, partly_stored
 from .instructions import table
 from .machine import Machine
 from .scheduler import REASONS, simulate
@@ -37,7 +37,7 @@ class Streams:
     Attributes:
         table: a row per machine instruction, as `instructions.table` makes it.
         place, active, taken, request, begins: instructions of all warps, one warp after the other.
-        space, wavefronts, missed, far: of each access.
+        space, wavefronts, missed, far, partly_filled: of each access.
         warps: of a block.
         samples: blocks that were run.
         partly: share of the sectors that leave L1 of stores that fill less than half of them.
@@ -53,6 +53,7 @@ class Streams:
     wavefronts: Any
     missed: Any
     far: Any
+    partly_filled: Any
     warps: int
     samples: int
     partly: float = 0.0
@@ -99,6 +100,7 @@ class Streams:
             self.wavefronts,
             self.missed,
             self.far,
+            self.partly_filled,
         )
 
 
@@ -196,6 +198,7 @@ def streams(
         np.concatenate([one.requests.wavefronts for one in done]).astype(np.int32),
         np.concatenate(gone).astype(np.int32),
         np.concatenate(far).astype(np.float32),
+        np.concatenate([partly_filled(one) for one in done]).astype(np.int32),
         len(done[0].warps),
         len(done),
         max(partly_stored(one, each) for one, each in zip(done, gone, strict=True)),

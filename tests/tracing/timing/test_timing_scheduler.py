@@ -38,6 +38,7 @@ def made(table, *warps, requests=()):
         missed=np.array([one[2] for one in requests], np.int32),
         far=np.array([one[3] for one in requests], np.float32),
         warps=len(warps),
+        partly_filled=np.zeros(len(requests), np.int32),
         samples=1,
     )
 

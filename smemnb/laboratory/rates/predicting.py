@@ -36,9 +36,7 @@ def ran(one: Clocked, rounds: int) -> Streams:
     arguments = one.arguments(rounds)
     build = built(one.make(), arguments, CC)
     block = (32 * one.warps, 1, 1)
-    launch = CodeLaunch(
-        build.elf, (1, 1, 1), block, 0, Snapshot(arguments), types_of(arguments)
-    )
+    launch = CodeLaunch(build.elf, (1, 1, 1), block, 0, Snapshot(arguments), types_of(arguments))
     return streams(build, launch, L1_BYTES, chosen=[0])
 
 

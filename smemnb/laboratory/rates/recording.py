@@ -27,6 +27,7 @@ ROUNDS, REPEATS = 64, 5
 LINE = 32
 STEPS = 256
 MAXIMUM_BLOCK = 1024
+TRIES = 2  # of a reading at which the process ends
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -73,9 +74,10 @@ def record(
     with held(lock):
         found["megahertz"] = round(megahertz(), 1)
     for one in readings:
-        if one.name in found["readings"]:
+        tried = found["readings"].get(one.name, {"tries": 0}).get("tries", TRIES)
+        if tried >= TRIES:
             continue
-        found["readings"][one.name] = {"failed": "the process ended before it was read"}
+        found["readings"][one.name] = {"failed": "the process ended", "tries": tried + 1}
         _write(path, found)
         try:
             read = _measured(one, found["multiprocessors"], found["megahertz"], lock)

@@ -91,7 +91,7 @@ class Streamed(Reading):
 
 @dataclass(frozen=True)
 class Started(Reading):
-    """Cycles of a multiprocessor from one block that does nothing to the next."""
+    """Cycles of a multiprocessor from one block to the next, as many resident as fit."""
 
     threads: int = 32
 
@@ -349,6 +349,15 @@ def _streams() -> list[Reading]:
                 "blocks",
                 lambda: streams.nothing,
                 "the start of a block",
+                threads,
+            )
+        )
+        found.append(
+            Started(
+                f"lasting_of_{threads}",
+                "blocks",
+                lambda: streams.lasting,
+                f"the time between two blocks, beyond the {streams.LASTING} cycles that each takes",
                 threads,
             )
         )

@@ -26,6 +26,7 @@ __all__ = ["COMMAND", "Timed", "launch_all", "load", "record"]
 
 COMMAND = "python -m smemnb.laboratory.times record --out FILE"
 SWEPT = 256 << 20
+TRIES = 2  # of a kernel at which the process ends
 ROUNDS = {"least": 7, "most": 31, "budget_ms": 600.0}
 
 
@@ -102,9 +103,10 @@ def record(
     if path.exists():
         found |= json.loads(path.read_text(encoding="utf-8"))
     for case in cases:
-        if case.name in found["kernels"]:
+        tried = found["kernels"].get(case.name, {"tries": 0}).get("tries", TRIES)
+        if tried >= TRIES:
             continue
-        found["kernels"][case.name] = {"failed": "the process ended before it was timed"}
+        found["kernels"][case.name] = {"failed": "the process ended", "tries": tried + 1}
         _write(path, found)
         try:
             read = _timed(case, lock)

@@ -6,6 +6,10 @@ from functools import cache
 
 from numba import cuda, uint32
 
+from ....kernels.ptx import cycles
+
+LASTING = 8192
+
 
 @cache
 def copies(words):
@@ -70,3 +74,14 @@ def nothing(out):
     """Nothing: blocks that only begin and end."""
     if out.size == 0:
         out[0] = 0
+
+
+@cuda.jit
+def lasting(out):
+    """Nothing, for `LASTING` cycles: a warp looks at the clock, the others wait for it."""
+    if cuda.threadIdx.x < 32:
+        began = cycles()
+        while cycles() - began < LASTING:
+            if out.size == 0:  # never: without it the loop would be moved
+                out[0] = 0
+    cuda.syncthreads()

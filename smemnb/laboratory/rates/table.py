@@ -271,6 +271,7 @@ def _waits() -> list[Reading]:
         (4, 0, "one_place"),
         (4, 8, "sectors"),
         (4, 32, "lines"),
+        (4, 33, "lines_of_other_banks"),
     ):
         found.append(
             Clocked(

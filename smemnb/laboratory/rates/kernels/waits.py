@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
-from numba import cuda, float32, uint32, uint64
+from numba import cuda, uint32, uint64
 
 from ....kernels.ptx import cycles, load16
 
@@ -31,19 +31,16 @@ def barriers(out, times, a, b, rounds, partitions):
 
 @cuda.jit
 def branches(out, times, a, b, rounds, partitions):
-    """out = steps of a loop that has a branch in each, which all lanes take in every second one."""
+    """out = a number after `UNROLLED * rounds` steps of a loop that jumps back after each."""
     tid = cuda.threadIdx.x
-    acc = float32(tid)
-    number = uint32(a)
+    number, left = uint32(a), uint32(rounds * UNROLLED)
     began = cycles()
     if (tid // 32) % 4 < partitions:
-        for _ in range(rounds):
-            for _ in range(UNROLLED):
-                if number & uint32(1):
-                    acc = acc / (acc + float32(2))
-                number = uint32(number * uint32(5) + uint32(1))
+        while left != uint32(0) and number != uint32(tid + 1):  # never: the number is even
+            number = uint32(number * uint32(4) + uint32(2) * uint32(b))
+            left -= uint32(1)
     ended = cycles()
-    out[tid] = uint32(acc) + number
+    out[tid] = number + left
     if tid % 32 == 0:
         times[tid // 32, 0], times[tid // 32, 1] = began, ended
 

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 __all__ = ["Row", "errors", "predicted_product", "predicted_transpose", "rows", "table"]
 
 CC: Final = (9, 0)
-DEPTHS: Final = (96, 256)
+DEPTHS: Final = (256, 512)
 EDGE: Final = 2048
 BENCH, SHIPPED = "h200_bench.json", "predicted_ladders.json"
 NEAR: Final = 0.05

@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 __all__ = ["predicted_case", "table"]
 
 CC = (9, 0)
+GPU = "H100 SXM"
+"""Whose times are recorded."""
 
 
-def predicted_case(case: Case, scale: int | None = None) -> Prediction:
+def predicted_case(case: Case, scale: int | None = None, gpu: str = GPU) -> Prediction:
     """The predicted time of a kernel, at the size that is timed or at another.
 
     Raises:
@@ -42,7 +44,7 @@ def predicted_case(case: Case, scale: int | None = None) -> Prediction:
         Snapshot(arguments),
         types_of(arguments),
     )
-    return predicted(build, launch, case.name)
+    return predicted(build, launch, case.name, gpu)
 
 
 def table(

@@ -22,7 +22,7 @@ from numba import njit
 from ...compiled.warps.execution import Execution
 from ...hardware import LINE_BYTES, SECTOR_BYTES
 
-__all__ = ["far_share", "missed", "partly_filled", "partly_stored"]
+__all__ = ["far_share", "missed", "partly_stored"]
 
 WAYS = 16
 
@@ -66,17 +66,6 @@ def _missed(first: Any, sectors: Any, through: Any, sets: int) -> Any:
                 valid[here, way] |= part
                 out[request] += 1
     return out
-
-
-def partly_filled(done: Execution) -> Any:
-    """Sectors of each access that it stores in part, int32.
-
-    A request of 32 lanes fills as many whole sectors as it has bytes per lane.
-    """
-    asked = done.requests
-    touched = np.diff(asked.first)
-    scattered = asked.store & (asked.space == 1) & (touched > 2 * asked.width)
-    return np.where(scattered, touched, 0).astype(np.int32)
 
 
 def partly_stored(done: Execution, gone: Any) -> float:

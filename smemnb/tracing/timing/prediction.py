@@ -33,7 +33,7 @@ from ...errors import SmemnbError
 from ...hardware import limits
 from ...lockstep.texts import shown_line
 from ...rules.occupancy import Occupancy, occupancy
-from .machine import CONSTANTS, Machine, machine
+from .machine import Machine, constants, machine
 from .scheduler import REASONS
 from .streams import Ran, Streams, streams
 
@@ -46,6 +46,9 @@ MODEL_ERROR: Final = 0.15
 MOST_PARTLY: Final = 0.25
 """Share of the sectors that a launch moves by scattered stores, beyond which it is refused: of
 `transpose_naive`, which has 0.9 of them, the model knows a quarter of the time."""
+
+MOST_WAVES: Final = 32
+"""Waves of blocks beyond which the last one, where it is not full, is not felt."""
 
 INSTRUCTIONS: Final = 400_000
 """Most instructions that are run one by one; beyond, blocks are taken to go on as before."""
@@ -71,7 +74,8 @@ DOUBTS: Final[dict[str, tuple[str, ...]]] = {
     "latencies": (*(f"{name}_latency" for name in _LATENCIES), "barrier_latency", "branch_extra"),
     "queue": ("queue_places", "queue_delay", "read_release"),
     "ports": ("window",),
-    "rates": ("l2_bytes_per_cycle", "dram_bytes_per_cycle"),
+    "rates": ("l2_bytes_per_cycle", "packet_sectors", "dram_read", "dram_copied"),
+    "blocks": ("block_start", "warp_start", "block_interval"),
 }
 """What is changed together, to its low and to its high end."""
 
@@ -148,7 +152,7 @@ class Prediction:
     @property
     def unread(self) -> tuple[str, ...]:
         """Constants that are published and were not yet read by microbenchmarks of smemnb."""
-        return tuple(one.name for one in CONSTANTS if not one.recorded)
+        return tuple(one.name for one in constants(self.gpu) if not one.recorded)
 
     def compared(self, other: Prediction) -> str:
         """Whether it is "faster" or "slower", or, within the error of either, "not told apart"."""
@@ -303,7 +307,7 @@ def _plan(made: Streams, known: Machine, fits: Occupancy, blocks: int) -> _Plan:
         return _Plan(min(fits.blocks, whole), busy, float(whole), 0, whole)
     first = max(fits.blocks, most // 2)
     second = max(first + fits.blocks, most)
-    return _Plan(fits.blocks, busy, blocks / sms, first, second)
+    return _Plan(fits.blocks, busy, float(whole), first, second)
 
 
 def _timed(made: Streams, known: Machine, plan: _Plan) -> tuple[Ran, float]:
@@ -316,11 +320,16 @@ def _timed(made: Streams, known: Machine, plan: _Plan) -> tuple[Ran, float]:
     before = made.run(known, plan.resident, plan.first, plan.busy)
     beyond = ran.less(before)
     each = beyond.cycles / (plan.second - plan.first)
-    return beyond, ran.cycles + (plan.each - plan.second) * each
+    cycles = ran.cycles + (plan.each - plan.second) * each
+    left = int(plan.each) % plan.resident
+    if left and plan.each < MOST_WAVES * plan.resident:  # the last blocks are fewer, and slower
+        alone = made.run(known, left, left, plan.busy).cycles
+        cycles += max(0.0, alone - left * each)
+    return beyond, cycles
 
 
 def _others(known: Machine) -> list[tuple[str, Machine]]:
-    ends = {one.name: (one.low, one.high) for one in CONSTANTS}
+    ends = {one.name: (one.low, one.high) for one in constants(known.chip.name)}
     found = []
     for name, group in DOUBTS.items():
         for end, which in enumerate(("low", "high")):

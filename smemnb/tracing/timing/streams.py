@@ -18,7 +18,7 @@ from ...compiled.image import read_image
 from ...compiled.lines import Build
 from ...compiled.warps.execution import Execution, execution
 from ...compiled.warps.run import CodeLaunch
-from .caches import far_share, missed, partly_filled, partly_stored
+from .caches import far_share, missed, partly_stored
 from .instructions import table
 from .machine import Machine
 from .scheduler import REASONS, simulate
@@ -37,7 +37,7 @@ class Streams:
     Attributes:
         table: a row per machine instruction, as `instructions.table` makes it.
         place, active, taken, request, begins: instructions of all warps, one warp after the other.
-        space, wavefronts, missed, far, partly_filled: of each access.
+        space, wavefronts, missed, far, lines: of each access; lines of stores alone.
         warps: of a block.
         samples: blocks that were run.
         partly: share of the sectors that leave L1 of stores that fill less than half of them.
@@ -53,7 +53,7 @@ class Streams:
     wavefronts: Any
     missed: Any
     far: Any
-    partly_filled: Any
+    lines: Any
     warps: int
     samples: int
     partly: float = 0.0
@@ -62,6 +62,12 @@ class Streams:
     def instructions(self) -> float:
         """Instructions of all warps of a block, on average."""
         return len(self.place) / self.samples
+
+    @property
+    def stored(self) -> float:
+        """The share of stores in the sectors that come from DRAM or go there."""
+        moved = self.missed * self.far
+        return float(moved[self.lines > 0].sum()) / max(1.0, float(moved.sum()))
 
     @property
     def sectors_from_dram(self) -> float:
@@ -74,7 +80,12 @@ class Streams:
         plan = (order[:, None] * self.warps + np.arange(self.warps)).astype(np.int32)
         waits = np.zeros((len(self.table), len(REASONS)), np.int64)
         cycles, issued, path = simulate(
-            *self._arrays, plan, resident, machine.row(busy), waits, np.zeros((0, 0), np.int8)
+            *self._arrays,
+            plan,
+            resident,
+            machine.row(busy, self.stored),
+            waits,
+            np.zeros((0, 0), np.int8),
         )
         return Ran(cycles, issued, path, waits)
 
@@ -84,7 +95,7 @@ class Streams:
         plan = (order[:, None] * self.warps + np.arange(self.warps)).astype(np.int32)
         waits = np.zeros((len(self.table), len(REASONS)), np.int64)
         drawn = np.full((resident * self.warps, cycles), -1, np.int8)
-        simulate(*self._arrays, plan, resident, machine.row(busy), waits, drawn)
+        simulate(*self._arrays, plan, resident, machine.row(busy, self.stored), waits, drawn)
         return drawn
 
     @property
@@ -100,7 +111,7 @@ class Streams:
             self.wavefronts,
             self.missed,
             self.far,
-            self.partly_filled,
+            self.lines,
         )
 
 
@@ -198,7 +209,9 @@ def streams(
         np.concatenate([one.requests.wavefronts for one in done]).astype(np.int32),
         np.concatenate(gone).astype(np.int32),
         np.concatenate(far).astype(np.float32),
-        np.concatenate([partly_filled(one) for one in done]).astype(np.int32),
+        np.concatenate(
+            [np.where(one.requests.store, one.requests.lines, 0) for one in done]
+        ).astype(np.int32),
         len(done[0].warps),
         len(done),
         max(partly_stored(one, each) for one, each in zip(done, gone, strict=True)),

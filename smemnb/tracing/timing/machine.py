@@ -31,8 +31,10 @@ __all__ = [
     "MEMORY",
     "ORDER",
     "UNREAD",
+    "WHOLE",
     "Constant",
     "Machine",
+    "Use",
     "constants",
     "machine",
 ]
@@ -370,7 +372,8 @@ ORDER: Final = (
     "sector_l2",
     "sector_dram",
     "read_release",
-    "packet_l2",
+    "sector_in",
+    "packet_in",
     "block_start",
     "warp_start",
     "block_interval",
@@ -391,6 +394,22 @@ RATES: Final = {
 """Pipe or group -> cycles that an instruction occupies it, source, reading to replace it."""
 
 
+PORT_BYTES: Final = 64
+"""Per cycle between a multiprocessor and L2 (NVIDIA A100 whitepaper, p. 35)."""
+
+
+@dataclass(frozen=True)
+class Use:
+    """Shares of the rates of L2, for loads and for stores, and of DRAM that a launch uses."""
+
+    loads: float
+    stores: float
+    dram: float
+
+
+WHOLE: Final = Use(1.0, 1.0, 1.0)
+
+
 @dataclass(frozen=True)
 class Machine:
     """A chip whose constants are known.
@@ -403,19 +422,29 @@ class Machine:
     chip: Chip
     constants: dict[str, float]
 
-    def row(self, busy: int, stored: float = 0.5) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    def row(
+        self, busy: int, stored: float = 0.5, use: Use = WHOLE
+    ) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
         """What the scheduler takes, where so many multiprocessors share L2 and DRAM.
 
-        `stored` is the share of stores in what goes to DRAM and comes from there. With as many as
-        loads its rate is that of copies, with none or nothing else that of reads.
+        Multiprocessors do not ask at the same moments. Where all of them together use a share of a
+        rate, one of them gets that much sooner what it asks for, down to the width of its port.
+
+        Args:
+            busy: multiprocessors at work.
+            stored: share of stores in what goes to DRAM and comes from there. With as many as loads
+                its rate is that of copies, with none or nothing else that of reads.
+            use: shares of the rates of L2 and DRAM that are used.
         """
         known = dict(self.constants)
-        known["sector_l2"] = SECTOR_BYTES * busy / known["l2_bytes_per_cycle"]
-        known["sector_l2"] = max(known["sector_l2"], SECTOR_BYTES / 64)  # a port has 64 bytes
+        port = SECTOR_BYTES / PORT_BYTES
+        l2 = SECTOR_BYTES * busy / known["l2_bytes_per_cycle"]
         turning = 4 * stored * (1 - stored)
         rate = known["dram_read"] + (known["dram_copied"] - known["dram_read"]) * turning
-        known["sector_dram"] = SECTOR_BYTES * busy / rate
-        known["packet_l2"] = known["packet_sectors"] * known["sector_l2"]
+        known["sector_l2"] = max(l2 * use.loads, port)
+        known["sector_in"] = max(l2 * use.stores, port)
+        known["packet_in"] = known["packet_sectors"] * known["sector_in"]
+        known["sector_dram"] = max(SECTOR_BYTES * busy / rate * use.dram, port)
         known["block_interval"] *= busy / self.chip.sms
         return np.array([known[name] for name in ORDER], np.float64)
 

@@ -33,7 +33,7 @@ from ...errors import SmemnbError
 from ...hardware import limits
 from ...lockstep.texts import shown_line
 from ...rules.occupancy import Occupancy, occupancy
-from .machine import Machine, constants, machine
+from .machine import Machine, Use, constants, machine
 from .scheduler import REASONS
 from .streams import Ran, Streams, streams
 
@@ -252,11 +252,12 @@ def whole_launch(
     Without `doubting` the model runs once, and the range is its own error alone.
     """
     plan = _plan(made, known, fits, blocks)
-    base, cycles = _timed(made, known, plan)
+    use = made.run(known, plan.resident, plan.second, plan.busy).use
+    base, cycles = _timed(made, known, plan, use)
     per_ms = known.chip.cycles_per_s / 1000
     doubts, rankings = {}, [_ranking(base)]
     for name, changed in _others(known) if doubting else ():
-        ran, other = _timed(made, changed, plan)
+        ran, other = _timed(made, changed, plan, use)
         doubts[name] = other / per_ms
         rankings.append(_ranking(ran))
     low, high = _range(cycles / per_ms, doubts)
@@ -310,20 +311,20 @@ def _plan(made: Streams, known: Machine, fits: Occupancy, blocks: int) -> _Plan:
     return _Plan(fits.blocks, busy, float(whole), first, second)
 
 
-def _timed(made: Streams, known: Machine, plan: _Plan) -> tuple[Ran, float]:
+def _timed(made: Streams, known: Machine, plan: _Plan, use: Use) -> tuple[Ran, float]:
     """A run, and the cycles of all blocks of a multiprocessor."""
-    ran = made.run(known, plan.resident, plan.second, plan.busy)
+    ran = made.run(known, plan.resident, plan.second, plan.busy, use)
     if ran.cycles < 0:
         raise SmemnbError("the warps of this launch wait for each other without end in the model")
     if not plan.first:
         return ran, ran.cycles
-    before = made.run(known, plan.resident, plan.first, plan.busy)
+    before = made.run(known, plan.resident, plan.first, plan.busy, use)
     beyond = ran.less(before)
     each = beyond.cycles / (plan.second - plan.first)
     cycles = ran.cycles + (plan.each - plan.second) * each
     left = int(plan.each) % plan.resident
     if left and plan.each < MOST_WAVES * plan.resident:  # the last blocks are fewer, and slower
-        alone = made.run(known, left, left, plan.busy).cycles
+        alone = made.run(known, left, left, plan.busy, use).cycles
         cycles += max(0.0, alone - left * each)
     return beyond, cycles
 

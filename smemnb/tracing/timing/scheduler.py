@@ -9,8 +9,8 @@ its block makes room for the next one when all its warps have; the next one begi
 
 Accesses go from four queues into one path: a wavefront of shared memory or of L1 per cycle, and no
 more than two words for each lane. Sectors that miss L1 pass a server of L2 and, where they come
-from DRAM, one of DRAM; both serve this multiprocessor's share of the whole chip's rate. Stores go
-to L2 by a way of their own, a packet with a head for each line. Barriers are taken one warp at a
+from DRAM, one of DRAM; both serve this multiprocessor's share of the whole chip's rate, and more
+than that where the others leave some (`machine.Machine.row`). Stores go to L2 by a way of their own, a packet with a head for each line. Barriers are taken one warp at a
 time.
 
 Source: the structure is that of Huerta et al. (arXiv 2503.20481), less their instruction fetch.
@@ -119,14 +119,19 @@ def simulate(
     constants: Any,  # float64, in the order of `machine.ORDER`
     waits: Any,  # int64 (instructions, reasons), added to
     drawn: Any,  # int8 (warps, cycles) for a timeline, or of no size
-) -> tuple[float, float, float]:
-    """Cycles until the last warp has ended, instructions issued, cycles that the path was busy."""
+) -> tuple[float, float, float, float, float, float]:
+    """What came of it, as `streams.Ran` names it.
+
+    Cycles until the last warp has ended, instructions issued, and cycles that were busy: of the
+    path, of L2 for loads and for stores, and of DRAM.
+    """
     (shared_latency, l1_latency, l2_near, l2_far, dram_latency, constant_latency) = constants[:6]
     (special_latency, exchange_latency, barrier_latency, branch_extra, queue_places) = constants[
         6:11
     ]
     (queue_delay, window, policy, sector_l2, sector_dram, read_release) = constants[11:17]
-    (packet_l2, block_start, warp_start, block_interval, barrier_each) = constants[17:22]
+    (sector_in, packet_in, block_start, warp_start, block_interval) = constants[17:22]
+    barrier_each = constants[22]
     per_block = blocks.shape[1]
     warps = min(SLOTS, resident * per_block)
     stream = np.full(warps, -1, np.int64)
@@ -144,6 +149,7 @@ def simulate(
     leaves = np.zeros(warps, np.float64)
     ended = np.zeros(warps, np.bool_)
     leaving, barrier_free, block_next = 0, 0.0, 0.0
+    loads_busy, stores_busy, dram_busy = 0.0, 0.0, 0.0
     arrived = np.zeros(resident, np.int64)
     pipe = np.zeros((4, 12), np.float64)
     port = np.zeros((4, 2), np.float64)
@@ -209,11 +215,14 @@ def simulate(
                     back = path + latency
                     if number >= 0 and missed[number] > 0:
                         if lines[number]:
-                            l2_in = max(l2_in, path) + missed[number] * sector_l2
-                            l2_in += lines[number] * packet_l2
+                            taken_up = missed[number] * sector_in + lines[number] * packet_in
+                            stores_busy += taken_up
+                            l2_in = max(l2_in, path) + taken_up
                             done = l2_in
                         else:
-                            l2_free = max(l2_free, path) + missed[number] * sector_l2
+                            taken_up = missed[number] * sector_l2
+                            loads_busy += taken_up
+                            l2_free = max(l2_free, path) + taken_up
                             done = l2_free
                         rng = rng * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
                         drawn_by = float(rng >> np.uint64(11)) / 9007199254740992.0
@@ -223,6 +232,7 @@ def simulate(
                         if drawn_by < far[number]:
                             begins = max(dram_free, path)
                             dram_free = begins + missed[number] * sector_dram
+                            dram_busy += missed[number] * sector_dram
                             back = max(dram_free, done) + dram_latency
                     if kind == STORE and code[op, 11] != SHARED:
                         outgoing[w] -= 1
@@ -410,7 +420,7 @@ def simulate(
                 if ended[w] and outgoing[w] == 0:
                     later = min(later, max(leaves[w], clock))
             if later >= 1e18:
-                return -1.0, issued, path_busy
+                return -1.0, issued, path_busy, loads_busy, stores_busy, dram_busy
             gap = np.ceil(later) - clock
             if gap > 0:
                 for w in range(warps):
@@ -435,4 +445,4 @@ def simulate(
                             for cycle in range(int(clock), min(int(clock + gap), drawing)):
                                 drawn[w, cycle] = why
                 clock += gap
-    return clock, issued, path_busy
+    return clock, issued, path_busy, loads_busy, stores_busy, dram_busy

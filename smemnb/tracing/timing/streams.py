@@ -20,7 +20,7 @@ from ...compiled.warps.execution import Execution, execution
 from ...compiled.warps.run import CodeLaunch
 from .caches import far_share, missed, partly_stored
 from .instructions import table
-from .machine import Machine
+from .machine import WHOLE, Machine, Use
 from .scheduler import REASONS, simulate
 
 __all__ = ["Ran", "Streams", "sampled", "streams"]
@@ -74,20 +74,15 @@ class Streams:
         """Sectors of a block that come from DRAM or go there, on average."""
         return float((self.missed * self.far).sum()) / self.samples
 
-    def run(self, machine: Machine, resident: int, blocks: int, busy: int) -> Ran:
+    def run(self, machine: Machine, resident: int, blocks: int, busy: int, use: Use = WHOLE) -> Ran:
         """So many blocks on one multiprocessor, `resident` at a time, `busy` of them at work."""
         order = np.arange(blocks) % self.samples
         plan = (order[:, None] * self.warps + np.arange(self.warps)).astype(np.int32)
         waits = np.zeros((len(self.table), len(REASONS)), np.int64)
-        cycles, issued, path = simulate(
-            *self._arrays,
-            plan,
-            resident,
-            machine.row(busy, self.stored),
-            waits,
-            np.zeros((0, 0), np.int8),
-        )
-        return Ran(cycles, issued, path, waits)
+        nothing = np.zeros((0, 0), np.int8)
+        row = machine.row(busy, self.stored, use)
+        read = simulate(*self._arrays, plan, resident, row, waits, nothing)
+        return Ran(*read, waits)
 
     def timeline(self, machine: Machine, resident: int, blocks: int, busy: int, cycles: int) -> Any:
         """What each warp does in each of the first cycles: place in `REASONS`, -1 for no warp."""
@@ -123,13 +118,22 @@ class Ran:
         cycles: until the last of them had ended.
         issued: instructions.
         path: cycles in which an access was under way to shared memory or L1.
+        loads, stores, dram: cycles in which L2 and DRAM served, at this multiprocessor's share.
         waits: cycles of warps, by instruction and by reason.
     """
 
     cycles: float
     issued: float
     path: float
+    loads: float
+    stores: float
+    dram: float
     waits: Any
+
+    @property
+    def use(self) -> Use:
+        """Shares of its time in which L2 and DRAM served."""
+        return Use(*(min(1.0, each / self.cycles) for each in (self.loads, self.stores, self.dram)))
 
     def less(self, other: Ran) -> Ran:
         """What this one has beyond a shorter run of the same."""
@@ -138,6 +142,9 @@ class Ran:
             cycles=self.cycles - other.cycles,
             issued=self.issued - other.issued,
             path=self.path - other.path,
+            loads=self.loads - other.loads,
+            stores=self.stores - other.stores,
+            dram=self.dram - other.dram,
             waits=self.waits - other.waits,
         )
 

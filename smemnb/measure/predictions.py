@@ -2,8 +2,7 @@
 
     python -m smemnb.measure.predictions [--only WORD] [--out FILE.json]
 
-Needs NVIDIA's compiler libraries, no GPU. Recorded times are those of `h200_bench.json`, issue and
-stall reasons those of `h200_ladder_stalls.json`. No constant of the model was fitted to either.
+Needs NVIDIA's compiler libraries, no GPU. Recorded times are those of `BENCHES`, issue and stall reasons those of `h200_ladder_stalls.json`. No constant of the model was fitted to either.
 
 A product runs one tile of its result at two depths; the time grows by as much with each further
 step. A transpose runs blocks of a smaller matrix, as many as the recorded one has.
@@ -22,7 +21,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.resources import files
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -47,7 +46,8 @@ __all__ = ["Row", "errors", "predicted_product", "predicted_transpose", "rows", 
 CC: Final = (9, 0)
 DEPTHS: Final = (256, 512)
 EDGE: Final = 2048
-BENCH, SHIPPED = "h200_bench.json", "predicted_ladders.json"
+BENCHES: Final = ("h200_bench.json", "h200_ladder_2048.json")
+SHIPPED: Final = "predicted_ladders.json"
 NEAR: Final = 0.05
 """Steps of the ladder below this are too small to have a sign."""
 
@@ -118,12 +118,13 @@ class Errors:
 @cache
 def recorded_ms() -> dict[tuple[str, int], float]:
     """(rung, edge) -> recorded milliseconds, of square float32 matrices."""
-    text = (files("smemnb.measure.recorded") / BENCH).read_text(encoding="utf-8")
     found = {}
-    for row in json.loads(text)["rows"]:
-        square = len(set(row["shape"])) == 1 and row["itemsize"] == 4 and not row["spare"]
-        if row["role"] == "rung" and square and row["ms"]:
-            found[row["kernel"], row["shape"][0]] = row["ms"]
+    for name in BENCHES:
+        text = (files("smemnb.measure.recorded") / name).read_text(encoding="utf-8")
+        for row in json.loads(text)["rows"]:
+            square = len(set(row["shape"])) == 1 and row["itemsize"] == 4 and not row["spare"]
+            if row["role"] == "rung" and square and row["ms"]:
+                found[row["kernel"], row["shape"][0]] = row["ms"]
     return found
 
 
@@ -247,15 +248,16 @@ def rows(only: str = "", say: Callable[[str], None] = lambda line: None) -> list
         ("matmul", PRODUCTS, predicted_product),
         ("transpose", TRANSPOSES, predicted_transpose),
     ):
-        for rung in rungs:
-            sizes = [edge for name, edge in recorded_ms() if name == rung.name]
-            for size in sizes if only in rung.name else ():
-                try:
-                    found.append(_row(operation, rung, size, predict(rung, size)))
-                except SmemnbError as error:
-                    say(f"{rung.name}: {error}")
-                    continue
-                say(shown(found[-1]))
+        edges = sorted({edge for name, edge in recorded_ms() for one in rungs if name == one.name})
+        for size, rung in product(edges, rungs):
+            if (rung.name, size) not in recorded_ms() or only not in rung.name:
+                continue
+            try:
+                found.append(_row(operation, rung, size, predict(rung, size)))
+            except SmemnbError as error:
+                say(f"{rung.name}: {error}")
+                continue
+            say(shown(found[-1]))
     return found
 
 
@@ -333,12 +335,12 @@ def table(found: Iterable[Row]) -> str:
     kept = list(found)
     head = f"{'rung':22}{'edge':>6}{'model':>9}{'H200':>9}{'error':>8}{'issue':>7}{'H200':>5}"
     lines = [f"{head}  largest wait: model / H200", *map(shown, kept)]
-    for operation in dict.fromkeys(row.operation for row in kept):
-        one = errors([row for row in kept if row.operation == operation])
+    for operation, size in dict.fromkeys((row.operation, row.size) for row in kept):
+        one = errors([row for row in kept if (row.operation, row.size) == (operation, size)])
         lines.append(
-            f"{operation}: {one.count} rungs, mean error {one.mean:.1%}, worst {one.worst:.1%},"
-            f" ranks {one.ranks:.3f}, steps {one.right} of {one.steps}, in range {one.inside},"
-            f" issue within 0.1 {one.near} of {one.issues},"
+            f"{operation} {size}: {one.count} rungs, mean error {one.mean:.1%},"
+            f" worst {one.worst:.1%}, ranks {one.ranks:.3f}, steps {one.right} of {one.steps},"
+            f" in range {one.inside}, issue within 0.1 {one.near} of {one.issues},"
             f" largest wait {one.same} of {one.causes} ({one.withheld} withheld)"
         )
     return "\n".join(lines)

@@ -32,6 +32,9 @@ __all__ = ["SPACES", "Execution", "Requests", "WarpRun", "execution"]
 
 SPACES = ("shared", "global", "local")
 _IDLE = -1
+TAGS = 4
+"""Lines that L1 looks for at a time: 32 lines, whose words lie in 32 banks, take 9.0 cycles
+(`global_loads_4_lines_of_other_banks` of `laboratory.rates`)."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +58,8 @@ class Requests:
 
     Attributes:
         space: place in `SPACES`; int8.
-        wavefronts: of shared memory, and of loads from global memory as if L1 has them; of all
-            other accesses the lines. int32.
+        wavefronts: of shared memory, and of loads from global memory as if L1 has them, where at
+            most `TAGS` lines are looked for at a time; of all other accesses the lines. int32.
         lines: of global memory that are touched; int32.
         first: where an access's sectors begin in `sectors`; int64, one longer.
         sectors: numbers of sectors (address // 32), access after access.
@@ -169,7 +172,8 @@ class _Seen:
         for size in np.unique(width):
             those = outside & (kinds == "load") & (width == size)
             if those.any():
-                wavefronts[those] = _passes(address[those], mask[those], int(size), "load")
+                words = _passes(address[those], mask[those], int(size), "load")
+                wavefronts[those] = np.maximum(words, -(-lines[those] // TAGS))
         whole = Requests(
             memory.astype(np.int8),
             wavefronts.astype(np.int32),

@@ -10,8 +10,8 @@ its block makes room for the next one when all its warps have; the next one begi
 Accesses go from four queues into one path: a wavefront of shared memory or of L1 per cycle, and no
 more than two words for each lane. Sectors that miss L1 pass a server of L2 and, where they come
 from DRAM, one of DRAM; both serve this multiprocessor's share of the whole chip's rate, and more
-than that where the others leave some (`machine.Machine.row`). Stores go to L2 by a way of their own, a packet with a head for each line. Barriers are taken one warp at a
-time.
+than that where the others leave some (`machine.Machine.row`). Stores go to L2 by a way of their
+own, a packet with a head for each line. Barriers are taken one warp at a time.
 
 Source: the structure is that of Huerta et al. (arXiv 2503.20481), less their instruction fetch.
 """

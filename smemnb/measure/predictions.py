@@ -2,7 +2,8 @@
 
     python -m smemnb.measure.predictions [--only WORD] [--out FILE.json]
 
-Needs NVIDIA's compiler libraries, no GPU. Recorded times are those of `BENCHES`, issue and stall reasons those of `h200_ladder_stalls.json`. No constant of the model was fitted to either.
+Needs NVIDIA's compiler libraries, no GPU. Recorded times are those of `BENCHES`, issue and stall
+reasons those of `h200_ladder_stalls.json`. No constant of the model was fitted to any of them.
 
 A product runs one tile of its result at two depths; the time grows by as much with each further
 step. A transpose runs blocks of a smaller matrix, as many as the recorded one has.

@@ -12,11 +12,11 @@ these runs is withheld.
 Taught in `41_latency`.
 
 **Limits**: the first launch after nothing else: L2 is cold, and the time of a launch itself, some
-microseconds, is not in it. No instruction cache: straight loops of up to 96 KB were read to take 3 %
-longer at most. Of the pipe of uniform registers one rate was read, of sums and logical instructions;
-where others of its instructions fill it (`matmul_naive`), the time is 20 % too short. Atomics on few
-addresses wait for each other, which is not modelled; launches that mostly do scattered atomics on
-global memory are refused. Nothing else runs at the same time.
+microseconds, is not in it. No instruction cache: straight loops of up to 96 KB were read to take
+3 % longer at most. Of the pipe of uniform registers one rate was read, of sums and logical
+instructions; where others of its instructions fill it (`matmul_naive`), the time is 20 % too short.
+Atomics on few addresses wait for each other, which is not modelled; launches that mostly do
+scattered atomics on global memory are refused. Nothing else runs at the same time.
 """
 
 from __future__ import annotations
@@ -254,13 +254,14 @@ def whole_launch(
     Without `doubting` the model runs once, and the range is its own error alone.
     """
     plan = _plan(made, known, fits, blocks)
-    use = made.run(known, plan.resident, plan.second, plan.busy).use
-    base, cycles = _timed(made, known, plan, use)
+    first = made.run(known, plan.resident, plan.second, plan.busy)
+    base, cycles = _timed(made, known, plan, first.use)
     per_ms = known.chip.cycles_per_s / 1000
-    doubts, rankings = {}, [_ranking(base)]
+    doubts, rankings = {}, [_ranking(first)]
     for name, changed in _others(known) if doubting else ():
-        ran, other = _timed(made, changed, plan, use)
-        doubts[name] = other / per_ms
+        # what a change does to the blocks that are run, it does to all
+        ran = made.run(changed, plan.resident, plan.second, plan.busy)
+        doubts[name] = cycles / per_ms * ran.cycles / first.cycles
         rankings.append(_ranking(ran))
     low, high = _range(cycles / per_ms, doubts)
     causes, withheld = _causes(rankings)

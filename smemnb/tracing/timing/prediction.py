@@ -123,7 +123,7 @@ class Prediction:
         notes: what the prediction leaves out, for this kernel.
         doubts: what was changed -> time in ms.
         sampled: blocks that were executed.
-        machine: the constants, no part of equality.
+        machine, made: the constants and the blocks, no part of equality.
     """
 
     kernel: str
@@ -144,6 +144,22 @@ class Prediction:
     doubts: dict[str, float] = field(default_factory=dict)
     sampled: int = 1
     machine: Machine | None = field(default=None, compare=False)
+    made: Streams | None = field(default=None, compare=False)
+
+    def timeline(self, cycles: int) -> tuple[tuple[str, ...], Any]:
+        """The reasons, and the place in them of each warp in each of the first cycles.
+
+        A multiprocessor begins with as many blocks as are resident; -1 where no warp is.
+
+        Raises:
+            SmemnbError: a prediction that was read from a file, without its blocks.
+        """
+        if self.made is None or self.machine is None:
+            raise SmemnbError("this prediction has not kept its blocks: predict the launch again")
+        blocks = math.prod(self.grid)
+        resident = max(1, min(self.occupancy.blocks, -(-blocks // self.machine.chip.sms)))
+        busy = min(self.machine.chip.sms, blocks)
+        return REASONS, self.made.timeline(self.machine, resident, 4 * resident, busy, cycles)
 
     @property
     def error(self) -> float:
@@ -285,6 +301,7 @@ def whole_launch(
         doubts=doubts,
         sampled=made.samples,
         machine=known,
+        made=made,
     )
 
 

@@ -81,8 +81,10 @@ class Streams:
         waits = np.zeros((len(self.table), len(REASONS)), np.int64)
         nothing = np.zeros((0, 0), np.int8)
         row = machine.row(busy, self.stored, use)
-        read = simulate(*self._arrays, plan, resident, row, waits, nothing)
-        return Ran(*read, waits)
+        cycles, issued, path, loads, stores, dram = simulate(
+            *self._arrays, plan, resident, row, waits, nothing
+        )
+        return Ran(cycles, issued, path, loads, stores, dram, waits)
 
     def timeline(self, machine: Machine, resident: int, blocks: int, busy: int, cycles: int) -> Any:
         """What each warp does in each of the first cycles: place in `REASONS`, -1 for no warp."""

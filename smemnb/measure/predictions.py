@@ -8,8 +8,8 @@ reasons those of `h200_ladder_stalls.json`. No constant of the model was fitted 
 A product runs one tile of its result at two depths; the time grows by as much with each further
 step. A transpose runs blocks of a smaller matrix, as many as the recorded one has.
 
-The comparison that comes with the package was made with `--quick`: every rung is predicted once,
-its range is the model's own error, and no cause is withheld.
+The comparison that comes with the package is of edges 4096 and 16384 and was made with `--quick`:
+every rung is predicted once, its range is the model's own error, and no cause is withheld.
 
 **Limits**: stall reasons were recorded at half of the edge (2048, 8192) and are predicted at the
 size whose time is recorded.

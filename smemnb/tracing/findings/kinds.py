@@ -103,6 +103,7 @@ KINDS = _table(
         Kind("wrong_group", "error", "element", copies.wrong_group, of_copies=True),
         Kind("overwritten_stage", "error", "element", copies.overwritten_stage, of_copies=True),
         Kind("store_under_way", "error", "element", copies.store_under_way, of_copies=True),
+        Kind("overwritten_source", "error", "element", copies.overwritten_source, of_copies=True),
         # threads that do not come
         # counted each time that a thread does not come, which a loop makes more than threads
         Kind("divergent_barrier", "error", "time", barriers.divergent_barrier, brings_others=True),

@@ -64,6 +64,7 @@ def matmul_balanced_of(
     b_columns: bool = False,
     wide_a: bool = False,
     wide_b: bool = False,
+    short: str = "",
     name: str = "matmul_balanced",
 ) -> Any:
     """The kernel for a cut of one slice whose blocks stay and share tiles.
@@ -78,12 +79,13 @@ def matmul_balanced_of(
         b_columns: the same of b.
         wide_a: rows of the array passed begin at multiples of 16 bytes, and hold whole quads.
         wide_b: the same of b.
+        short: "rows" or "cols" of a result that has no more of them than a tile.
         name: of the kernel.
     """
-    made = _Pieces(cut, a_columns, b_columns, wide_a, wide_b)
+    made = _Pieces(cut, a_columns, b_columns, wide_a, wide_b, short)
     (tall, wide), elems, k_axis = cut.thread, made.elems, made.k_axis
-    count, place, corners = tiles_of(cut, k_axis), tile_place(cut), _tile_corners(cut)
-    finish, part_of = _finished(cut), ends_of(cut)
+    count, place, corners = tiles_of(cut, k_axis), tile_place(cut), _tile_corners(cut, short)
+    finish, part_of = _finished(cut, short), ends_of(cut)
 
     @device
     def plan_ahead(plan):
@@ -132,16 +134,17 @@ def matmul_inside_of(
     wide_a: bool = False,
     wide_b: bool = False,
     batched: bool = False,
+    short: str = "",
     name: str = "matmul_inside",
 ) -> Any:
     """The same without sharing, `(out, a, b, alpha, beta)`: a block for each tile.
 
     The grid is (tiles, 1), or (tiles, 1, matrices) of arrays whose first axis counts matrices.
     """
-    made = _Pieces(cut, a_columns, b_columns, wide_a, wide_b)
+    made = _Pieces(cut, a_columns, b_columns, wide_a, wide_b, short)
     (tall, wide), elems, k_axis = cut.thread, made.elems, made.k_axis
-    count, place, corners = tiles_of(cut, k_axis), tile_place(cut), _tile_corners(cut)
-    multiply, store = made.multiplied(_nothing), stored_by_rows(cut)
+    count, place, corners = tiles_of(cut, k_axis), tile_place(cut), _tile_corners(cut, short)
+    multiply, store = made.multiplied(_nothing), stored_by_rows(cut, short)
 
     @device
     def product(out, a, b, alpha, beta):
@@ -189,12 +192,18 @@ class _Pieces:
     """What both kernels have in common: how they multiply, and what that needs."""
 
     def __init__(
-        self, cut: Cut, a_columns: bool, b_columns: bool, wide_a: bool, wide_b: bool
+        self,
+        cut: Cut,
+        a_columns: bool,
+        b_columns: bool,
+        wide_a: bool,
+        wide_b: bool,
+        short: str,
     ) -> None:
         if cut.slices != 1:
             raise ValueError(f"slices={cut.slices}: kernels without guards have one")
-        left = moves_of(cut, "a", not a_columns, wide_a)
-        right = moves_of(cut, "b", b_columns, wide_b)
+        left = moves_of(cut, "a", not a_columns, wide_a, short == "rows")
+        right = moves_of(cut, "b", b_columns, wide_b, short == "cols")
         self.elems = max(2 * (left.size + right.size), ending_elems(cut))
         self.k_axis = 0 if a_columns else 1
         late = 0 if a_columns and not b_columns else FETCH_B_AT
@@ -205,14 +214,18 @@ class _Pieces:
         return _multiplied(*self._choices, meanwhile)
 
 
-def _tile_corners(cut: Cut) -> Any:
+def _tile_corners(cut: Cut, short: str) -> Any:
     """Where a tile of the result begins, and where it is computed: moved back inside the edge."""
     rows, cols = cut.rows, cut.cols
 
     @device
     def corners(out, tile_row, tile_col):
         row, col = uint32(tile_row * uint32(rows)), uint32(tile_col * uint32(cols))
-        last_row, last_col = uint32(out.shape[0] - rows), uint32(out.shape[1] - cols)
+        last_row, last_col = uint32(0), uint32(0)
+        if short != "rows":
+            last_row = uint32(out.shape[0] - rows)
+        if short != "cols":
+            last_col = uint32(out.shape[1] - cols)
         return row, col, smaller(row, last_row), smaller(col, last_col)
 
     return corners
@@ -272,8 +285,8 @@ def _first_tiles(cut: Cut, left: Moves, right: Moves, meanwhile: Any) -> Any:
         tid, k_size = uint32(cuda.threadIdx.x), uint32(ends[1] - ends[0])
         a_pitch, b_pitch = uint32(a.strides[0] // 4), uint32(b.strides[0] // 4)
         (a_e, a_k), (b_e, b_k) = a_place(tid), b_place(tid)
-        a_at = a_offset(uint32(row0 + a_e), uint32(ends[0] + a_k), a_pitch)
-        b_at = b_offset(uint32(col0 + b_e), uint32(ends[0] + b_k), b_pitch)
+        a_at = a_offset(a, uint32(row0 + a_e), uint32(ends[0] + a_k), a_pitch)
+        b_at = b_offset(b, uint32(col0 + b_e), uint32(ends[0] + b_k), b_pitch)
         first = uint32(k_size % uint32(depth))
         if first == uint32(0):
             first = smaller(uint32(depth), k_size)
@@ -355,10 +368,10 @@ def _fragment_reads(cut: Cut, a_pitch: int, b_pitch: int) -> Any:
     return read
 
 
-def _finished(cut: Cut) -> Any:
+def _finished(cut: Cut, short: str) -> Any:
     """A device function: sums are put aside, left for the owner, or added up and stored."""
     (tall, wide), threads, size = cut.thread, cut.threads, cut.rows * cut.cols
-    store = stored_by_rows(cut)
+    store = stored_by_rows(cut, short)
 
     @device
     def give_row(i, sums, acc, at):

@@ -21,7 +21,16 @@ LAYOUTS = list(itertools.product((False, True), repeat=2))
 
 
 def traced(
-    cut, shape, columns=(False, False), blocks=0, wide=False, batch=(), beta=0.5, times=1, **how
+    cut,
+    shape,
+    columns=(False, False),
+    blocks=0,
+    wide=False,
+    batch=(),
+    beta=0.5,
+    times=1,
+    short="",
+    **how,
 ):
     """The trace of the last launch; results are right, what surrounds them is as it was.
 
@@ -35,7 +44,8 @@ def traced(
     sums = np.full(2 * blocks * cut.rows * cut.cols, np.nan, np.float32)
     flags = np.zeros(blocks + 1, np.uint32)
     make = matmul_balanced_of if blocks else matmul_inside_of
-    kernel = make(cut, *columns, wide, wide, **({"batched": True} if batch else {}))
+    more = {"batched": True} if batch else {}
+    kernel = make(cut, *columns, wide, wide, short=short, **more)
     spare = 0 if wide else 3
     views = [
         without(spare, stored(one, turned, spare))
@@ -66,6 +76,21 @@ def test_values(cut, columns, wide):
     """Two tiles each way, most of the second moved back; a first step that is not full."""
     more = 4 if wide else 3
     traced(cut, (cut.rows + more, cut.cols + more, 2 * cut.depth + more), columns, wide=wide)
+
+
+SHORTS = [
+    (columns, wide, blocks, short)
+    for columns in LAYOUTS
+    for wide, blocks in ((False, 0), (True, 0), (False, 2))
+    for short in ("rows", "cols")
+]
+
+
+@pytest.mark.parametrize(("columns", "wide", "blocks", "short"), sampled(SHORTS, 1))
+def test_short(columns, wide, blocks, short):
+    """A result lower or narrower than a tile: nothing beyond it is read, and nothing is stored."""
+    shape = (20, 40, 44) if short == "rows" else (40, 20, 44)
+    traced(TINY, shape, columns, blocks, wide, short=short)
 
 
 @pytest.mark.exhaustive
@@ -164,7 +189,8 @@ def test_offers():
         sides = [Side(*(bool(one) for one in rng.integers(0, 2, 2))) for _ in range(2)]
         for one in offers(Problem(rows, cols, depth), *sides, 132):
             cut, steps = one.cut, -(-depth // one.cut.depth)
-            assert rows >= cut.rows and cols >= cut.cols
+            assert (rows < cut.rows, cols < cut.cols) == (one.short == "rows", one.short == "cols")
+            assert 2 * rows >= cut.rows and 2 * cols >= cut.cols
             assert one.tiles == -(-rows // cut.rows) * -(-cols // cut.cols)
             assert one.cycles >= Problem(rows, cols, depth).bytes / (16 * 132)
             if one.shared:

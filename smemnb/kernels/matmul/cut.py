@@ -109,6 +109,8 @@ class Cut:
 
 
 _POWERS = ("rows", "cols", "depth", "tall", "wide", "lanes_down", "slices")
+_THREES = ("rows", "cols", "tall", "wide")
+"""Of these also three times a power of two."""
 _LEAST = dict.fromkeys(("rows", "cols", "depth", "tall", "wide"), QUAD)
 _LEAST |= {"lanes_down": 2, "slices": 1, "resident": 1, "band": 1}
 
@@ -119,7 +121,8 @@ def _problem(values: Mapping[str, Any]) -> Problem | None:
     if wrong:
         return wrong
     for field in _POWERS:
-        if values[field] & (values[field] - 1):
+        part = values[field] // 3 if field in _THREES and not values[field] % 3 else values[field]
+        if part & (part - 1):
             return Problem(field, "a power of two is wanted")
     if values["lanes_down"] > WARP:
         return Problem("lanes_down", f"a warp has {WARP} lanes: at most {WARP} is wanted")

@@ -1,7 +1,7 @@
 """What a product would cost by the kernels without guards: every cut, shared or not.
 
-A tile must lie inside the result, so only cuts that are no larger are offered. A price is in cycles
-of one multiprocessor, as those of `choosing`:
+A tile must lie inside the result, or be short: no wider than the result, and less than twice as
+high, or the other way round. A price is in cycles of one multiprocessor, as those of `choosing`:
 
     product     FFMA at the share of instructions that they are in the main loop (`ffma_share`),
                 times `RATE`, what of its issue slots a kernel uses; with few warps at most `ALONE`
@@ -20,7 +20,7 @@ of one multiprocessor, as those of `choosing`:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import ceil, log2
 
 from .choosing import DRAM_BYTES_PER_CYCLE, FFMA_PER_CYCLE, Problem
@@ -37,16 +37,36 @@ CUTS = (
     Cut(128, 32, lanes_down=8, resident=6, band=16),
     Cut(16, 128, lanes_down=2, resident=11, band=16),
     Cut(128, 16, lanes_down=16, resident=11, band=16),
+    Cut(48, 128, tall=12, resident=4, band=16),
+    Cut(128, 48, wide=12, lanes_down=8, resident=4, band=16),
+    Cut(24, 128, tall=12, lanes_down=2, resident=8, band=16),
+    Cut(128, 24, wide=12, lanes_down=16, resident=8, band=16),
+    Cut(96, 64, tall=12, resident=4, band=16),
+    Cut(64, 96, wide=12, resident=4, band=16),
 )
 """From which `offers` takes. `resident` is what their registers allow, and no fewer. The last two
 are for results that are too low or too narrow for the others."""
 
-RATE = (0.869, 0.835, 0.840, 0.820, 0.795, 0.785, 0.733, 0.72, 0.68)
+RATE = (
+    0.869,
+    0.835,
+    0.840,
+    0.820,
+    0.795,
+    0.785,
+    0.733,
+    0.72,
+    0.68,
+    0.75,
+    0.72,
+    0.72,
+    0.68,
+    0.76,
+    0.74,
+)
 """Of each cut: the share of issue slots that are used where it has all its warps; the last two were
 set beside those of 32x128 and 128x32, and have not been fitted."""
-LOW = 32
-"""Rows, or columns, from which on tiles of 16 are not offered."""
-ALONE = {16: 0.40, 8: 0.33}
+ALONE = {16: 0.40, 12: 0.37, 8: 0.33}
 """Rows of a thread -> the share of a scheduler's slots that one warp uses at most."""
 BEGIN = 5000
 """Cycles of a launch and of first tiles on their way, where 256 threads wait for theirs."""
@@ -83,6 +103,7 @@ class Offer:
         left: of those, how many are shared evenly.
         sums: float32 of workspace.
         cycles: of all.
+        short: "rows" or "cols", of which the result has fewer than a tile.
     """
 
     cut: Cut
@@ -92,6 +113,7 @@ class Offer:
     left: int
     sums: int
     cycles: float
+    short: str = ""
 
 
 def ffma_share(cut: Cut, a: Side, b: Side) -> float:
@@ -117,15 +139,26 @@ def ffma_share(cut: Cut, a: Side, b: Side) -> float:
 def offers(problem: Problem, a: Side, b: Side, multiprocessors: int) -> Iterator[Offer]:
     """Every cut that fits, shared and not, priced."""
     for cut, rate in zip(CUTS, RATE, strict=True):
-        if problem.rows < cut.rows or problem.cols < cut.cols or not problem.depth:
-            continue
-        if (cut.rows < LOW <= problem.rows) or (cut.cols < LOW <= problem.cols):
+        short = short_of(problem, cut)
+        if short is None or not problem.depth:
             continue
         share = ffma_share(cut, a, b) * rate
         if problem.batch > 1 or problem.depth <= CHUNK * cut.depth:  # else sums would be too long
-            yield _whole(problem, cut, share, multiprocessors)
+            yield replace(_whole(problem, cut, share, multiprocessors), short=short)
         if problem.batch == 1 and cut.resident * multiprocessors * problem.depth < 2**32:
-            yield _shared(problem, cut, share, multiprocessors)
+            yield replace(_shared(problem, cut, share, multiprocessors), short=short)
+
+
+def short_of(problem: Problem, cut: Cut) -> str | None:
+    """ "rows" or "cols" where the result has fewer of them than a tile; None of a tile too large.
+
+    >>> short_of(Problem(40, 4000, 100), CUTS[2]), short_of(Problem(30, 4000, 100), CUTS[2])
+    ('rows', None)
+    """
+    low, narrow = problem.rows < cut.rows, problem.cols < cut.cols
+    if (low and narrow) or 2 * problem.rows < cut.rows or 2 * problem.cols < cut.cols:
+        return None
+    return "rows" if low else "cols" if narrow else ""
 
 
 def best_offer(problem: Problem, a: Side, b: Side, multiprocessors: int) -> Offer | None:

@@ -149,7 +149,7 @@ def test_nothing_is_made_by_no_process():
 
 
 def test_each_kernel_is_compiled_once(monkeypatch):
-    """One process compiles it, another takes it; what is refused or has no identity does not come."""
+    """One process compiles it, another takes it; what is refused or unnamed does not come."""
     monkeypatch.setattr(calls_ahead, "_kernels", kernels := {})
     with pytest.raises(ValueError, match="refused"):
         calls_ahead._shared(Kernel(2), ("refused",))

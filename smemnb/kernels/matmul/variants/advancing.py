@@ -55,7 +55,8 @@ def moves_of(cut: Cut, which: str, along_k: bool, by_quads: bool, short: bool = 
     """
     extent = cut.rows if which == "a" else cut.cols
     made = _turned if along_k else _straight
-    return made(extent, cut.depth, cut.workers, QUAD if by_quads else 1, short)
+    width = QUAD if by_quads and extent % 3 else 1
+    return made(extent, cut.depth, cut.workers, width, short)
 
 
 NOTHING = (float32(0), float32(0), float32(0), float32(0))
@@ -63,7 +64,8 @@ NOTHING = (float32(0), float32(0), float32(0), float32(0))
 
 def _straight(extent: int, depth: int, workers: int, width: int, short: bool) -> Moves:
     """Neighbours in memory lie along e: a line of the tile is a piece of a row."""
-    side = min(WARP, extent // width)  # lanes side by side
+    units = extent // width
+    side = min(WARP, units & -units)  # lanes side by side
     chunks, lines = extent // (side * width), depth * side // workers
     if not lines:
         raise ValueError(f"{workers} threads are too many for {depth} lines of {extent} elements")
@@ -157,7 +159,7 @@ def _straight(extent: int, depth: int, workers: int, width: int, short: bool) ->
                 one = line * chunks + chunk
                 store1(tile, to + (line * extent + chunk * apart), ahead[one // 4, one % 4])
 
-    quads = lines * chunks * width // QUAD
+    quads = -(-lines * chunks * width // QUAD)
     if width == QUAD:
         moves = fetch_quads, some_quads, stage_quads
     else:
@@ -242,7 +244,7 @@ def _turned(extent: int, depth: int, workers: int, width: int, short: bool) -> M
         for line in range(lines):
             store1(tile, to + line * down, ahead[line // 4, line % 4])
 
-    quads = lines * width // QUAD
+    quads = -(-lines * width // QUAD)
     if width == QUAD:
         moves = fetch_quads, some_quads, stage_quads
     else:

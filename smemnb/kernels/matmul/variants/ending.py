@@ -38,7 +38,7 @@ def stored_by_rows(cut: Cut, short: str = "") -> Any:
 
     (tall, wide), down, cols = cut.thread, cut.lanes_down, cut.warp_cols
     pitch, across_apart = cols + PAD, QUAD * cut.lanes_across
-    rows, side = QUAD * down, min(WARP, cols)  # of a warp's rows; lanes side by side
+    rows, side = QUAD * down, min(WARP, cols & -cols)  # of a warp's rows; lanes side by side
     at_once, chunks = WARP // side, cols // side
     warps_across = cut.cols // cols
     warp_rows, warp_elems = cut.warp_rows, rows * pitch

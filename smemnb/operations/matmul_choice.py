@@ -237,7 +237,7 @@ def _unguarded(offer: Offer, a: Lying, b: Lying, count: int) -> Plan:
     cut, tile, block = offer.cut, (offer.cut.rows, offer.cut.cols), (offer.cut.threads, 1)
     sides = a.columns, b.columns, a.wide, b.wide
     if offer.shared:
-        kernel, grid = matmul_balanced_of(cut, *sides, offer.short), (offer.blocks, 1)
+        kernel, grid = matmul_balanced_of(cut, *sides, offer.short, offer.teams), (offer.blocks, 1)
         sums, flags = offer.sums, offer.blocks + 1
         return Plan(
             kernel, "matmul_balanced", grid, block, tile, scaled=True, sums=sums, flags=flags

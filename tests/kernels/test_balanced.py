@@ -30,6 +30,7 @@ def traced(
     beta=0.5,
     times=1,
     short="",
+    teams=False,
     **how,
 ):
     """The trace of the last launch; results are right, what surrounds them is as it was.
@@ -44,7 +45,7 @@ def traced(
     sums = np.full(2 * blocks * cut.rows * cut.cols, np.nan, np.float32)
     flags = np.zeros(blocks + 1, np.uint32)
     make = matmul_balanced_of if blocks else matmul_inside_of
-    more = {"batched": True} if batch else {}
+    more = ({"batched": True} if batch else {}) | ({"teams": True} if teams else {})
     kernel = make(cut, *columns, wide, wide, short=short, **more)
     spare = 0 if wide else 3
     views = [
@@ -119,6 +120,24 @@ SHARES = [
 def test_shares(shape, columns, blocks, what):
     """Pieces that begin and end inside tiles, and whole tiles behind them."""
     traced(TINY, shape, columns, blocks, wide=not any(extent % 4 for extent in shape))
+
+
+TEAMS = [
+    ((40, 100, 203), (False, True), 13, "teams of 2 rows of tiles, 4 columns for 6 teams, 1 idle"),
+    ((100, 40, 203), (True, False), 13, "of 2 columns, 4 rows of tiles for 6 teams, 1 idle"),
+    ((20, 40, 300), (False, False), 9, "teams of 1: a low result, 2 tiles in 9 pieces"),
+    ((33, 34, 700), (True, True), 20, "1 column of 2 x 2 tiles for each of 2 teams"),
+]
+
+
+@pytest.mark.parametrize(
+    ("shape", "columns", "blocks", "what"),
+    [*sampled(TEAMS[:1], 1), *sampled(TEAMS[1:], 0)],
+)
+def test_teams(shape, columns, blocks, what):
+    """Pieces of whole columns of tiles; what blocks do, and the flags at the end."""
+    short = "rows" if shape[0] < TINY.rows else ""
+    traced(TINY, shape, columns, blocks, short=short, teams=True)
 
 
 @pytest.mark.exhaustive

@@ -44,28 +44,11 @@ CUTS = (
     Cut(96, 64, tall=12, resident=4, band=16),
     Cut(64, 96, wide=12, resident=4, band=16),
 )
-"""From which `offers` takes. `resident` is what their registers allow, and no fewer. The last two
-are for results that are too low or too narrow for the others."""
+"""From which `offers` takes. `resident` is what their registers allow, and no fewer."""
 
-RATE = (
-    0.869,
-    0.835,
-    0.840,
-    0.820,
-    0.795,
-    0.785,
-    0.733,
-    0.72,
-    0.68,
-    0.75,
-    0.72,
-    0.72,
-    0.68,
-    0.76,
-    0.74,
-)
-"""Of each cut: the share of issue slots that are used where it has all its warps; the last two were
-set beside those of 32x128 and 128x32, and have not been fitted."""
+RATE = (0.86, 0.83, 0.87, 0.82, 0.81, 0.775, 0.71, 0.50, 0.42)
+RATE += (0.785, 0.74, 0.62, 0.52, 0.79, 0.83)
+"""Of each cut: the share of issue slots that are used where it has all its warps."""
 ALONE = {16: 0.40, 12: 0.37, 8: 0.33}
 """Rows of a thread -> the share of a scheduler's slots that one warp uses at most."""
 BEGIN = 5000
@@ -79,7 +62,11 @@ HAND_OVER, ASIDE = 1900, 2000
 SHARING = 13_500
 """Cycles that blocks which stay cost: they are numbered, know their pieces, and fewer fit. The fit
 was 17,400, with about 3,600 for flags that a graph set to 0 in each launch; it no longer does."""
-GUARDED = 1.15
+TOGETHER = 1.7
+"""Multiply-adds and bytes from memory take the sum of their times, each to this power, less it."""
+L2_HOLDS = 32 << 20
+"""Bytes of operands that stay in L2 while tiles read them at different times."""
+GUARDED = 1.3
 """Time of guarded products over the price of `choosing`, where that price was the least."""
 
 
@@ -104,6 +91,7 @@ class Offer:
         sums: float32 of workspace.
         cycles: of all.
         short: "rows" or "cols", of which the result has fewer than a tile.
+        teams: whether tiles that read the same part of an operand do so at the same time.
     """
 
     cut: Cut
@@ -114,6 +102,7 @@ class Offer:
     sums: int
     cycles: float
     short: str = ""
+    teams: bool = False
 
 
 def ffma_share(cut: Cut, a: Side, b: Side) -> float:
@@ -150,7 +139,7 @@ def offers(problem: Problem, a: Side, b: Side, multiprocessors: int) -> Iterator
 
 
 def short_of(problem: Problem, cut: Cut) -> str | None:
-    """ "rows" or "cols" where the result has fewer of them than a tile; None of a tile too large.
+    """Of what the result has fewer than a tile: rows, cols or nothing; None of a tile too large.
 
     >>> short_of(Problem(40, 4000, 100), CUTS[2]), short_of(Problem(30, 4000, 100), CUTS[2])
     ('rows', None)
@@ -210,15 +199,37 @@ def _whole(problem: Problem, cut: Cut, share: float, multiprocessors: int) -> Of
     return Offer(cut, False, tiles, tiles, 0, 0, cycles)
 
 
+def _teams(problem: Problem, cut: Cut, blocks: int) -> int:
+    """Blocks of a team; 1 where L2 holds the operands, or the result has too many tiles."""
+    high, across = -(-problem.rows // cut.rows), -(-problem.cols // cut.cols)
+    team = min(high, across)
+    operands = 4 * problem.depth * (problem.rows + problem.cols)
+    fits = high * across <= blocks and team <= cut.band
+    return team if fits and operands > L2_HOLDS else 1
+
+
+def _arriving(problem: Problem, cut: Cut, team: int, rounds: int) -> int:
+    """Bytes of operands that come from memory: several times what tiles read at different times."""
+    high, across = -(-problem.rows // cut.rows), -(-problem.cols // cut.cols)
+    a, b = 4 * problem.rows * problem.depth, 4 * problem.cols * problem.depth
+    if rounds or a + b <= L2_HOLDS:
+        return a + b
+    in_step = team > 1
+    a_times = across if a > L2_HOLDS and not (in_step and across < high) else 1
+    b_times = high if b > L2_HOLDS and not (in_step and high <= across) else 1
+    return a * a_times + b * b_times
+
+
 def _shared(problem: Problem, cut: Cut, share: float, multiprocessors: int) -> Offer:
     tiles, steps = _tiles(problem, cut), ceil(problem.depth / cut.depth)
     blocks = cut.resident * multiprocessors
     chunk = chunk_of(tiles, blocks)
-    rounds, left = divmod(tiles, blocks)
+    team = _teams(problem, cut, blocks)
+    rounds, left = (0, tiles) if team > 1 else divmod(tiles, blocks)
     cycles = rounds * (_product(cut, share, steps, cut.resident) + _ends(cut, cut.resident))
     longest, size = (steps if rounds else 0), cut.rows * cut.cols
     if left:
-        used = blocks_used(left, steps, blocks)
+        used = team * blocks_used(left // team, steps, blocks // team)
         at_once, piece = ceil(used / multiprocessors), left * steps / used
         cycles += _product(cut, share, piece, at_once) + _ends(cut, at_once)
         if used > left:
@@ -227,6 +238,8 @@ def _shared(problem: Problem, cut: Cut, share: float, multiprocessors: int) -> O
         longest = max(longest, min(steps, ceil(piece) + 2 * SNAP))
         cycles += (ceil(piece / chunk) - 1) * _aside(cut, at_once)
     cycles += rounds * (ceil(steps / chunk) - 1) * _aside(cut, cut.resident)
-    cycles = max(cycles + SHARING, _memory(problem, multiprocessors))
+    memory = _arriving(problem, cut, team, rounds) / (DRAM_BYTES_PER_CYCLE * multiprocessors)
+    cycles = ((cycles + SHARING) ** TOGETHER + memory**TOGETHER) ** (1 / TOGETHER)
+    cycles = max(cycles, _memory(problem, multiprocessors))
     sums = blocks * size * (2 if longest > chunk else 1)
-    return Offer(cut, True, blocks, tiles, left, sums, cycles)
+    return Offer(cut, True, blocks, tiles, left, sums, cycles, teams=team > 1)

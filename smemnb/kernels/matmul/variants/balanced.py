@@ -39,9 +39,12 @@ from .even import (
     FIRST,
     HELPERS,
     LAST,
+    MEMBER,
     PIECE,
     PLACE,
     RANK,
+    SHARE,
+    TEAM,
     TILE,
     ends_of,
     first_share,
@@ -65,6 +68,7 @@ def matmul_balanced_of(
     wide_a: bool = False,
     wide_b: bool = False,
     short: str = "",
+    teams: bool = False,
     name: str = "matmul_balanced",
 ) -> Any:
     """The kernel for a cut of one slice whose blocks stay and share tiles.
@@ -80,11 +84,13 @@ def matmul_balanced_of(
         wide_a: rows of the array passed begin at multiples of 16 bytes, and hold whole quads.
         wide_b: the same of b.
         short: "rows" or "cols" of a result that has no more of them than a tile.
+        teams: tiles of a column (or row) of tiles are shared in step (`even`): of a result that has
+            no more tiles than there are blocks, and at most `cut.band` tiles down or across.
         name: of the kernel.
     """
     made = _Pieces(cut, a_columns, b_columns, wide_a, wide_b, short)
     (tall, wide), elems, k_axis = cut.thread, made.elems, made.k_axis
-    count, place, corners = tiles_of(cut, k_axis), tile_place(cut), _tile_corners(cut, short)
+    count, place, corners = tiles_of(cut, k_axis), _placed(cut, teams), _tile_corners(cut, short)
     finish, part_of = _finished(cut, short), ends_of(cut)
 
     @device
@@ -98,12 +104,13 @@ def matmul_balanced_of(
     @jit(launch_bounds=(cut.threads, cut.resident))
     def matmul_in_even_shares(out, a, b, alpha, beta, sums, flags):
         tiles = cuda.shared.array(elems, float32, alignment=16)
-        share = cuda.shared.array(9, uint32)
+        share = cuda.shared.array(SHARE, uint32)
         piece = cuda.shared.array(16, uint32)
         acc = cuda.local.array((tall, wide), float32)
         high, across, steps = count(out, a)
         if cuda.threadIdx.x == 0:
-            first_share(share, flags, uint32(high * across), steps)
+            team = smaller(high, across) if teams else uint32(1)
+            first_share(share, flags, uint32(high * across), steps, team)
             next_piece(share, piece, uint32(0), steps)
         cuda.syncthreads()  # the first piece is there before anyone reads it
 
@@ -118,7 +125,7 @@ def matmul_balanced_of(
             cuda.syncthreads()  # everyone has read the tiles before results overwrite them
             tile_row, tile_col = place(piece[now + TILE], high, across)
             row, col, row0, col0 = corners(out, tile_row, tile_col)
-            own = sums, flags, share[PLACE]
+            own = sums, flags, uint32(share[PLACE] * share[TEAM] + share[MEMBER]), share[TEAM]
             finish(out, acc, tiles, piece, now, own, (alpha, beta), (row, col), row0, col0)
             now = uint32(uint32(PIECE) - now)
             cuda.syncthreads()  # everyone has read before the next tiles and pieces come
@@ -212,6 +219,19 @@ class _Pieces:
     def multiplied(self, meanwhile: Any) -> Any:
         """The device function that multiplies; `meanwhile(plan)` runs during the first loads."""
         return _multiplied(*self._choices, meanwhile)
+
+
+def _placed(cut: Cut, teams: bool) -> Any:
+    """(row, column) of a tile by its number: of teams, by the shorter side of the result."""
+    in_bands = tile_place(cut)
+
+    @device
+    def in_teams(number, high, across):
+        if across < high:
+            return uint32(number // across), uint32(number % across)
+        return uint32(number % high), uint32(number // high)
+
+    return in_teams if teams else in_bands
 
 
 def _tile_corners(cut: Cut, short: str) -> Any:
@@ -387,7 +407,7 @@ def _finished(cut: Cut, short: str) -> Any:
 
     @device
     def finish(out, acc, tiles, piece, now, own, factors, begins, row0, col0):
-        (sums, flags, place), tid = own, uint32(cuda.threadIdx.x)
+        (sums, flags, place, team), tid = own, uint32(cuda.threadIdx.x)
         rank, helpers = uint32(piece[now + RANK]), uint32(piece[now + HELPERS])
         is_whole = piece[now + LAST] == piece[now + END]
         aside = uint32(cuda.gridDim.x + place)
@@ -406,11 +426,12 @@ def _finished(cut: Cut, short: str) -> Any:
                     break
                 mine = uint32(uint32(tid + uint32(1)) * further)
                 if tid < uint32(BRANCHES - 1) and rank + mine <= helpers:
-                    while cuda.atomic.exch(flags, place + mine + 1, uint32(0)) == 0:
+                    while cuda.atomic.exch(flags, place + mine * team + 1, uint32(0)) == 0:
                         pass
                 cuda.syncthreads()  # the sums are there before anyone reads them
                 cuda.threadfence()
-            slot, takes = uint32(place + child * further), rank + child * further <= helpers
+            slot = uint32(place + uint32(child * further) * team)
+            takes = rank + child * further <= helpers
         if is_whole and rank == uint32(0):
             store(out, acc, tiles, tid, row0, col0, factors, begins)
             return

@@ -6,7 +6,7 @@ In the order in which they are asked:
     `matmul_tiled_32`, `matmul_square` in the lockstep engine, for one product of matrices by rows
     `small_choice`                     up to 1 GFLOP, or of up to 16 rows or columns, one product
     `kernels.matmul.ladder.fastest`    by rows, one product of whole tiles in aligned rows
-    `variants.balanced`                a result that holds a tile, any layout and batch
+    `variants.balanced`                a result that fills half a tile, any layout and batch
     `variants.guarded`                 everything else, and where it costs less by the model
 """
 

@@ -10,6 +10,7 @@ from smemnb.kernels.matmul.cut import Cut
 from smemnb.kernels.matmul.unguarded import CUTS, Side, ffma_share, offers
 from smemnb.kernels.matmul.variants.balanced import matmul_balanced_of, matmul_inside_of
 from smemnb.kernels.matmul.variants.even import CHUNK, LEAST_STEPS, blocks_used, chunk_of
+from smemnb.kernels.matmul.variants.guarded import matmul_guarded_of
 from smemnb.simulator.seam import OUT_OF_TREE
 from smemnb.tracing import trace
 from tests.kernels.test_guarded import numbers, stored, without
@@ -260,3 +261,14 @@ def test_compiled(cut, columns, wide, shared):
     assert abs(products / len(loop) - ffma_share(cut, *sides)) < 0.05
     # each such FFMA waits a cycle; which registers meet is ptxas's choice, and TUNING.md says where
     assert one_bank_reads(loop) <= WAITING.get(cut, products // 16)
+
+
+def test_three_times_a_power_of_two():
+    """Of rows and columns, in kernels without guards; of nothing else."""
+    assert Cut(48, 128, tall=12).threads == 64
+    with pytest.raises(ValueError, match="or three times one, is wanted"):
+        Cut(40, 128)
+    with pytest.raises(ValueError, match="a power of two is wanted"):
+        Cut(48, 128, depth=12, tall=12)
+    with pytest.raises(ValueError, match="48x128: guarded kernels take powers of two"):
+        matmul_guarded_of(Cut(48, 128, tall=12))

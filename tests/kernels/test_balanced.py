@@ -9,7 +9,7 @@ from smemnb.kernels.matmul.choosing import Problem
 from smemnb.kernels.matmul.cut import Cut
 from smemnb.kernels.matmul.unguarded import CUTS, Side, ffma_share, offers
 from smemnb.kernels.matmul.variants.balanced import matmul_balanced_of, matmul_inside_of
-from smemnb.kernels.matmul.variants.even import CHUNK, LEAST_STEPS, blocks_used, chunk_of
+from smemnb.kernels.matmul.variants.even import CHUNK, LEAST_STEPS, blocks_used
 from smemnb.kernels.matmul.variants.guarded import matmul_guarded_of
 from smemnb.simulator.seam import OUT_OF_TREE
 from smemnb.tracing import trace
@@ -217,7 +217,7 @@ def test_offers():
                 assert one.blocks == 132 * cut.resident and one.left == one.tiles % one.blocks
                 longest = steps if one.tiles >= one.blocks else one.left * steps / one.blocks
                 each = one.sums // (one.blocks * cut.rows * cut.cols)
-                assert each == 2 or longest <= chunk_of(one.tiles, one.blocks)
+                assert each == 2 or longest <= CHUNK
             else:
                 assert (one.blocks, one.sums) == (one.tiles, 0) and steps <= CHUNK
 

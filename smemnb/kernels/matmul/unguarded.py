@@ -25,7 +25,7 @@ from math import ceil, log2
 
 from .choosing import DRAM_BYTES_PER_CYCLE, FFMA_PER_CYCLE, Problem
 from .cut import QUAD, WARP, Cut
-from .variants.even import CHUNK, SNAP, blocks_used, chunk_of
+from .variants.even import CHUNK, SNAP, blocks_used
 
 CUTS = (
     Cut(128, 128, tall=16, resident=2, band=16),
@@ -49,7 +49,7 @@ CUTS = (
 RATE = (0.86, 0.83, 0.87, 0.82, 0.81, 0.775, 0.71, 0.50, 0.42)
 RATE += (0.785, 0.74, 0.62, 0.52, 0.79, 0.83)
 """Of each cut: the share of issue slots that are used where it has all its warps."""
-ALONE = {16: 0.40, 12: 0.37, 8: 0.33}
+ALONE = {16: 0.40, 12: 0.37, 8: 0.29}
 """Rows of a thread -> the share of a scheduler's slots that one warp uses at most."""
 BEGIN = 5000
 """Cycles of a launch and of first tiles on their way, where 256 threads wait for theirs."""
@@ -204,7 +204,7 @@ def _teams(problem: Problem, cut: Cut, blocks: int) -> int:
     high, across = -(-problem.rows // cut.rows), -(-problem.cols // cut.cols)
     team = min(high, across)
     operands = 4 * problem.depth * (problem.rows + problem.cols)
-    fits = high * across <= blocks and team <= cut.band
+    fits = high * across < blocks and team <= cut.band
     return team if fits and operands > L2_HOLDS else 1
 
 
@@ -223,7 +223,6 @@ def _arriving(problem: Problem, cut: Cut, team: int, rounds: int) -> int:
 def _shared(problem: Problem, cut: Cut, share: float, multiprocessors: int) -> Offer:
     tiles, steps = _tiles(problem, cut), ceil(problem.depth / cut.depth)
     blocks = cut.resident * multiprocessors
-    chunk = chunk_of(tiles, blocks)
     team = _teams(problem, cut, blocks)
     rounds, left = (0, tiles) if team > 1 else divmod(tiles, blocks)
     cycles = rounds * (_product(cut, share, steps, cut.resident) + _ends(cut, cut.resident))
@@ -236,10 +235,10 @@ def _shared(problem: Problem, cut: Cut, share: float, multiprocessors: int) -> O
             turns = log2(used / left) + 1
             cycles += turns * (HAND_OVER + size * 4 / SUMS_BYTES_PER_CYCLE)
         longest = max(longest, min(steps, ceil(piece) + 2 * SNAP))
-        cycles += (ceil(piece / chunk) - 1) * _aside(cut, at_once)
-    cycles += rounds * (ceil(steps / chunk) - 1) * _aside(cut, cut.resident)
+        cycles += (ceil(piece / CHUNK) - 1) * _aside(cut, at_once)
+    cycles += rounds * (ceil(steps / CHUNK) - 1) * _aside(cut, cut.resident)
     memory = _arriving(problem, cut, team, rounds) / (DRAM_BYTES_PER_CYCLE * multiprocessors)
     cycles = ((cycles + SHARING) ** TOGETHER + memory**TOGETHER) ** (1 / TOGETHER)
     cycles = max(cycles, _memory(problem, multiprocessors))
-    sums = blocks * size * (2 if longest > chunk else 1)
+    sums = blocks * size * (2 if longest > CHUNK else 1)
     return Offer(cut, True, blocks, tiles, left, sums, cycles, teams=team > 1)

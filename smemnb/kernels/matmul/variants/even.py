@@ -31,11 +31,11 @@ from numba import cuda, uint32
 from ...unrolled import device, smaller
 from ..cut import Cut
 
-WHOLE, LINE, USED, PLACE, LONG, MORE, AT, STOP, MOST, TEAM, MEMBER = range(11)
-SHARE = 11
+WHOLE, LINE, USED, PLACE, LONG, MORE, AT, STOP, TEAM, MEMBER = range(10)
+SHARE = 10
 """A block's share: its next whole tile; the line's steps, how many blocks share it, its own place
 among them; a piece's steps, and how many pieces have one more; where it stands on the line, and
-where it ends there; how many steps are added up at a time; blocks of a team, its number there."""
+where it ends there; blocks of a team, its number there."""
 
 TILE, BEGIN, END, FIRST, LAST, EACH, RANK, HELPERS = range(8)
 PIECE = 8
@@ -44,10 +44,9 @@ done of it at a time, and how many steps that are; its number among the tile's p
 owner's, and how many helpers the owner has. Two of them are kept in turns: the next one is worked
 out while the first tiles of this one are on their way."""
 
-CHUNK, LONG_CHUNK = 128, 128
+CHUNK = 96
 """Steps that are added up one after the other: the sums of longer pieces are put aside and taken up
-again, as rounding errors of a long sum grow with its length. Results of few tiles are held to
-libraries that cut their depth; of so many tiles that nobody does (`chunk_of`), to longer sums."""
+again, as rounding errors of a long sum grow with its length, and libraries cut their depth."""
 LEAST_STEPS = 12
 """That a block does of a line at least: with fewer, its ends outweigh its product."""
 SNAP = 3
@@ -61,11 +60,6 @@ def blocks_used(left: int, steps: int, blocks: int) -> int:
     (264, 2, 5)
     """
     return min(blocks, left * max(1, steps // LEAST_STEPS))
-
-
-def chunk_of(tiles: int, blocks: int) -> int:
-    """Steps that are added up at a time where so many blocks make so many tiles."""
-    return LONG_CHUNK if tiles >= 2 * blocks else CHUNK
 
 
 def tiles_of(cut: Cut, k_axis: int) -> Any:
@@ -139,9 +133,7 @@ def first_share(share, flags, tiles, steps, team):
     share[WHOLE], share[PLACE] = uint32(left + block), place
     if team > uint32(1):
         share[WHOLE] = tiles  # there are no whole ones
-    share[AT], share[STOP], share[MOST] = uint32(0), uint32(0), uint32(CHUNK)
-    if tiles >= uint32(2 * cuda.gridDim.x):
-        share[MOST] = uint32(LONG_CHUNK)
+    share[AT], share[STOP] = uint32(0), uint32(0)
     if left > uint32(0):
         parts = uint32(steps // uint32(LEAST_STEPS))
         if parts == uint32(0):
@@ -178,7 +170,7 @@ def next_piece(share, piece, to, steps):
         share[AT] = until
     else:
         share[WHOLE] = uint32(tile + cuda.gridDim.x)
-    each, most = uint32(stop - begin), uint32(share[MOST])
+    each, most = uint32(stop - begin), uint32(CHUNK)
     first = each
     if each > most:
         chunks = uint32(uint32(each + uint32(most - uint32(1))) // most)

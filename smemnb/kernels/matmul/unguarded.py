@@ -11,7 +11,8 @@ high, or the other way round. A price is in cycles of one multiprocessor, as tho
                 empty
     ends        the first tiles of a piece, the store by rows, and where pieces share a tile, their
                 sums on the way through L2, as a tree
-    memory      every byte once, over what a copy reaches
+    memory      every byte once, over what a copy reaches; of an operand that L2 does not hold, as
+                often as tiles read it at different times (`_arriving`)
 
 **Limits**: the constants are those of an H200 (cc 9.0), fitted to seeded products there
 (`kernels/TUNING.md`). No time is promised.
@@ -118,7 +119,7 @@ def ffma_share(cut: Cut, a: Side, b: Side) -> float:
     others = (cut.tall + cut.wide) // QUAD * cut.depth + 24.0
     for extent, side in ((cut.rows, a), (cut.cols, b)):
         each = extent * cut.depth / cut.workers
-        if side.wide:
+        if side.wide and extent % 3:  # tiles of three quads move by elements
             others += each / QUAD * 1.3 + (each if side.along_k else each / QUAD)
         else:
             others += 2 * each + (1.3 if side.along_k else 0.3) * each

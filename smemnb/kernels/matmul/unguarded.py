@@ -47,8 +47,10 @@ CUTS = (
 )
 """From which `offers` takes. `resident` is what their registers allow, and no fewer."""
 
-RATE = (0.86, 0.83, 0.87, 0.82, 0.81, 0.775, 0.71, 0.50, 0.42)
-RATE += (0.785, 0.74, 0.62, 0.52, 0.79, 0.83)
+RATE = (
+    *(0.86, 0.83, 0.87, 0.82, 0.81, 0.775, 0.71, 0.50, 0.42),
+    *(0.785, 0.74, 0.62, 0.52, 0.79, 0.83),
+)
 """Of each cut: the share of issue slots that are used where it has all its warps."""
 ALONE = {16: 0.40, 12: 0.37, 8: 0.29}
 """Rows of a thread -> the share of a scheduler's slots that one warp uses at most."""

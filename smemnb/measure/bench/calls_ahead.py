@@ -199,10 +199,10 @@ def _shared(kernel: Any, signature: tuple[Any, ...]) -> None:
     if key is None or signature in kernel.overloads:
         return
     if _kernels.setdefault(key, os.getpid()) == os.getpid():
-        code = b""
+        made = b""
         try:
-            code = pickle.dumps(kernel.compile(signature))
+            made = pickle.dumps(kernel.compile(signature))
         finally:
-            _kernels[key] = code
+            _kernels[key] = made
     elif code := _code(_kernels, key):
         kernel.add_overload(pickle.loads(code), signature)

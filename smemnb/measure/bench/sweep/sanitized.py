@@ -80,12 +80,12 @@ def _product(problem: Problem, number: int) -> bool:
         random.uniform(-1, 1, extents).astype(np.float32)
         for extents in ((rows, depth), (depth, cols))
     )
-    views = [
+    left, right = (
         cuda.to_device(np.ascontiguousarray(one.T)).T if letter == "T" else cuda.to_device(one)
         for one, letter in zip((a, b), problem.layout, strict=True)
-    ]
+    )
     out = cuda.device_array((rows, cols), np.float32)
-    matmul(*views, out=out)
+    matmul(left, right, out=out)
     far = np.abs(out.copy_to_host() - a.astype(np.float64) @ b.astype(np.float64)).max()
     return bool(far <= 2.0**-21 * depth)
 
@@ -98,7 +98,7 @@ def _transpose(problem: Problem, number: int) -> bool:
     kind = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64, 16: np.complex128}
     size = problem.itemsize
     bits = np.random.default_rng(number).integers(0, 256, prod(problem.shape) * size, np.uint8)
-    inp = bits.view(np.uint64 if size == 16 else kind[size])
+    inp: Any = bits.view(np.uint64 if size == 16 else kind[size])
     if size == 16:  # whole numbers: every bit pattern of a float is not kept
         inp = inp.astype(np.float64).view(np.complex128)
     inp = inp.reshape(problem.shape)

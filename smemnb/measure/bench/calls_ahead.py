@@ -2,9 +2,9 @@
 
 Most of the time of a sweep goes into compiling: each shape may choose a kernel of its own. So
 other processes make the same calls first. In them a call does all but launch: it chooses kernels,
-compiles and loads them. What they compiled comes back as Numba would store it in its cache, under
-the identity of the kernel and its types. When the process that times comes to the same kernel, it
-takes that, and compiles by itself what did not come.
+compiles and loads them. What they compiled is kept as Numba would store it in its cache, under the
+identity of the kernel and its types, and taken by whoever comes to the same kernel: the other
+processes, and the one that times, which compiles by itself what did not come.
 
 Other processes may have to fill inputs on the GPU that is timed. They do so only while nobody
 times: who works on the GPU holds `alone()`.

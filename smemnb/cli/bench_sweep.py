@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["main"]
 
+MEASURING = ("count", "seed", "against", "seconds", "processes", "lock", "out", "force", "resume")
 FAULTS = ("refused", "wrong", "failed")
 
 
@@ -71,6 +72,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--processes", type=int, metavar="N", help="that compile ahead (processors less 2); 0: none"
     )
+    parser.add_argument(
+        "--lock", type=Path, metavar="FILE", help="compile all, then lock it and time"
+    )
     parser.add_argument("--out", type=Path, metavar="FILE.json", help="keep it, as it grows")
     parser.add_argument("--force", action="store_true", help="write over FILE.json")
     parser.add_argument("--resume", action="store_true", help="go on with FILE.json")
@@ -89,7 +93,17 @@ def _check(options: argparse.Namespace) -> None:
     if options.what is not None and options.show is not None:
         raise SmemnbError("--show prints a file that is there; a measurement prints its own report")
     if options.what is None:
-        for name in ("count", "seed", "against", "seconds", "processes", "out", "force", "resume"):
+        for name in (
+            "count",
+            "seed",
+            "against",
+            "seconds",
+            "processes",
+            "lock",
+            "out",
+            "force",
+            "resume",
+        ):
             given = getattr(options, name)
             if given is not None and given is not False:
                 raise SmemnbError(f"--{name} goes with a measurement, not with --show")
@@ -124,6 +138,7 @@ def _measured(options: argparse.Namespace, argv: Sequence[str]) -> Sweep:
         seconds=options.seconds,
         command=["bench", "sweep", *argv],
         processes=options.processes,
+        lock=options.lock,
     )
     return measure(wish, out=options.out, force=options.force, resume=options.resume)
 

@@ -6,7 +6,7 @@ In the order in which they are asked:
     `matmul_tiled_32`, `matmul_square` in the lockstep engine, for one product of matrices by rows
     `small_choice`                     up to 1 GFLOP, or of up to 16 rows or columns, one product
     `kernels.matmul.ladder.fastest`    by rows, one product of whole tiles in aligned rows
-    `variants.balanced`                a result that holds a tile, any layout and batch
+    `variants.balanced`                a result that fills half a tile, any layout and batch
     `variants.guarded`                 everything else, and where it costs less by the model
 """
 
@@ -237,13 +237,13 @@ def _unguarded(offer: Offer, a: Lying, b: Lying, count: int) -> Plan:
     cut, tile, block = offer.cut, (offer.cut.rows, offer.cut.cols), (offer.cut.threads, 1)
     sides = a.columns, b.columns, a.wide, b.wide
     if offer.shared:
-        kernel, grid = matmul_balanced_of(cut, *sides), (offer.blocks, 1)
+        kernel, grid = matmul_balanced_of(cut, *sides, offer.short, offer.teams), (offer.blocks, 1)
         sums, flags = offer.sums, offer.blocks + 1
         return Plan(
             kernel, "matmul_balanced", grid, block, tile, scaled=True, sums=sums, flags=flags
         )
     batched = count > 1
-    kernel = matmul_inside_of(cut, *sides, batched)
+    kernel = matmul_inside_of(cut, *sides, batched, offer.short)
     wide = (offer.tiles, 1, count) if batched else (offer.tiles, 1)
     return Plan(kernel, "matmul_inside", wide, block, tile, scaled=True)
 

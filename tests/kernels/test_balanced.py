@@ -9,7 +9,8 @@ from smemnb.kernels.matmul.choosing import Problem
 from smemnb.kernels.matmul.cut import Cut
 from smemnb.kernels.matmul.unguarded import CUTS, Side, ffma_share, offers
 from smemnb.kernels.matmul.variants.balanced import matmul_balanced_of, matmul_inside_of
-from smemnb.kernels.matmul.variants.even import CHUNK, LEAST_STEPS, blocks_used, chunk_of
+from smemnb.kernels.matmul.variants.even import CHUNK, LEAST_STEPS, blocks_used
+from smemnb.kernels.matmul.variants.guarded import matmul_guarded_of
 from smemnb.simulator.seam import OUT_OF_TREE
 from smemnb.tracing import trace
 from tests.kernels.test_guarded import numbers, stored, without
@@ -21,7 +22,17 @@ LAYOUTS = list(itertools.product((False, True), repeat=2))
 
 
 def traced(
-    cut, shape, columns=(False, False), blocks=0, wide=False, batch=(), beta=0.5, times=1, **how
+    cut,
+    shape,
+    columns=(False, False),
+    blocks=0,
+    wide=False,
+    batch=(),
+    beta=0.5,
+    times=1,
+    short="",
+    teams=False,
+    **how,
 ):
     """The trace of the last launch; results are right, what surrounds them is as it was.
 
@@ -35,7 +46,8 @@ def traced(
     sums = np.full(2 * blocks * cut.rows * cut.cols, np.nan, np.float32)
     flags = np.zeros(blocks + 1, np.uint32)
     make = matmul_balanced_of if blocks else matmul_inside_of
-    kernel = make(cut, *columns, wide, wide, **({"batched": True} if batch else {}))
+    more = ({"batched": True} if batch else {}) | ({"teams": True} if teams else {})
+    kernel = make(cut, *columns, wide, wide, short=short, **more)
     spare = 0 if wide else 3
     views = [
         without(spare, stored(one, turned, spare))
@@ -68,6 +80,21 @@ def test_values(cut, columns, wide):
     traced(cut, (cut.rows + more, cut.cols + more, 2 * cut.depth + more), columns, wide=wide)
 
 
+SHORTS = [
+    (columns, wide, blocks, short)
+    for columns in LAYOUTS
+    for wide, blocks in ((False, 0), (True, 0), (False, 2))
+    for short in ("rows", "cols")
+]
+
+
+@pytest.mark.parametrize(("columns", "wide", "blocks", "short"), sampled(SHORTS, 1))
+def test_short(columns, wide, blocks, short):
+    """A result lower or narrower than a tile: nothing beyond it is read, and nothing is stored."""
+    shape = (20, 40, 44) if short == "rows" else (40, 20, 44)
+    traced(TINY, shape, columns, blocks, wide, short=short)
+
+
 @pytest.mark.exhaustive
 @pytest.mark.parametrize(("depth", "columns"), zip((1, 7, 8, 9), LAYOUTS, strict=True))
 def test_shallow(depth, columns):
@@ -94,6 +121,24 @@ SHARES = [
 def test_shares(shape, columns, blocks, what):
     """Pieces that begin and end inside tiles, and whole tiles behind them."""
     traced(TINY, shape, columns, blocks, wide=not any(extent % 4 for extent in shape))
+
+
+TEAMS = [
+    ((40, 100, 203), (False, True), 13, "teams of 2 rows of tiles, 4 columns for 6 teams, 1 idle"),
+    ((100, 40, 203), (True, False), 13, "of 2 columns, 4 rows of tiles for 6 teams, 1 idle"),
+    ((20, 40, 300), (False, False), 9, "teams of 1: a low result, 2 tiles in 9 pieces"),
+    ((33, 34, 700), (True, True), 20, "1 column of 2 x 2 tiles for each of 2 teams"),
+]
+
+
+@pytest.mark.parametrize(
+    ("shape", "columns", "blocks", "what"),
+    [*sampled(TEAMS[:1], 1), *sampled(TEAMS[1:], 0)],
+)
+def test_teams(shape, columns, blocks, what):
+    """Pieces of whole columns of tiles; what blocks do, and the flags at the end."""
+    short = "rows" if shape[0] < TINY.rows else ""
+    traced(TINY, shape, columns, blocks, short=short, teams=True)
 
 
 @pytest.mark.exhaustive
@@ -164,14 +209,15 @@ def test_offers():
         sides = [Side(*(bool(one) for one in rng.integers(0, 2, 2))) for _ in range(2)]
         for one in offers(Problem(rows, cols, depth), *sides, 132):
             cut, steps = one.cut, -(-depth // one.cut.depth)
-            assert rows >= cut.rows and cols >= cut.cols
+            assert (rows < cut.rows, cols < cut.cols) == (one.short == "rows", one.short == "cols")
+            assert 2 * rows >= cut.rows and 2 * cols >= cut.cols
             assert one.tiles == -(-rows // cut.rows) * -(-cols // cut.cols)
             assert one.cycles >= Problem(rows, cols, depth).bytes / (16 * 132)
             if one.shared:
                 assert one.blocks == 132 * cut.resident and one.left == one.tiles % one.blocks
                 longest = steps if one.tiles >= one.blocks else one.left * steps / one.blocks
                 each = one.sums // (one.blocks * cut.rows * cut.cols)
-                assert each == 2 or longest <= chunk_of(one.tiles, one.blocks)
+                assert each == 2 or longest <= CHUNK
             else:
                 assert (one.blocks, one.sums) == (one.tiles, 0) and steps <= CHUNK
 
@@ -215,3 +261,14 @@ def test_compiled(cut, columns, wide, shared):
     assert abs(products / len(loop) - ffma_share(cut, *sides)) < 0.05
     # each such FFMA waits a cycle; which registers meet is ptxas's choice, and TUNING.md says where
     assert one_bank_reads(loop) <= WAITING.get(cut, products // 16)
+
+
+def test_three_times_a_power_of_two():
+    """Of rows and columns, in kernels without guards; of nothing else."""
+    assert Cut(48, 128, tall=12).threads == 64
+    with pytest.raises(ValueError, match="or three times one, is wanted"):
+        Cut(40, 128)
+    with pytest.raises(ValueError, match="a power of two is wanted"):
+        Cut(48, 128, depth=12, tall=12)
+    with pytest.raises(ValueError, match="48x128: guarded kernels take powers of two"):
+        matmul_guarded_of(Cut(48, 128, tall=12))

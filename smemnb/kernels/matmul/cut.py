@@ -22,7 +22,9 @@ column store into banks of their own."""
 
 @dataclass(frozen=True)
 class Cut:
-    """The choices of a guarded product; all but `resident` and `band` are powers of two.
+    """The choices of a product of any shape; all but `resident` and `band` are powers of two.
+
+    Rows, columns, `tall` and `wide` may be three times a power of two in kernels without guards.
 
     Attributes:
         rows: of the result per block.
@@ -109,6 +111,8 @@ class Cut:
 
 
 _POWERS = ("rows", "cols", "depth", "tall", "wide", "lanes_down", "slices")
+_THREES = ("rows", "cols", "tall", "wide")
+"""Of these also three times a power of two."""
 _LEAST = dict.fromkeys(("rows", "cols", "depth", "tall", "wide"), QUAD)
 _LEAST |= {"lanes_down": 2, "slices": 1, "resident": 1, "band": 1}
 
@@ -119,8 +123,11 @@ def _problem(values: Mapping[str, Any]) -> Problem | None:
     if wrong:
         return wrong
     for field in _POWERS:
-        if values[field] & (values[field] - 1):
-            return Problem(field, "a power of two is wanted")
+        part, also = values[field], ""
+        if field in _THREES:
+            part, also = part if part % 3 else part // 3, ", or three times one,"
+        if part & (part - 1):
+            return Problem(field, f"a power of two{also} is wanted")
     if values["lanes_down"] > WARP:
         return Problem("lanes_down", f"a warp has {WARP} lanes: at most {WARP} is wanted")
     made = object.__new__(Cut)

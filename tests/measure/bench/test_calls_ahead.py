@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from numba import cuda, float32
 
-from smemnb.measure.bench.calls_ahead import CallsAhead, _compiled, processes_for
+from smemnb.measure.bench import calls_ahead
+from smemnb.measure.bench.calls_ahead import CallsAhead, processes_for
 from smemnb.measure.bench.identity import identity
 from smemnb.measure.bench.sweep.problems import problems
 from smemnb.operations import prepared
@@ -130,7 +131,7 @@ def test_made_in_other_processes():
                     for supply in prepared._supplies:
                         supply(kernel, signature)
             assert kernel.overloads == {("f4",): "code for f4", ("f8",): "code for f8"}
-        assert (ahead.taken, len(ahead.found)) == (6, 4)
+        assert (ahead.taken, len(ahead.kernels), ahead.here) == (6, 4, ["kernel"] * 3)
         with ahead.ready(2), ahead.alone():
             supply = prepared._supplies[-1]
             supply(other := Kernel(4), ("f4",))
@@ -147,11 +148,17 @@ def test_nothing_is_made_by_no_process():
     assert processes_for(None) >= 0
 
 
-def test_what_is_refused_does_not_come():
-    """Nor does what has no identity; the rest does."""
-    asked = [(Kernel(2), ("refused",)), (Kernel(object()), ("f4",)), (Kernel(2), ("u1",))]
-    assert len(_compiled(asked)) == 1
-    assert _compiled(asked) == {}  # a process sends it once
+def test_each_kernel_is_compiled_once(monkeypatch):
+    """One process compiles it, another takes it; what is refused or unnamed does not come."""
+    monkeypatch.setattr(calls_ahead, "_kernels", kernels := {})
+    with pytest.raises(ValueError, match="refused"):
+        calls_ahead._shared(Kernel(2), ("refused",))
+    calls_ahead._shared(Kernel(object()), ("f4",))
+    assert list(kernels.values()) == [b""]
+    calls_ahead._shared(Kernel(2), ("u1",))
+    calls_ahead._shared(other := Kernel(2), ("u1",))
+    assert other.overloads == {("u1",): "code for u1"}
+    assert len(kernels) == 2
 
 
 def test_kernels_are_told_before_they_are_compiled():
@@ -178,10 +185,11 @@ import pickle
 from smemnb.measure.bench import calls_ahead
 
 if sys.argv[1] == "compile":
-    sys.stdout.write(pickle.dumps(calls_ahead._compiled([(launch.kernel, launch.types)])).hex())
+    calls_ahead._shared(launch.kernel, launch.types)
+    sys.stdout.write(pickle.dumps(calls_ahead._kernels).hex())
 else:
     with calls_ahead.CallsAhead(None, (), (), 0) as found:
-        found.found = pickle.loads(bytes.fromhex(sys.stdin.read()))
+        found.kernels = pickle.loads(bytes.fromhex(sys.stdin.read()))
         found._supply(launch.kernel, launch.types)
     dispatcher._Kernel.__init__ = None  # nothing is compiled again
     print(found.taken, launch.kernel.compile(launch.types).entry_name[:7])

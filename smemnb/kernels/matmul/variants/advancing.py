@@ -16,7 +16,7 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, NamedTuple
 
-from numba import float32, uint32, uint64
+from numba import cuda, float32, uint32, uint64
 
 from ...ptx import load1, load16, store1, store16
 from ...unrolled import device, smaller
@@ -28,7 +28,7 @@ class Moves(NamedTuple):
     """Device functions for one operand, and what they need.
 
     place(tid)                       (e, k) of the first element that a thread moves
-    offset(e, k, pitch)              elements from the operand's first one to there
+    offset(array, e, k, pitch)       elements from the operand's first one to there
     on(count, pitch)                 elements from there to the same place `count` steps of k on
     fetch(array, at, pitch, next)    its elements into registers
     some(array, at, pitch, next, k, there)   the same from k on where only the first `there` k of a
@@ -48,19 +48,24 @@ class Moves(NamedTuple):
 
 
 @cache
-def moves_of(cut: Cut, which: str, along_k: bool, by_quads: bool) -> Moves:
-    """Loads of `a` or `b`: whether neighbours in memory lie along k, and move by quads."""
+def moves_of(cut: Cut, which: str, along_k: bool, by_quads: bool, short: bool = False) -> Moves:
+    """Loads of `a` or `b`: whether neighbours in memory lie along k, and move by quads.
+
+    With `short` the operand has no more e than the tile; what is beyond them is the last one again.
+    """
     extent = cut.rows if which == "a" else cut.cols
     made = _turned if along_k else _straight
-    return made(extent, cut.depth, cut.workers, QUAD if by_quads else 1)
+    width = QUAD if by_quads and extent % 3 else 1
+    return made(extent, cut.depth, cut.workers, width, short)
 
 
 NOTHING = (float32(0), float32(0), float32(0), float32(0))
 
 
-def _straight(extent: int, depth: int, workers: int, width: int) -> Moves:
+def _straight(extent: int, depth: int, workers: int, width: int, short: bool) -> Moves:
     """Neighbours in memory lie along e: a line of the tile is a piece of a row."""
-    side = min(WARP, extent // width)  # lanes side by side
+    units = extent // width
+    side = min(WARP, units & -units)  # lanes side by side
     chunks, lines = extent // (side * width), depth * side // workers
     if not lines:
         raise ValueError(f"{workers} threads are too many for {depth} lines of {extent} elements")
@@ -71,7 +76,24 @@ def _straight(extent: int, depth: int, workers: int, width: int) -> Moves:
         return uint32(tid % uint32(side) * width), uint32(tid // uint32(side) * lines)
 
     @device
-    def offset(e, k, pitch):
+    def left_of(array):
+        """How many e further than its first one a thread may go."""
+        if not short:
+            return uint32(0)
+        last, e = uint32(array.shape[1] - width), uint32(cuda.threadIdx.x % uint32(side) * width)
+        return uint32(last - smaller(e, last))
+
+    @device
+    def further(chunk, left):
+        """The e of a chunk, counted from the first one."""
+        if short and chunk > 0:
+            return smaller(uint32(chunk * apart), left)
+        return uint32(chunk * apart)
+
+    @device
+    def offset(array, e, k, pitch):
+        if short:
+            e = smaller(e, uint32(array.shape[1] - width))
         return uint32(k * pitch + e)
 
     @device
@@ -80,40 +102,44 @@ def _straight(extent: int, depth: int, workers: int, width: int) -> Moves:
 
     @device
     def fetch_quads(array, at, pitch, ahead):
+        left = left_of(array)
         for line in range(lines):
             begin = uint64(uint32(at + line * pitch))
             for chunk in range(chunks):
-                quad = load16(array, begin + uint64(chunk * apart))
+                quad = load16(array, begin + uint64(further(chunk, left)))
                 put(ahead, line * chunks + chunk, 0, quad)
 
     @device
     def fetch_elements(array, at, pitch, ahead):
+        left = left_of(array)
         for line in range(lines):
             begin = uint64(uint32(at + line * pitch))
             for chunk in range(chunks):
                 one = line * chunks + chunk
-                ahead[one // 4, one % 4] = load1(array, begin + uint64(chunk * apart))
+                ahead[one // 4, one % 4] = load1(array, begin + uint64(further(chunk, left)))
 
     @device
     def some_quads(array, at, pitch, ahead, k, there):
+        left = left_of(array)
         for line in range(lines):
             back = uint32(uint32(k + line) - smaller(uint32(k + line), uint32(there - uint32(1))))
             begin = uint32(at + line * pitch - back * pitch)
             for chunk in range(chunks):
                 # loaded in any case, from a k that is there: no load waits behind a branch
-                quad = load16(array, uint32(begin + chunk * apart))
+                quad = load16(array, uint32(begin + further(chunk, left)))
                 if back > uint32(0):
                     quad = NOTHING
                 put(ahead, line * chunks + chunk, 0, quad)
 
     @device
     def some_elements(array, at, pitch, ahead, k, there):
+        left = left_of(array)
         for line in range(lines):
             back = uint32(uint32(k + line) - smaller(uint32(k + line), uint32(there - uint32(1))))
             begin = uint32(at + line * pitch - back * pitch)
             for chunk in range(chunks):
                 one = line * chunks + chunk
-                value = load1(array, uint32(begin + chunk * apart))
+                value = load1(array, uint32(begin + further(chunk, left)))
                 if back > uint32(0):
                     value = float32(0)
                 ahead[one // 4, one % 4] = value
@@ -133,7 +159,7 @@ def _straight(extent: int, depth: int, workers: int, width: int) -> Moves:
                 one = line * chunks + chunk
                 store1(tile, to + (line * extent + chunk * apart), ahead[one // 4, one % 4])
 
-    quads = lines * chunks * width // QUAD
+    quads = -(-lines * chunks * width // QUAD)
     if width == QUAD:
         moves = fetch_quads, some_quads, stage_quads
     else:
@@ -141,7 +167,7 @@ def _straight(extent: int, depth: int, workers: int, width: int) -> Moves:
     return Moves(place, offset, on, *moves, quads, extent, extent * depth)
 
 
-def _turned(extent: int, depth: int, workers: int, width: int) -> Moves:
+def _turned(extent: int, depth: int, workers: int, width: int, short: bool) -> Moves:
     """Neighbours in memory lie along k: all k of a step, then the next e."""
     across, pitch_k = depth // width, extent + TURNED_PAD
     down = workers // across  # e that are loaded at once
@@ -154,7 +180,24 @@ def _turned(extent: int, depth: int, workers: int, width: int) -> Moves:
         return uint32(tid // uint32(across)), uint32(tid % uint32(across) * width)
 
     @device
-    def offset(e, k, pitch):
+    def left_of(array):
+        """How many e further than its first one a thread may go."""
+        if not short:
+            return uint32(0)
+        last, e = uint32(array.shape[0] - 1), uint32(cuda.threadIdx.x // uint32(across))
+        return uint32(last - smaller(e, last))
+
+    @device
+    def further(line, left, pitch):
+        """Elements from the e of the first line to that of another."""
+        if short and line > 0:
+            return uint32(smaller(uint32(line * down), left) * pitch)
+        return uint32(line * uint32(down * pitch))
+
+    @device
+    def offset(array, e, k, pitch):
+        if short:
+            e = smaller(e, uint32(array.shape[0] - 1))
         return uint32(e * pitch + k)
 
     @device
@@ -163,13 +206,15 @@ def _turned(extent: int, depth: int, workers: int, width: int) -> Moves:
 
     @device
     def fetch_quads(array, at, pitch, ahead):
+        left = left_of(array)
         for line in range(lines):
-            put(ahead, line, 0, load16(array, uint32(at + line * uint32(down * pitch))))
+            put(ahead, line, 0, load16(array, uint32(at + further(line, left, pitch))))
 
     @device
     def fetch_elements(array, at, pitch, ahead):
+        left = left_of(array)
         for line in range(lines):
-            one = load1(array, uint32(at + line * uint32(down * pitch)))
+            one = load1(array, uint32(at + further(line, left, pitch)))
             ahead[line // 4, line % 4] = one
 
     @device
@@ -199,7 +244,7 @@ def _turned(extent: int, depth: int, workers: int, width: int) -> Moves:
         for line in range(lines):
             store1(tile, to + line * down, ahead[line // 4, line % 4])
 
-    quads = lines * width // QUAD
+    quads = -(-lines * width // QUAD)
     if width == QUAD:
         moves = fetch_quads, some_quads, stage_quads
     else:

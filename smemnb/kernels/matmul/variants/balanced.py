@@ -39,9 +39,12 @@ from .even import (
     FIRST,
     HELPERS,
     LAST,
+    MEMBER,
     PIECE,
     PLACE,
     RANK,
+    SHARE,
+    TEAM,
     TILE,
     ends_of,
     first_share,
@@ -64,6 +67,8 @@ def matmul_balanced_of(
     b_columns: bool = False,
     wide_a: bool = False,
     wide_b: bool = False,
+    short: str = "",
+    teams: bool = False,
     name: str = "matmul_balanced",
 ) -> Any:
     """The kernel for a cut of one slice whose blocks stay and share tiles.
@@ -78,12 +83,15 @@ def matmul_balanced_of(
         b_columns: the same of b.
         wide_a: rows of the array passed begin at multiples of 16 bytes, and hold whole quads.
         wide_b: the same of b.
+        short: "rows" or "cols" of a result that has no more of them than a tile.
+        teams: tiles of a column (or row) of tiles are shared in step (`even`): of a result that has
+            no more tiles than there are blocks, and at most `cut.band` tiles down or across.
         name: of the kernel.
     """
-    made = _Pieces(cut, a_columns, b_columns, wide_a, wide_b)
+    made = _Pieces(cut, a_columns, b_columns, wide_a, wide_b, short)
     (tall, wide), elems, k_axis = cut.thread, made.elems, made.k_axis
-    count, place, corners = tiles_of(cut, k_axis), tile_place(cut), _tile_corners(cut)
-    finish, part_of = _finished(cut), ends_of(cut)
+    count, place, corners = tiles_of(cut, k_axis), _placed(cut, teams), _tile_corners(cut, short)
+    finish, part_of = _finished(cut, short), ends_of(cut)
 
     @device
     def plan_ahead(plan):
@@ -96,12 +104,13 @@ def matmul_balanced_of(
     @jit(launch_bounds=(cut.threads, cut.resident))
     def matmul_in_even_shares(out, a, b, alpha, beta, sums, flags):
         tiles = cuda.shared.array(elems, float32, alignment=16)
-        share = cuda.shared.array(9, uint32)
+        share = cuda.shared.array(SHARE, uint32)
         piece = cuda.shared.array(16, uint32)
         acc = cuda.local.array((tall, wide), float32)
         high, across, steps = count(out, a)
         if cuda.threadIdx.x == 0:
-            first_share(share, flags, uint32(high * across), steps)
+            team = smaller(high, across) if teams else uint32(1)
+            first_share(share, flags, uint32(high * across), steps, team)
             next_piece(share, piece, uint32(0), steps)
         cuda.syncthreads()  # the first piece is there before anyone reads it
 
@@ -116,7 +125,7 @@ def matmul_balanced_of(
             cuda.syncthreads()  # everyone has read the tiles before results overwrite them
             tile_row, tile_col = place(piece[now + TILE], high, across)
             row, col, row0, col0 = corners(out, tile_row, tile_col)
-            own = sums, flags, share[PLACE]
+            own = sums, flags, uint32(share[PLACE] * share[TEAM] + share[MEMBER]), share[TEAM]
             finish(out, acc, tiles, piece, now, own, (alpha, beta), (row, col), row0, col0)
             now = uint32(uint32(PIECE) - now)
             cuda.syncthreads()  # everyone has read before the next tiles and pieces come
@@ -132,16 +141,17 @@ def matmul_inside_of(
     wide_a: bool = False,
     wide_b: bool = False,
     batched: bool = False,
+    short: str = "",
     name: str = "matmul_inside",
 ) -> Any:
     """The same without sharing, `(out, a, b, alpha, beta)`: a block for each tile.
 
     The grid is (tiles, 1), or (tiles, 1, matrices) of arrays whose first axis counts matrices.
     """
-    made = _Pieces(cut, a_columns, b_columns, wide_a, wide_b)
+    made = _Pieces(cut, a_columns, b_columns, wide_a, wide_b, short)
     (tall, wide), elems, k_axis = cut.thread, made.elems, made.k_axis
-    count, place, corners = tiles_of(cut, k_axis), tile_place(cut), _tile_corners(cut)
-    multiply, store = made.multiplied(_nothing), stored_by_rows(cut)
+    count, place, corners = tiles_of(cut, k_axis), tile_place(cut), _tile_corners(cut, short)
+    multiply, store = made.multiplied(_nothing), stored_by_rows(cut, short)
 
     @device
     def product(out, a, b, alpha, beta):
@@ -189,12 +199,18 @@ class _Pieces:
     """What both kernels have in common: how they multiply, and what that needs."""
 
     def __init__(
-        self, cut: Cut, a_columns: bool, b_columns: bool, wide_a: bool, wide_b: bool
+        self,
+        cut: Cut,
+        a_columns: bool,
+        b_columns: bool,
+        wide_a: bool,
+        wide_b: bool,
+        short: str,
     ) -> None:
         if cut.slices != 1:
             raise ValueError(f"slices={cut.slices}: kernels without guards have one")
-        left = moves_of(cut, "a", not a_columns, wide_a)
-        right = moves_of(cut, "b", b_columns, wide_b)
+        left = moves_of(cut, "a", not a_columns, wide_a, short == "rows")
+        right = moves_of(cut, "b", b_columns, wide_b, short == "cols")
         self.elems = max(2 * (left.size + right.size), ending_elems(cut))
         self.k_axis = 0 if a_columns else 1
         late = 0 if a_columns and not b_columns else FETCH_B_AT
@@ -205,14 +221,31 @@ class _Pieces:
         return _multiplied(*self._choices, meanwhile)
 
 
-def _tile_corners(cut: Cut) -> Any:
+def _placed(cut: Cut, teams: bool) -> Any:
+    """(row, column) of a tile by its number: of teams, by the shorter side of the result."""
+    in_bands = tile_place(cut)
+
+    @device
+    def in_teams(number, high, across):
+        if across < high:
+            return uint32(number // across), uint32(number % across)
+        return uint32(number % high), uint32(number // high)
+
+    return in_teams if teams else in_bands
+
+
+def _tile_corners(cut: Cut, short: str) -> Any:
     """Where a tile of the result begins, and where it is computed: moved back inside the edge."""
     rows, cols = cut.rows, cut.cols
 
     @device
     def corners(out, tile_row, tile_col):
         row, col = uint32(tile_row * uint32(rows)), uint32(tile_col * uint32(cols))
-        last_row, last_col = uint32(out.shape[0] - rows), uint32(out.shape[1] - cols)
+        last_row, last_col = uint32(0), uint32(0)
+        if short != "rows":
+            last_row = uint32(out.shape[0] - rows)
+        if short != "cols":
+            last_col = uint32(out.shape[1] - cols)
         return row, col, smaller(row, last_row), smaller(col, last_col)
 
     return corners
@@ -272,8 +305,8 @@ def _first_tiles(cut: Cut, left: Moves, right: Moves, meanwhile: Any) -> Any:
         tid, k_size = uint32(cuda.threadIdx.x), uint32(ends[1] - ends[0])
         a_pitch, b_pitch = uint32(a.strides[0] // 4), uint32(b.strides[0] // 4)
         (a_e, a_k), (b_e, b_k) = a_place(tid), b_place(tid)
-        a_at = a_offset(uint32(row0 + a_e), uint32(ends[0] + a_k), a_pitch)
-        b_at = b_offset(uint32(col0 + b_e), uint32(ends[0] + b_k), b_pitch)
+        a_at = a_offset(a, uint32(row0 + a_e), uint32(ends[0] + a_k), a_pitch)
+        b_at = b_offset(b, uint32(col0 + b_e), uint32(ends[0] + b_k), b_pitch)
         first = uint32(k_size % uint32(depth))
         if first == uint32(0):
             first = smaller(uint32(depth), k_size)
@@ -355,10 +388,10 @@ def _fragment_reads(cut: Cut, a_pitch: int, b_pitch: int) -> Any:
     return read
 
 
-def _finished(cut: Cut) -> Any:
+def _finished(cut: Cut, short: str) -> Any:
     """A device function: sums are put aside, left for the owner, or added up and stored."""
     (tall, wide), threads, size = cut.thread, cut.threads, cut.rows * cut.cols
-    store = stored_by_rows(cut)
+    store = stored_by_rows(cut, short)
 
     @device
     def give_row(i, sums, acc, at):
@@ -374,7 +407,7 @@ def _finished(cut: Cut) -> Any:
 
     @device
     def finish(out, acc, tiles, piece, now, own, factors, begins, row0, col0):
-        (sums, flags, place), tid = own, uint32(cuda.threadIdx.x)
+        (sums, flags, place, team), tid = own, uint32(cuda.threadIdx.x)
         rank, helpers = uint32(piece[now + RANK]), uint32(piece[now + HELPERS])
         is_whole = piece[now + LAST] == piece[now + END]
         aside = uint32(cuda.gridDim.x + place)
@@ -393,11 +426,12 @@ def _finished(cut: Cut) -> Any:
                     break
                 mine = uint32(uint32(tid + uint32(1)) * further)
                 if tid < uint32(BRANCHES - 1) and rank + mine <= helpers:
-                    while cuda.atomic.exch(flags, place + mine + 1, uint32(0)) == 0:
+                    while cuda.atomic.exch(flags, place + mine * team + 1, uint32(0)) == 0:
                         pass
                 cuda.syncthreads()  # the sums are there before anyone reads them
                 cuda.threadfence()
-            slot, takes = uint32(place + child * further), rank + child * further <= helpers
+            slot = uint32(place + uint32(child * further) * team)
+            takes = rank + child * further <= helpers
         if is_whole and rank == uint32(0):
             store(out, acc, tiles, tid, row0, col0, factors, begins)
             return

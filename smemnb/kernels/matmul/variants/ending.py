@@ -29,11 +29,16 @@ def ending_elems(cut: Cut) -> int:
 
 
 @cache
-def stored_by_rows(cut: Cut) -> Any:
-    """A device function: alpha * acc + beta * out, as far as it lies in the block's own tile."""
+def stored_by_rows(cut: Cut, short: str = "") -> Any:
+    """A device function: alpha * acc + beta * out, as far as it lies in the block's own tile.
+
+    With `short` "rows" or "cols" the result may end within the tile.
+    """
+    low, narrow = short == "rows", short == "cols"
+
     (tall, wide), down, cols = cut.thread, cut.lanes_down, cut.warp_cols
     pitch, across_apart = cols + PAD, QUAD * cut.lanes_across
-    rows, side = QUAD * down, min(WARP, cols)  # of a warp's rows; lanes side by side
+    rows, side = QUAD * down, min(WARP, cols & -cols)  # of a warp's rows; lanes side by side
     at_once, chunks = WARP // side, cols // side
     warps_across = cut.cols // cols
     warp_rows, warp_elems = cut.warp_rows, rows * pitch
@@ -53,10 +58,11 @@ def stored_by_rows(cut: Cut) -> Any:
     @device
     def add_row(number, mine, out, row, col, keep, begins):
         at_row = uint32(row + (number * at_once % down * QUAD + number * at_once // down))
-        if at_row >= begins[0]:
+        if at_row >= begins[0] and (not low or at_row < out.shape[0]):
             line = uint32(at_row * uint32(out.strides[0] // 4) + col)
             for chunk in range(chunks):
-                if uint32(col + chunk * side) >= begins[1]:
+                at_col = uint32(col + chunk * side)
+                if at_col >= begins[1] and (not narrow or at_col < out.shape[1]):
                     old = load1(out, uint32(line + chunk * side))
                     mine[number * chunks + chunk] += keep * old
 
@@ -64,8 +70,10 @@ def stored_by_rows(cut: Cut) -> Any:
     def store_row(number, mine, out, row, col, begins):
         at_row = uint32(row + (number * at_once % down * QUAD + number * at_once // down))
         line = uint32(at_row * uint32(out.strides[0] // 4) + col)
+        mine_too = at_row >= begins[0] and (not low or at_row < out.shape[0])
         for chunk in range(chunks):
-            if at_row >= begins[0] and uint32(col + chunk * side) >= begins[1]:
+            at_col = uint32(col + chunk * side)
+            if mine_too and at_col >= begins[1] and (not narrow or at_col < out.shape[1]):
                 store1(out, uint32(line + chunk * side), mine[number * chunks + chunk])
 
     put_rows, take_rows = unroll(4, put_row), unroll(rows // at_once, take_row)

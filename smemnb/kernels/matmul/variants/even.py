@@ -13,6 +13,12 @@ A piece has at most one helper's part, and begins with it; the helpers of a tile
 come next on the line. Blocks are numbered as they start, and stand on the line the other way round:
 each waits for blocks that started before it.
 
+**Teams.** Tiles of one column of tiles (or row, if those are shorter) read the same part of an
+operand. Put end to end, their pieces are at different steps of the depth at any time, and where the
+operand is larger than L2 each of them reads it from memory. With teams the line is of whole columns
+of tiles, and a piece of it is done by as many blocks as a column has tiles, a tile for each: so
+they read the same steps at the same time. For results of no more tiles than there are blocks.
+
 **Limits.** Steps of all tiles that are left over: less than 2**32.
 """
 
@@ -25,10 +31,11 @@ from numba import cuda, uint32
 from ...unrolled import device, smaller
 from ..cut import Cut
 
-WHOLE, LINE, USED, PLACE, LONG, MORE, AT, STOP, MOST = range(9)
+WHOLE, LINE, USED, PLACE, LONG, MORE, AT, STOP, TEAM, MEMBER = range(10)
+SHARE = 10
 """A block's share: its next whole tile; the line's steps, how many blocks share it, its own place
 among them; a piece's steps, and how many pieces have one more; where it stands on the line, and
-where it ends there; how many steps are added up at a time."""
+where it ends there; blocks of a team, its number there."""
 
 TILE, BEGIN, END, FIRST, LAST, EACH, RANK, HELPERS = range(8)
 PIECE = 8
@@ -37,10 +44,9 @@ done of it at a time, and how many steps that are; its number among the tile's p
 owner's, and how many helpers the owner has. Two of them are kept in turns: the next one is worked
 out while the first tiles of this one are on their way."""
 
-CHUNK, LONG_CHUNK = 96, 480
+CHUNK = 96
 """Steps that are added up one after the other: the sums of longer pieces are put aside and taken up
-again, as rounding errors of a long sum grow with its length. Results of few tiles are held to
-libraries that cut their depth; of so many tiles that nobody does (`chunk_of`), to longer sums."""
+again, as rounding errors of a long sum grow with its length, and libraries cut their depth."""
 LEAST_STEPS = 12
 """That a block does of a line at least: with fewer, its ends outweigh its product."""
 SNAP = 3
@@ -54,11 +60,6 @@ def blocks_used(left: int, steps: int, blocks: int) -> int:
     (264, 2, 5)
     """
     return min(blocks, left * max(1, steps // LEAST_STEPS))
-
-
-def chunk_of(tiles: int, blocks: int) -> int:
-    """Steps that are added up at a time where so many blocks make so many tiles."""
-    return LONG_CHUNK if tiles >= 2 * blocks else CHUNK
 
 
 def tiles_of(cut: Cut, k_axis: int) -> Any:
@@ -118,16 +119,21 @@ def _place_of(share, steps, at):
 
 
 @device
-def first_share(share, flags, tiles, steps):
-    """A block's share of `tiles` tiles of `steps` steps each."""
+def first_share(share, flags, tiles, steps, team):
+    """A block's share of `tiles` tiles of `steps` steps each, in teams of `team` blocks."""
     blocks = uint32(cuda.gridDim.x)
     block = uint32(cuda.atomic.inc(flags, 0, uint32(blocks - uint32(1))))
     left = uint32(tiles % blocks)
     place = uint32(uint32(blocks - uint32(1)) - block)
+    share[TEAM], share[MEMBER] = uint32(1), uint32(0)
+    if team > uint32(1):
+        share[TEAM], share[MEMBER] = team, uint32(place % team)
+        place, left = uint32(place // team), uint32(tiles // team)
+        blocks = uint32(blocks // team)
     share[WHOLE], share[PLACE] = uint32(left + block), place
-    share[AT], share[STOP], share[MOST] = uint32(0), uint32(0), uint32(CHUNK)
-    if tiles >= uint32(blocks + blocks):
-        share[MOST] = uint32(LONG_CHUNK)
+    if team > uint32(1):
+        share[WHOLE] = tiles  # there are no whole ones
+    share[AT], share[STOP] = uint32(0), uint32(0)
     if left > uint32(0):
         parts = uint32(steps // uint32(LEAST_STEPS))
         if parts == uint32(0):
@@ -151,6 +157,7 @@ def next_piece(share, piece, to, steps):
     if at < end:
         tile = uint32(at // steps)
         before = uint32(tile * steps)
+        tile = uint32(tile * share[TEAM] + share[MEMBER])
         behind = uint32(before + steps)
         until, place = smaller(uint32(end), behind), uint32(share[PLACE])
         begin, stop = uint32(at - before), uint32(until - before)
@@ -163,14 +170,15 @@ def next_piece(share, piece, to, steps):
         share[AT] = until
     else:
         share[WHOLE] = uint32(tile + cuda.gridDim.x)
-    each, most = uint32(stop - begin), uint32(share[MOST])
+    each, most = uint32(stop - begin), uint32(CHUNK)
     first = each
     if each > most:
         chunks = uint32(uint32(each + uint32(most - uint32(1))) // most)
         each = uint32(uint32(each + uint32(chunks - uint32(1))) // chunks)
         # the first chunk is shorter in some blocks, so that not all put sums aside at once
         first = uint32(each - uint32(each * uint32(share[PLACE] % uint32(8))) // uint32(16))
-    piece[to + TILE], piece[to + BEGIN], piece[to + END] = tile, begin, stop
+    piece[to + TILE] = tile
+    piece[to + BEGIN], piece[to + END] = begin, stop
     piece[to + FIRST], piece[to + LAST] = begin, smaller(stop, uint32(begin + first))
     piece[to + EACH], piece[to + RANK], piece[to + HELPERS] = each, rank, helpers
 

@@ -59,7 +59,12 @@ def matmul_guarded_of(
         wide_out: the same of out.
         batched: the arrays have a first axis, along which `gridDim.z` counts.
         name: of the kernel.
+
+    Raises:
+        ValueError: rows or columns are not powers of two.
     """
+    if cut.rows % 3 == 0 or cut.cols % 3 == 0:
+        raise ValueError(f"a tile of {cut.rows}x{cut.cols}: guarded kernels take powers of two")
     (tall, wide), slots, slices, worker = cut.thread, cut.fragments, cut.slices, _worker(cut)
     left = operand_of(cut, "a", not a_columns, wide_a)
     right = operand_of(cut, "b", b_columns, wide_b)

@@ -11,6 +11,7 @@
     graph       launches captured into a CUDA graph
     session     a whole sweep, its file growing, continued where it was
     command     from a wish to a file on a GPU
+    sanitized   compute-sanitizer over problems of a sweep
 
 Read `timing` first.
 """

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fcntl
 import shlex
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -11,6 +13,7 @@ from typing import Final
 
 from ....errors import SmemnbError
 from ...results.store import reserve
+from ...rows import Show, print_lines
 from .. import libraries, provenance
 from ..calls_ahead import CallsAhead, processes_for
 from ..command import no_small_grids, progress_bar
@@ -40,6 +43,8 @@ class Wish:
         seconds: after so many no further problem begins.
         command: the words of the command line after `smemnb`.
         processes: that compile ahead; as many as there are processors, less two, if None.
+        lock: a file that is locked while problems are timed, for several programs on one GPU. All
+            is compiled before.
     """
 
     operation: str
@@ -49,9 +54,17 @@ class Wish:
     seconds: float = float("inf")
     command: Sequence[str] = ()
     processes: int | None = None
+    lock: Path | None = None
 
 
-def measure(wish: Wish, *, out: Path | None, force: bool = False, resume: bool = False) -> Sweep:
+def measure(
+    wish: Wish,
+    *,
+    out: Path | None,
+    force: bool = False,
+    resume: bool = False,
+    show: Show = print_lines,
+) -> Sweep:
     """Measure on the GPU of this process, and keep the file as it grows.
 
     Raises:
@@ -80,13 +93,36 @@ def measure(wish: Wish, *, out: Path | None, force: bool = False, resume: bool =
         with ahead.ready(at[problem]):
             return reading(problem, place)
 
-    with ahead, progress_bar() as progress, no_small_grids(), place.current():
+    with (
+        ahead,
+        progress_bar() as progress,
+        _held(wish.lock, partial(ahead.wait, progress)),
+        no_small_grids(),
+        place.current(),
+    ):
         keeping = Keeping(
             keep=(lambda sweep: None) if out is None else partial(save, path=out),
             clocks=provenance.clocks,
             progress=progress,
         )
-        return measured(base, read, keeping, seconds=wish.seconds)
+        found = measured(base, read, keeping, seconds=wish.seconds)
+    show([f"  {ahead.words()}"])
+    return found
+
+
+@contextmanager
+def _held(lock: Path | None, before: Callable[[], object]) -> Iterator[None]:
+    """Within it this program has the GPU to itself, as far as others ask for the same lock.
+
+    `before` runs first, while others may have it.
+    """
+    if lock is None:
+        yield
+        return
+    before()
+    with lock.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
 
 
 def _ahead(wish: Wish, base: Sweep) -> CallsAhead:

@@ -67,6 +67,8 @@ def needs(function: Any) -> frozenset[str]:
     for _, node, target in _loops_and_calls(function, set()):
         if isinstance(node, ast.While) and waits_on_memory(node):
             found.add("wait")
+        if getattr(implementation_of(target), "waits", False):
+            found.add("wait")
         if getattr(target, "__name__", "") == "this_grid":
             found.add("grid")
     return frozenset(found)

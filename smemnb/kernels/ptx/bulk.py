@@ -66,7 +66,9 @@ _NEEDED = (9, 0)
 def _pointer(context: Any, builder: Any, typed: Any, args: Any, space: int) -> Any:
     found = _address(context, builder, _Sides(*typed), args)
     kind = ir.PointerType(found.type.pointee, space)
-    return builder.ptrtoint(builder.addrspacecast(found, kind), _WORD if space == SHARED else _PLACE)
+    return builder.ptrtoint(
+        builder.addrspacecast(found, kind), _WORD if space == SHARED else _PLACE
+    )
 
 
 def _rank(name: str, words: Any, at: Any) -> int:
@@ -300,8 +302,14 @@ def _load(
             region = Region(places.reshape(-1), one.swizzle)
             batch.report_bulk(
                 Bulk(
-                    site, "store", "bulk", tile.root, alone, region,
-                    _at_barrier(barriers, turn), _phase(word).astype(np.int64),
+                    site,
+                    "store",
+                    "bulk",
+                    tile.root,
+                    alone,
+                    region,
+                    _at_barrier(barriers, turn),
+                    _phase(word).astype(np.int64),
                 )  # fmt: skip
             )
         _rows(tile)[block, places] = raw
@@ -320,3 +328,7 @@ def _store(batch: Any, mask: Any, site: Any, words: Any, at: Any, tile: Any, pla
         array, box = _inside(one, corner)
         one.memory()[array] = values[box]
         batch.writes += 1
+
+
+for _one in (_load, _store):
+    _one.of_tiles = True  # type: ignore[attr-defined]

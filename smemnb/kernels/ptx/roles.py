@@ -22,7 +22,7 @@ such variant). In the engine the elected lane is the lowest one.
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -34,8 +34,8 @@ from ...errors import KernelStopped
 from ...lockstep.lanes import spread
 from ...lockstep.memory import KernelArray, SharedStore
 from ...lockstep.protocol import lockstep_implementation
-from ...lockstep.watch import Access, Fence
-from .warp_wide import WORD, _check_device, assembled, need, together
+from ...lockstep.watch import Access, Arrival, CopyGroup, Fence
+from .warp_wide import WORD, assembled, need, together
 
 _NEEDED = (9, 0)
 BARRIERS = 16
@@ -176,9 +176,13 @@ def _tell(batch: Any, site: Any, state: _Barriers, kind: str, which: int, active
     """What was done before the barrier is ordered before what follows it, as by a flag."""
     if not batch.watched:
         return
+    place = np.full((1, 1, 1), which, np.int64)
+    where, turn = place * 8 + _BASE, state.turns[which].reshape(-1, 1, 1)
     if kind == "store":
         batch.report_fence(Fence(site, "block", active))
-    place = np.full((1, 1, 1), which, np.int64)
+        batch.report_arrival(Arrival(site, active, where, turn))
+    else:
+        batch.report_copy_group(CopyGroup(site, "passed", active, barrier=where, phase=turn))
     batch.report_access(Access(site, state.array, kind, place, active, relaxed=True))
 
 

@@ -59,7 +59,7 @@ from ...lockstep.memory.stores import WrittenCells
 from ...lockstep.protocol import lockstep_implementation
 from ...lockstep.watch import Bulk, BulkGroup, Region
 from ...rules import tensor_core
-from ...rules.bulk_swizzle import REPEATS, swizzled
+from ...rules.bulk_swizzle import swizzled
 from ...rules.tensor_core import arithmetic_of
 from .accesses import _place
 from .asynchronous import SHARED
@@ -224,7 +224,9 @@ def wgmma_of(n: int, kind: str, *, a_turned: bool = False, b_turned: bool = Fals
         return types.void(acc, types.uint64, types.uint64, types.int32), codegen
 
     shape = _Shape(n, kind, a_turned, b_turned)
-    lockstep_implementation(product)(together(_NEEDED, partial(_multiply, shape)))
+    implementation: Any = together(_NEEDED, partial(_multiply, shape))
+    implementation.of_tiles = implementation.by_constants = True
+    lockstep_implementation(product)(implementation)
     # found under its own name, as others of this module are, it is known as the package's own
     product.__name__ = product.__qualname__ = name
     globals()[name] = product
@@ -276,7 +278,9 @@ def wgmma_awaited(pending: int, count: int) -> Any:
 
         return types.void(acc), codegen
 
-    lockstep_implementation(wait)(together(_NEEDED, partial(_await, pending)))
+    implementation: Any = together(_NEEDED, partial(_await, pending))
+    implementation.by_constants = True
+    lockstep_implementation(wait)(implementation)
     wait.__name__ = wait.__qualname__ = name
     globals()[name] = wait
     return wait
@@ -421,7 +425,9 @@ def _multiply(
         arithmetic=arithmetic_of(device_of(batch.launch)),
     )  # fmt: skip
     whole[at] = result
-    sums.values[:count] = np.where(active, np.moveaxis(whole[..., row, col], 2, 0), sums.values[:count])
+    sums.values[:count] = np.where(
+        active, np.moveaxis(whole[..., row, col], 2, 0), sums.values[:count]
+    )
     sums.lanes |= active
     sums.group = np.where(active, state.closed, sums.group)
     _empty(batch, acc, count, mask)

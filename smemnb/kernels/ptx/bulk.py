@@ -310,7 +310,7 @@ def _load(
                     region,
                     _at_barrier(barriers, turn),
                     _phase(word).astype(np.int64),
-                )  # fmt: skip
+                )
             )
         _rows(tile)[block, places] = raw
         changed(batch, site, barriers, turn, alone & waits, 0, np.int64(-one.box_bytes))

@@ -14,9 +14,10 @@
                                                      wait for some time before it answers
 
 `barriers` is a shared array of uint64, `index` an element of it. A barrier is in phase 0, then 1, 2
-and so on: a phase is over when `count` arrivals have come and no bytes are missing, and the next one
-begins. Bytes that a bulk copy brings (`ptx.bulk`) count themselves. `parity` 0 asks for phases 0, 2, 4 ..., of which the latest counts. One thread initialises the barrier, and a
-barrier of the block comes before anyone arrives. A thread that waits asks in a loop:
+and so on: a phase is over when `count` arrivals have come and no bytes are missing, and the next
+one begins. Bytes that a bulk copy brings (`ptx.bulk`) count themselves. `parity` 0 asks for phases
+0, 2, 4 ..., of which the latest counts. One thread initialises the barrier, and a barrier of the
+block comes before anyone arrives. A thread that waits asks in a loop:
 
     while not mbarrier_tried(full, stage, parity):
         pass
@@ -318,9 +319,7 @@ def _(batch: Any, mask: Any, site: Any, barriers: Any, index: Any, count: Any) -
     barriers.store.write(batch, offset, active, wanted << np.uint64(_COUNT_BITS) | wanted)
 
 
-def _arrive(
-    batch: Any, mask: Any, site: Any, barriers: Any, index: Any, tx_bytes: Any = np.int64(0)
-) -> None:
+def _arrive(batch: Any, mask: Any, site: Any, barriers: Any, index: Any, tx_bytes: Any = 0) -> None:
     offset, active = _place(batch, mask, site, barriers, index)
     if batch.watched:
         batch.report_fence(Fence(site, "block", active))

@@ -16,8 +16,8 @@ Source: CUDA driver API, `cuTensorMapEncodeTiled`; CUDA C++ Programming Guide, "
 Access".
 
 **Limits**: rows of a swizzled box are as wide as the swizzle (the hardware takes narrower ones, of
-which this project has not read where they lie); tiled mode without interleave, element strides of 1, zeros outside. `swizzle` is
-`rules.bulk_swizzle`'s.
+which this project has not read where they lie); tiled mode without interleave, element strides of
+1, zeros outside. `swizzle` is `rules.bulk_swizzle`'s.
 """
 
 from __future__ import annotations

@@ -425,12 +425,12 @@ def _multiply(
         arithmetic=arithmetic_of(device_of(batch.launch)),
     )  # fmt: skip
     whole[at] = result
-    sums.values[:count] = np.where(
-        active, np.moveaxis(whole[..., row, col], 2, 0), sums.values[:count]
-    )
+    by_lane = np.moveaxis(whole[..., row, col], 2, 0)
+    sums.values[:count] = np.where(active, by_lane, sums.values[:count])
+    if (active & ~sums.lanes).any():
+        _empty(batch, acc, count, mask)
     sums.lanes |= active
     sums.group = np.where(active, state.closed, sums.group)
-    _empty(batch, acc, count, mask)
     batch.writes += 1
 
 

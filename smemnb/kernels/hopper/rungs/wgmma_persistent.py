@@ -163,9 +163,7 @@ def wgmma_persistent(out, a_map, b_map, depth):
                 mbarrier_arrive(empty, before)
 
             # 4. store
-            own = uint32(
-                (group - 1) * 64 + tid % uint32(128) // uint32(32) * 16 + lane // uint32(4)
-            )
+            own = uint32((tid - uint32(128)) // uint32(32) * 16 + lane // uint32(4))
             pair = uint32(lane % uint32(4) * 2)
             store(out, acc, uint32(row * ROWS + own), uint32(col * COLS + pair))
             tile = uint32(tile + cuda.gridDim.x)

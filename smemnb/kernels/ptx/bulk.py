@@ -202,6 +202,7 @@ lockstep_implementation(bulk_close)(partial(_step, "commit", 0))
 
 @lockstep_implementation(bulk_prefetch)
 def _(batch: Any, mask: Any, site: Any, words: Any) -> None:
+    _check_device(batch.launch, site, _NEEDED)
     _map(batch, site, words)
 
 

@@ -455,12 +455,10 @@ def _given(batch: Any, acc: Any, sums: _Sums, count: int, active: Any, adds: Any
     adding = spread(np.asarray(adds) != 0, batch.shape) & active
     if not adding.any():
         return given
+    given = np.where(adding & sums.lanes, sums.values[:count], given)
     fresh = adding & ~sums.lanes
-    for at in range(count):
-        value = np.float32(0)
-        if fresh.any():
-            value = np.where(fresh, acc.store.read(batch, np.int64(at)), np.float32(0))
-        given[at] = np.where(adding & sums.lanes, sums.values[at], value)
+    for at in range(count if fresh.any() else 0):
+        given[at] = np.where(fresh, acc.store.read(batch, np.int64(at)), given[at])
     return given
 
 

@@ -65,7 +65,7 @@ def main():
                 if hasattr(m, "OUT_BOX"):
                     mo = TensorMap(dC, m.OUT_BOX, swizzle=128); keep.append(mo); first = mo.words
                 keep += [ma, mb]
-                args = (dC, ma.words, mb.words, K) if not hasattr(m, "OUT_BOX") else (dC, ma.words, mb.words, mo.words, K)
+                args = (dC, ma.words, mb.words, K) if not hasattr(m, "OUT_BOX") else (dC, mo.words, ma.words, mb.words, K)
                 allow(k, args, m.SHARED_BYTES)
                 tiles = -(-M // m.ROWS) * -(-N // m.COLS)
                 blocks = min(sm, tiles) if getattr(m, "PERSISTENT", True) else (-(-N // m.COLS), -(-M // m.ROWS))

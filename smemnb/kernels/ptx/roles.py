@@ -31,6 +31,7 @@ from numba.core import types
 from numba.cuda.extending import intrinsic
 
 from ...errors import KernelStopped
+from ...lockstep.batch import DYNAMIC_BASE
 from ...lockstep.lanes import spread
 from ...lockstep.memory import KernelArray, SharedStore
 from ...lockstep.protocol import lockstep_implementation
@@ -39,7 +40,7 @@ from .warp_wide import WORD, assembled, need, together
 
 _NEEDED = (9, 0)
 BARRIERS = 16
-_BASE = 1 << 30  # virtual address of the barriers, past dynamic shared memory
+_BASE = DYNAMIC_BASE - 256  # virtual address of the barriers, past any static array
 
 
 @intrinsic

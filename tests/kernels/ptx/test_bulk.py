@@ -125,8 +125,8 @@ def test_axes():
 @pytest.mark.parametrize(
     ("how", "error", "said"),
     [
-        (dict(to=8), MisalignedAddress, "128"),
-        (dict(to=SIZE - 64), KernelStopped, "4,096"),
+        ({"to": 8}, MisalignedAddress, "128"),
+        ({"to": SIZE - 64}, KernelStopped, "4,096"),
     ],
 )
 def test_refusals(how, error, said):

@@ -200,13 +200,14 @@ class Batch:
     of the launch each of these stands for, 0 if nobody watches them; `look_every` is how many
     rounds a while loop makes between two calls of `look`; `under_way` are the asynchronous copies
     that have not landed, where they land late; `warpgroups` what its tensor cores have under way;
-    `barriers` those of parts of a block.
+    `barriers` those of parts of a block, `arriving` bulk copies that have not landed.
 
     `__slots__` names every field, so that a part of a batch, as a fiber has it (`FiberBatch`),
     cannot miss one.
     """
 
     __slots__ = (
+        "arriving",
         "barriers",
         "block_axis",
         "block_index",
@@ -254,6 +255,7 @@ class Batch:
         self.under_way: UnderWay | None = None
         self.warpgroups: Any = None
         self.barriers: Any = None
+        self.arriving: dict[Any, list[Callable[[], None]]] = {}
 
     @property
     def lane_number(self) -> np.ndarray[Any, np.dtype[np.int64]]:

@@ -20,14 +20,15 @@ A load brings all bytes of its box, also those that lie outside. The thread that
 so before, `mbarrier_arrive_expecting(barriers, index, bytes)`; who finds that phase over sees the
 tile. A store sees what was stored in the tile by threads that set `fence_async()` before a barrier.
 
-In the engine a load lands at once, and a trace finds what touches the tile before its phase is over
+In the engine a load reads at once and lands as late as it may: when somebody asks for its phase who
+otherwise had to wait. A trace finds what touches the tile before its phase is over
 (`tracing.watchers.bulk`). Each instruction is counted as none: neither its reads of global memory
 nor its traffic in shared memory is a request of a warp.
 
 Source: PTX ISA, `cp.async.bulk.tensor`, `cp.async.bulk.commit_group`, `cp.async.bulk.wait_group`.
 
 **Limits**: cc 9.0 or higher. Tiled mode, from and to a block's own shared memory; no multicast, no
-reduction. Under `order="late"` loads land at once, too.
+reduction.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ from ...lockstep.watch import Bulk, BulkGroup, Region
 from ...rules.bulk_swizzle import swizzled
 from .accesses import _address, _place
 from .asynchronous import GLOBAL, SHARED, _said, _Sides
-from .mbarriers import _asm, _at_barrier, _phase, changed
+from .mbarriers import _asm, _at_barrier, _phase, cells_of, changed
 from .tensor_maps import MAP_WORDS, TensorMap, map_of
 from .warp_wide import _check_device, need
 
@@ -313,8 +314,13 @@ def _load(
                     _phase(word).astype(np.int64),
                 )
             )
-        _rows(tile)[block, places] = raw
-        changed(batch, site, barriers, turn, alone & waits, 0, np.int64(-one.box_bytes))
+
+        def land(block=block, places=places, raw=raw, here=alone & waits, size=one.box_bytes):
+            _rows(tile)[block, places] = raw
+            changed(batch, site, barriers, turn, here, 0, np.int64(-size))
+
+        for cell in cells_of(batch, barriers, np.where(alone & waits, turn, 0), alone & waits):
+            batch.arriving.setdefault(cell, []).append(land)
 
 
 @lockstep_implementation(bulk_store)

@@ -321,6 +321,11 @@ def _(batch: Any, mask: Any, site: Any, barriers: Any, index: Any, count: Any) -
 
 def _arrive(batch: Any, mask: Any, site: Any, barriers: Any, index: Any, tx_bytes: Any = 0) -> None:
     offset, active = _place(batch, mask, site, barriers, index)
+    if batch.arriving:
+        word = barriers.store.read(batch, np.where(active, offset, 0)).astype(np.uint64)
+        bytes_only = active & (word & np.uint64((1 << _COUNT_BITS) - 1) == 0)
+        if bytes_only.any():  # who arrives in the next phase has waited for this one somehow
+            _land(batch, barriers, np.where(bytes_only, offset, 0), bytes_only)
     if batch.watched:
         batch.report_fence(Fence(site, "block", active))
         word = barriers.store.read(batch, np.where(active, offset, 0))
@@ -372,13 +377,33 @@ def _(batch: Any, mask: Any, site: Any, barriers: Any, index: Any) -> None:
     _arrive(batch, mask, site, barriers, index)
 
 
+def cells_of(batch: Any, barriers: Any, offset: Any, active: Any) -> list[tuple[int, int]]:
+    """What names the barrier of each active lane, for `batch.arriving`."""
+    _, place = barriers.store.cells(batch, offset)
+    cells = spread(place, batch.shape)[spread(active, batch.shape)]
+    return [(id(barriers.memory), one * barriers.unit) for one in np.unique(cells).tolist()]
+
+
+def _land(batch: Any, barriers: Any, offset: Any, active: Any) -> bool:
+    """Let the bulk copies arrive that somebody waits for; whether there were any."""
+    landed = False
+    for cell in cells_of(batch, barriers, offset, active):
+        for land in batch.arriving.pop(cell, ()):
+            land()
+            landed = True
+    return landed
+
+
 @lockstep_implementation(mbarrier_passed)
 def _passed(batch: Any, mask: Any, site: Any, barriers: Any, index: Any, parity: Any) -> Any:
     offset, active = _place(batch, mask, site, barriers, index)
     _report(batch, site, barriers, "load", offset, active)
-    word = barriers.store.read(batch, np.where(active, offset, 0))
-    phase = _phase(word).astype(np.int64)
-    over = np.asarray((phase & 1) != (np.asarray(parity).astype(np.int64) & 1))
+    place, asked = np.where(active, offset, 0), np.asarray(parity).astype(np.int64) & 1
+    phase = _phase(barriers.store.read(batch, place)).astype(np.int64)
+    over = np.asarray((phase & 1) != asked)
+    if batch.arriving and (active & ~over).any() and _land(batch, barriers, place, active & ~over):
+        phase = _phase(barriers.store.read(batch, place)).astype(np.int64)
+        over = np.asarray((phase & 1) != asked)
     if batch.watched:
         where = _at_barrier(barriers, offset)
         batch.report_copy_group(

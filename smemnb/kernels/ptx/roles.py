@@ -135,13 +135,13 @@ def _meet(batch: Any, mask: Any, site: Any, number: Any, threads: Any) -> None:
         batch.barriers = _Barriers(batch)
     state: _Barriers = batch.barriers
     active = spread(mask, batch.shape)
-    at, wanted = (
-        {int(value) for value in np.unique(spread(one, batch.shape)[active])}
-        for one in (number, threads)
-    )
-    if len(at) != 1 or len(wanted) != 1:
-        raise _stop(site, "threads that come together name different barriers or numbers")
-    (which,), (count,) = at, wanted
+    named = np.stack([spread(one, batch.shape)[active] for one in (number, threads)])
+    for which, count in np.unique(named, axis=1).T.tolist():
+        here = active & (spread(number, batch.shape) == which)
+        _meet_at(batch, here, site, state, which, count)
+
+
+def _meet_at(batch: Any, active: Any, site: Any, state: _Barriers, which: int, count: int) -> None:
     if not 0 <= which < BARRIERS or count % 32 or not 32 <= count <= batch.launch.warps * 32:
         raise _stop(
             site,
@@ -165,7 +165,7 @@ def _meet(batch: Any, mask: Any, site: Any, number: Any, threads: Any) -> None:
         batch.writes += 1
     where = f"{site.text} in line {site.line}"
     while (here & (state.turns[which] < until)).any():
-        batch.look(where, mask, 1, still=True, quiet=True)
+        batch.look(where, active, 1, still=True, quiet=True)
     _tell(batch, site, state, "load", which, active)
 
 

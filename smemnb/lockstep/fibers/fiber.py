@@ -175,7 +175,7 @@ class FiberBatch(
         *("warpgroups", "watchers", "writes"),
     ),
     copied=("block_axis", "block_index", "count", "first", "launch", "watched", "weight"),
-    shared=("barriers", "dynamic", "shared", "shared_top"),
+    shared=("arriving", "barriers", "dynamic", "shared", "shared_top"),
 ):
     """The batch as the closures of one fiber see it: one warp of each block, or one lane."""
 

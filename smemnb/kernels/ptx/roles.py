@@ -135,7 +135,8 @@ def _meet(batch: Any, mask: Any, site: Any, number: Any, threads: Any) -> None:
         batch.barriers = _Barriers(batch)
     state: _Barriers = batch.barriers
     active = spread(mask, batch.shape)
-    named = np.stack([spread(one, batch.shape)[active] for one in (number, threads)])
+    given = [np.asarray(one).astype(np.int64) for one in (number, threads)]
+    named = np.stack([spread(one, batch.shape)[active] for one in given])
     for which, count in np.unique(named, axis=1).T.tolist():
         here = active & (spread(number, batch.shape) == which)
         _meet_at(batch, here, site, state, which, count)

@@ -1,13 +1,14 @@
 """What a GPU's bulk copies and wgmma do, beside the rules that the engine goes by.
 
-    python -m smemnb.laboratory.bulk_values [FILE]
+    python -m smemnb.laboratory.bulk_values FILE [loads] [stores] [products] [odd_loads]
 
-runs on a Hopper GPU. Bulk loads fill a tile of shared memory that is handed out byte for byte, for
-each swizzle, inside of the array and across its edges, and are compared with `rules.bulk_swizzle`;
-bulk stores the other way round. Products of every kind of descriptor of `ptx.warpgroups` get their
-matrices as bytes that the rule has placed, and each sum is compared with `rules.tensor_core`, bit
-by bit. It prints a line for each case, and writes the counts to FILE. Without a GPU the same runs
-in the engine, which then is compared with the rules.
+runs on a Hopper GPU, every part or those that are named (an error ends the process). Bulk loads
+fill a tile of shared memory that is handed out byte for byte, for each swizzle, inside of the array
+and across its edges, and are compared with `rules.bulk_swizzle`; bulk stores the other way round.
+Products of every kind of descriptor of `ptx.warpgroups` get their matrices as bytes that the rule
+has placed, and each sum is compared with `rules.tensor_core`, bit by bit. It prints a line for each
+case, and writes the counts to FILE. Without a GPU the same runs in the engine, which then is
+compared with the rules.
 """
 
 from __future__ import annotations
@@ -99,16 +100,17 @@ def storing(inp, words, row, col):
 
 
 _all_stored = bulk_awaited(0)
-CORNERS = ((0, 0), (5, 16), (-3, -8), (30, 80), (0, 97), (100, 0))
+CORNERS = ((0, 0), (5, 16), (-3, -8), (30, 80), (0, 96), (100, 0))
+ODD = ((0, 97), (3, 4))  # whose first byte is not at a multiple of 16
 
 
 def _box(swizzle: int) -> tuple[int, int]:
     return 16, (swizzle or 96) // 2
 
 
-def _boxes() -> Iterator[tuple[int, tuple[int, int]]]:
+def _boxes(corners: Any) -> Iterator[tuple[int, tuple[int, int]]]:
     for swizzle in SPANS:
-        for corner in CORNERS:
+        for corner in corners:
             yield swizzle, corner
 
 
@@ -120,11 +122,11 @@ def _covered(array: Array, box: tuple[int, int], corner: tuple[int, int]) -> tup
     return np.where(inside, row, 0), np.where(inside, col, 0), inside
 
 
-def loads() -> Iterator[Compared]:
+def loads(corners: Any = CORNERS) -> Iterator[Compared]:
     """Bulk loads beside the rule."""
     array = np.arange(40 * 104, dtype=np.uint16).reshape(40, 104) + np.uint16(1)
     held = cuda.to_device(array)
-    for swizzle, corner in _boxes():
+    for swizzle, corner in _boxes(corners):
         box = _box(swizzle)
         tensor_map = TensorMap(held, box, swizzle=swizzle)
         out = cuda.to_device(np.zeros(TILE_BYTES, np.uint8))
@@ -141,7 +143,7 @@ def loads() -> Iterator[Compared]:
 def stores() -> Iterator[Compared]:
     """Bulk stores beside the rule."""
     inp = np.random.default_rng(1).integers(0, 256, TILE_BYTES).astype(np.uint8)
-    for swizzle, corner in _boxes():
+    for swizzle, corner in _boxes(CORNERS):
         box = _box(swizzle)
         expected = np.full((40, 104), 7, np.uint16)
         held = cuda.to_device(expected)
@@ -258,25 +260,25 @@ def products() -> Iterator[Compared]:
         yield product_of(n, "f16", usual, usual, 4)
 
 
-def compared() -> list[Compared]:
-    """Every case."""
-    return [*loads(), *stores(), *products()]
+def odd_loads() -> Iterator[Compared]:
+    """Bulk loads of boxes whose rows begin between multiples of 16 bytes."""
+    return loads(ODD)
+
+
+PARTS = {one.__name__: one for one in (loads, stores, products, odd_loads)}
 
 
 def main(arguments: list[str]) -> None:
     """Print a line for each case, and write them to a file."""
+    file, *names = arguments
     found = []
-    for part in (loads, stores, products):
-        try:
-            for one in part():
-                found.append(one)
-                print(f"{one.different:6,} of {one.elements:6,} differ   {one.case}", flush=True)
-        except Exception as error:
-            print(f"{part.__name__} stopped: {type(error).__name__}: {error}", flush=True)
+    for name in names or PARTS:
+        for one in PARTS[name]():
+            found.append(one)
+            print(f"{one.different:6,} of {one.elements:6,} differ   {one.case}", flush=True)
     print(f"{len(found)} cases, {sum(one.different > 0 for one in found)} with differences")
-    if arguments:
-        text = json.dumps([one._asdict() for one in found], indent=1)
-        Path(arguments[0]).write_text(text + "\n", encoding="utf-8")
+    text = json.dumps([one._asdict() for one in found], indent=1)
+    Path(file).write_text(text + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

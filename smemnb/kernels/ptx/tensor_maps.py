@@ -1,9 +1,9 @@
 """Tensor maps: what the bulk engine (TMA) knows of an array before a kernel asks for its tiles.
 
     TensorMap(array, box, swizzle=128)    of a device array; box is rows, columns of a tile
-    map.words                             its 128 bytes on the device, an argument of kernels
+    map.words                             its 128 bytes on the device
 
-A map has the array's address, its extents and strides, the box that one instruction moves, and
+A map is an argument of kernels, which see an array of its words. It has the array's address, its extents and strides, the box that one instruction moves, and
 the swizzle of shared memory. What lies outside of the array reads as 0, and is not stored. With
 the axes of the array in NumPy's order, so are `box` and the coordinates of `ptx.bulk`: last the
 one whose elements are neighbours.
@@ -102,6 +102,11 @@ class TensorMap:
         """What it is a map of."""
         swizzle = f", swizzle={self.swizzle}" if self.swizzle else ""
         return f"TensorMap({self.dtype} {self.shape}, box={self.box}{swizzle})"
+
+    @property
+    def __cuda_array_interface__(self) -> Any:
+        """The words, so that a map is an argument of a kernel as it is."""
+        return self.words.__cuda_array_interface__
 
     @property
     def box_bytes(self) -> int:

@@ -3,10 +3,10 @@
     TensorMap(array, box, swizzle=128)    of a device array; box is rows, columns of a tile
     map.words                             its 128 bytes on the device
 
-A map is an argument of kernels, which see an array of its words. It has the array's address, its extents and strides, the box that one instruction moves, and
-the swizzle of shared memory. What lies outside of the array reads as 0, and is not stored. With
-the axes of the array in NumPy's order, so are `box` and the coordinates of `ptx.bulk`: last the
-one whose elements are neighbours.
+A map is an argument of kernels, which see an array of its words. It has the array's address, its
+extents and strides, the box that one instruction moves, and the swizzle of shared memory. What lies
+outside of the array reads as 0, and is not stored. With the axes of the array in NumPy's order, so
+are `box` and the coordinates of `ptx.bulk`: last the one whose elements are neighbours.
 
 On a GPU the driver encodes a map (`cuTensorMapEncodeTiled`). In the engine the words name the map,
 and the copies look up its fields. What the hardware refuses is refused here, by name, before the

@@ -35,8 +35,6 @@ STAGES = 4
 STAGE_BYTES = 2 * STAGE
 SHARED_BYTES = STAGES * STAGE_BYTES
 SUMS = COLS // 2  # of a thread
-PERSISTENT = False
-THREADS = 256
 
 a_matrix = descriptor_of(128, 16, 1024)  # 8 rows of 128 bytes, then the next 8
 b_matrix = descriptor_of(128, 2 * B_PIECE, 1024)  # turned: 64 columns, then the next box

@@ -16,39 +16,27 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import cuda, float32, int32, uint8, uint16, uint32, uint64
+from numba import cuda
 
-from ..kernels.ptx.accesses import load16, store16
-from ..kernels.ptx.bulk import bulk_awaited, bulk_close, bulk_load, bulk_store
-from ..kernels.ptx.hints import fence_async
-from ..kernels.ptx.mbarriers import (
-    mbarrier_arrive_expecting,
-    mbarrier_init,
-    mbarrier_init_fence,
-    mbarrier_tried,
+from ..kernels.ptx.held_tiles import (
+    IMAGE,
+    THREADS,
+    TILE_BYTES,
+    Layout,
+    loading_of,
+    product_of,
+    storing,
 )
 from ..kernels.ptx.tensor_maps import TensorMap
-from ..kernels.ptx.warpgroups import (
-    Matrix,
-    descriptor_of,
-    wgmma_awaited,
-    wgmma_close,
-    wgmma_fence,
-    wgmma_of,
-)
-from ..kernels.unrolled import jit
+from ..kernels.ptx.warpgroups import Matrix
 from ..rules import tensor_core
 from ..rules.bulk_swizzle import SPANS, swizzled
 
 Array = np.ndarray[Any, np.dtype[Any]]
-TILE_BYTES = 4096
-IMAGE = 8192  # words of 2 bytes of a matrix as it lies in shared memory
-THREADS = 128
 
 
 class Compared(NamedTuple):
@@ -59,47 +47,6 @@ class Compared(NamedTuple):
     different: int
 
 
-def _loading(size: int) -> Any:
-    @cuda.jit
-    def loading(out, words, row, col):
-        """Hand out the whole tile after a load of `size` bytes into it."""
-        tile = cuda.shared.array(TILE_BYTES, uint8, alignment=1024)
-        barriers = cuda.shared.array(1, uint64)
-        tid = uint32(cuda.threadIdx.x)
-        for turn in range(TILE_BYTES // THREADS):
-            tile[turn * THREADS + tid] = uint8(0xEE)
-        if tid == 0:
-            mbarrier_init(barriers, 0, uint32(1))
-            mbarrier_init_fence()
-        fence_async()
-        cuda.syncthreads()
-        if tid == 0:
-            mbarrier_arrive_expecting(barriers, 0, uint32(size))
-            bulk_load(tile, uint32(0), words, (row, col), barriers, 0)
-        while not mbarrier_tried(barriers, 0, uint32(0)):
-            pass
-        for turn in range(TILE_BYTES // THREADS):
-            out[turn * THREADS + tid] = tile[turn * THREADS + tid]
-
-    return loading
-
-
-@cuda.jit
-def storing(inp, words, row, col):
-    """Fill a tile, and store it to a box."""
-    tile = cuda.shared.array(TILE_BYTES, uint8, alignment=1024)
-    tid = uint32(cuda.threadIdx.x)
-    for turn in range(TILE_BYTES // THREADS):
-        tile[turn * THREADS + tid] = inp[turn * THREADS + tid]
-    fence_async()
-    cuda.syncthreads()
-    if tid == 0:
-        bulk_store(words, (row, col), tile, uint32(0))
-        bulk_close()
-        _all_stored()
-
-
-_all_stored = bulk_awaited(0)
 CORNERS = ((0, 0), (5, 16), (-3, -8), (30, 80), (0, 96), (100, 0))
 ODD = ((0, 97), (3, 4))  # whose first byte is not at a multiple of 16
 
@@ -131,7 +78,7 @@ def loads(corners: Any = CORNERS) -> Iterator[Compared]:
         tensor_map = TensorMap(held, box, swizzle=swizzle)
         out = cuda.to_device(np.zeros(TILE_BYTES, np.uint8))
         size = tensor_map.box_bytes
-        _loading(size)[1, THREADS](out, tensor_map.words, *map(np.int32, corner))
+        loading_of(size)[1, THREADS](out, tensor_map.words, *map(np.int32, corner))
         row, col, inside = _covered(array, box, corner)
         expected = np.full(TILE_BYTES, 0xEE, np.uint8)
         brought = np.where(inside, array[row, col], 0).astype(np.uint16).view(np.uint8).reshape(-1)
@@ -156,15 +103,6 @@ def stores() -> Iterator[Compared]:
         yield Compared(f"store, swizzle {swizzle}, box at {corner}", expected.size, different)
 
 
-class Layout(NamedTuple):
-    """How a matrix lies: swizzle, lead and stride in bytes, whether it is turned."""
-
-    swizzle: int
-    lead: int
-    stride: int
-    turned: bool = False
-
-
 LAYOUTS = (
     Layout(0, 128, 256),
     Layout(0, 2048, 128),
@@ -175,38 +113,6 @@ LAYOUTS = (
     Layout(64, 1024, 512, turned=True),
     Layout(32, 512, 256, turned=True),
 )
-
-
-@cache
-def _product(n: int, kind: str, a_lies: Layout, b_lies: Layout) -> Any:
-    a_matrix, b_matrix = descriptor_of(*a_lies[:3]), descriptor_of(*b_lies[:3])
-    product = wgmma_of(n, kind, a_turned=a_lies.turned, b_turned=b_lies.turned)
-    sums = n // 2
-    done = wgmma_awaited(0, sums)
-
-    @jit(launch_bounds=(THREADS, 1))
-    def multiplied(out, a, b, c):
-        """The product of two images of shared memory, added to c; sums as lanes hold them."""
-        a_tile = cuda.shared.array(IMAGE, uint16, alignment=1024)
-        b_tile = cuda.shared.array(IMAGE, uint16, alignment=1024)
-        acc = cuda.local.array(sums, float32)
-        tid = uint32(cuda.threadIdx.x)
-        for turn in range(IMAGE // 8 // THREADS):
-            at = uint32((turn * THREADS + tid) * 8)
-            store16(a_tile, at, load16(a, at))
-            store16(b_tile, at, load16(b, at))
-        for at in range(sums):
-            acc[at] = c[at, tid]
-        fence_async()
-        cuda.syncthreads()
-        wgmma_fence()
-        product(acc, a_matrix(a_tile, uint32(0)), b_matrix(b_tile, uint32(0)), int32(1))
-        wgmma_close()
-        done(acc)
-        for at in range(sums):
-            out[at, tid] = acc[at]
-
-    return multiplied
 
 
 def _image(bits: Array, lies: Layout) -> Array:
@@ -221,11 +127,13 @@ def _drawn(rng: Any, shape: tuple[int, ...], kind: str, spread: int) -> Array:
     """Bits of random numbers of either sign, up to `spread` binary places apart."""
     number = rng.standard_normal(shape) * 2.0 ** rng.integers(-spread, 1, shape)
     if kind == "f16":
-        return number.astype(np.float16).view(np.uint16)
-    return (number.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+        found: Array = number.astype(np.float16).view(np.uint16)
+    else:
+        found = (number.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
+    return found
 
 
-def product_of(n: int, kind: str, a_lies: Layout, b_lies: Layout, spread: int) -> Compared:
+def multiplied(n: int, kind: str, a_lies: Layout, b_lies: Layout, spread: int) -> Compared:
     """One product beside the rule, bit by bit."""
     rng = np.random.default_rng(n + spread)
     a, b = _drawn(rng, (64, 16), kind, spread), _drawn(rng, (n, 16), kind, spread)
@@ -235,7 +143,7 @@ def product_of(n: int, kind: str, a_lies: Layout, b_lies: Layout, spread: int) -
     row = 16 * (thread // 32) + thread % 32 // 4 + 8 * (at % 4 // 2)
     col = 8 * (at // 4) + 2 * (thread % 4) + at % 2
     out = cuda.to_device(np.zeros((n // 2, THREADS), np.float32))
-    _product(n, kind, a_lies, b_lies)[1, THREADS](
+    product_of(n, kind, a_lies, b_lies)[1, THREADS](
         out,
         *(cuda.to_device(x) for x in (_image(a, a_lies), _image(b, b_lies), c[row, col])),
     )
@@ -251,13 +159,13 @@ def products() -> Iterator[Compared]:
     """Products of every layout beside the rule; both types and widths of the usual one."""
     usual = LAYOUTS[4]
     for lies in LAYOUTS:
-        yield product_of(64, "f16", lies, usual, 0)
-        yield product_of(64, "f16", usual, lies, 0)
+        yield multiplied(64, "f16", lies, usual, 0)
+        yield multiplied(64, "f16", usual, lies, 0)
     for kind in ("f16", "bf16"):
         for spread in (0, 6, 12):
-            yield product_of(64, kind, usual, LAYOUTS[5], spread)
+            yield multiplied(64, kind, usual, LAYOUTS[5], spread)
     for n in (8, 24, 128):
-        yield product_of(n, "f16", usual, usual, 4)
+        yield multiplied(n, "f16", usual, usual, 4)
 
 
 def odd_loads() -> Iterator[Compared]:

@@ -118,7 +118,7 @@ def prepared(rung: HopperRung, out: Any, a: Any, b: Any, blocks: int) -> Prepare
     """
     rows, cols, depth = _shape(out, a, b)
     numbers = rung.module
-    maps = (
+    maps: tuple[TensorMap, ...] = (
         TensorMap(a, (numbers.ROWS, numbers.DEPTH), swizzle=SWIZZLE),
         TensorMap(b, (numbers.DEPTH, numbers.PIECE), swizzle=SWIZZLE),
     )

@@ -208,10 +208,10 @@ def _phase(word: Any) -> Any:
 
 
 class Word(NamedTuple):
-    """What the word of a barrier says: its phase, arrivals per phase and missing, bytes missing."""
+    """What the word of a barrier says: phase, all arrivals of one, those and bytes missing."""
 
     phase: int
-    count: int
+    all: int
     missing: int
     tx_bytes: int
 
@@ -230,7 +230,7 @@ class Word(NamedTuple):
         return np.uint64(
             phase << _PHASE_AT
             | tx_bytes << 2 * _COUNT_BITS
-            | self.count << _COUNT_BITS
+            | self.all << _COUNT_BITS
             | self.missing
         )
 
@@ -240,13 +240,13 @@ class Word(NamedTuple):
         Returns:
             The word, and how many of the arrivals the phase does not count.
         """
-        phase, count, missing, tx_bytes = (*self[:3], self.tx_bytes + tx_bytes)
+        phase, every, missing, tx_bytes = (*self[:3], self.tx_bytes + tx_bytes)
         while True:
             step = min(arrivals, missing)
             arrivals, missing = arrivals - step, missing - step
             if missing or tx_bytes:
-                return Word(phase, count, missing, tx_bytes), arrivals
-            phase, missing = phase + 1, count
+                return Word(phase, every, missing, tx_bytes), arrivals
+            phase, missing = phase + 1, every
 
 
 def _at_barrier(barriers: Any, offset: Any) -> Any:
@@ -275,7 +275,7 @@ def changed(
     for cell in np.unique(cells).tolist():
         here = cells == cell
         word, more = Word.read(int(flat[cell])), int(sizes[here].astype(np.int64).sum())
-        if int(flat[cell]) == int(poison(np.dtype(np.uint64))) or not word.count:
+        if int(flat[cell]) == int(poison(np.dtype(np.uint64))) or not word.all:
             raise _stopped(
                 batch, site, rows[here][0], "nobody has made this element a barrier:"
                 " call mbarrier_init in one thread and syncthreads before",
@@ -288,12 +288,12 @@ def changed(
         later, surplus = word.later(arrivals * int(here.sum()), more)
         if surplus:
             raise _stopped(
-                batch, site, rows[here][0], f"{surplus} arrivals more than the {word.count} of the"
+                batch, site, rows[here][0], f"{surplus} arrivals more than the {word.all} of the"
                 f" phase come while {later.tx_bytes:,} of its bytes are missing",
             )  # fmt: skip
         if not later.missing and later.tx_bytes < 0:
             raise _stopped(
-                batch, site, rows[here][0], f"all {word.count} arrivals of the phase have come and"
+                batch, site, rows[here][0], f"all {word.all} arrivals of the phase have come and"
                 f" {-later.tx_bytes:,} bytes more than it expects, so it never ends (or ended too"
                 " early, as a GPU is fast or slow): expect as many bytes as the copies bring, by"
                 " mbarrier_arrive_expecting",

@@ -23,6 +23,8 @@ which this project has not read where they lie); tiled mode without interleave, 
 from __future__ import annotations
 
 import ctypes
+import importlib
+import math
 from collections.abc import Sequence
 from itertools import count
 from typing import Any
@@ -111,7 +113,7 @@ class TensorMap:
     @property
     def box_bytes(self) -> int:
         """Bytes that one load brings, also where some lie outside of the array."""
-        return int(np.prod(self.box)) * self.dtype.itemsize
+        return math.prod(self.box) * int(self.dtype.itemsize)
 
     def memory(self) -> np.ndarray[Any, np.dtype[Any]]:
         """The array as NumPy sees it, where its memory is the host's.
@@ -212,7 +214,7 @@ def _check(one: TensorMap) -> None:
 
 def _encodes() -> bool:
     """Whether a driver encodes maps here; else the engine looks them up."""
-    return cuda.get_current_device().__class__.__module__.startswith("numba.")
+    return str(cuda.get_current_device().__class__.__module__).startswith("numba.")
 
 
 def _from_driver(one: TensorMap) -> np.ndarray[Any, np.dtype[np.uint64]]:
@@ -221,8 +223,7 @@ def _from_driver(one: TensorMap) -> np.ndarray[Any, np.dtype[np.uint64]]:
     Raises:
         SmemnbError: the driver refused it.
     """
-    from cuda.bindings import driver
-
+    driver: Any = importlib.import_module("cuda.bindings.driver")
     kinds, spans = driver.CUtensorMapDataType, driver.CUtensorMapSwizzle
     kind = getattr(kinds, f"CU_TENSOR_MAP_DATA_TYPE_{_TYPES[one.dtype.name]}")
     span = f"{one.swizzle}B" if one.swizzle else "NONE"

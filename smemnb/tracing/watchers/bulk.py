@@ -163,7 +163,7 @@ class Tiles(Watcher):
         """Warps that meet know of each other what each has done."""
         if not self._watching or event.scope == "warp":
             return
-        arrived = spread(event.arrived, self._batch.shape).any(axis=2)
+        arrived: Array = np.any(spread(event.arrived, self._batch.shape), axis=2)
         for block, here in enumerate(arrived):
             warps = np.flatnonzero(here).tolist()
             whole = Clock(np.zeros(len(here), np.int64))

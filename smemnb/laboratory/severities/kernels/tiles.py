@@ -180,22 +180,33 @@ def _sent(seed: int) -> tuple[Any, ...]:
 
 
 HIDES = "what was stored may have arrived by then"
-_OF_MAP = {"right": lambda out, x_map: _sums(x_map.array.copy_to_host())}
-_ONE = {"grid": (1,), "block": (GROUP,)}
 
+
+def _right(_: Any, x_map: TensorMap) -> Array:
+    return _sums(x_map.array.copy_to_host())
+
+
+def _right_of_cores(_: Any, x: Array) -> Array:
+    return _sums(x.reshape(8, 8, 8, 8).swapaxes(1, 2).reshape(EDGE, EDGE))
+
+
+def _experiment(kind: str, kernel: Any, make: Any, right: Any, hides: str = "") -> Experiment:
+    return Experiment(kind, kernel, make, right, (1,), (GROUP,), hides)
+
+
+FENCE, SWIZZLE = "missing_async_fence", "wrong_swizzle"
 EXPERIMENTS: tuple[Experiment, ...] = (
-    Experiment(
-        "missing_async_fence",
+    _experiment(
+        FENCE,
         multiplied_without_a_fence,
         lambda seed: (_zeros(), _as_cores(_numbers(seed))),
-        lambda out, x: _sums(x.reshape(8, 8, 8, 8).swapaxes(1, 2).reshape(EDGE, EDGE)),
-        **_ONE,
-        hides=HIDES,
+        _right_of_cores,
+        HIDES,
     ),
-    Experiment("missing_async_fence", sent_without_a_fence, _sent, _as_it_was, **_ONE, hides=HIDES),
-    Experiment("missing_async_fence", fenced_by_one_thread, _sent, _as_it_was, **_ONE, hides=HIDES),
-    Experiment("wrong_swizzle", taken_unswizzled, _loaded(128, 64), **_OF_MAP, **_ONE),
-    Experiment("wrong_swizzle", taken_by_64, _loaded(128, 64), **_OF_MAP, **_ONE),
-    Experiment("wrong_swizzle", loaded_plain, _loaded(0, 32), **_OF_MAP, **_ONE),
-    Experiment("", taken_right, _loaded(128, 64), **_OF_MAP, **_ONE),
+    _experiment(FENCE, sent_without_a_fence, _sent, _as_it_was, HIDES),
+    _experiment(FENCE, fenced_by_one_thread, _sent, _as_it_was, HIDES),
+    _experiment(SWIZZLE, taken_unswizzled, _loaded(128, 64), _right),
+    _experiment(SWIZZLE, taken_by_64, _loaded(128, 64), _right),
+    _experiment(SWIZZLE, loaded_plain, _loaded(0, 32), _right),
+    _experiment("", taken_right, _loaded(128, 64), _right),
 )

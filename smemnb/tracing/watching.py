@@ -89,7 +89,7 @@ class Watched(Watcher):
         return tuple(
             said
             for one in self._checking
-            if isinstance(one, Races | Copies)
+            if isinstance(one, Races | Copies | Tiles)
             for said in one.limits()
         )
 

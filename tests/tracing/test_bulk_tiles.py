@@ -117,6 +117,13 @@ def test_boxes_handed_over(fault, kind):
         assert int(out.sum()) == int(inp.sum())
 
 
+def test_limits():
+    """A trace says that the tiles' own traffic is not in its counts."""
+    one = TensorMap(cuda.to_device(np.ones((32, 64), np.uint16)), (16, 64))
+    (said,) = trace(handed())[1, 64](np.zeros(32, np.uint32), one.words, 2).limits
+    assert "traffic" in said
+
+
 def squared(fault=""):
     """A matrix is brought, or stored by threads, and multiplied by itself."""
     bulk = fault not in ("no fence", "stored")

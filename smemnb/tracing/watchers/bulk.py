@@ -342,6 +342,14 @@ class Tiles(Watcher):
 
     # --- what is told -----------------------------------------------------------------------
 
+    def limits(self) -> list[str]:
+        """What was not examined."""
+        if not self._watching:
+            return []
+        return [
+            "the traffic of bulk copies and of warpgroups' products, in shared or global memory"
+        ]
+
     def observations(self) -> list[Observation]:
         """One observation per kind and pair of sites."""
         return [replace(one.first, count=len(one.elements)) for one in self._found.values()]

@@ -165,6 +165,8 @@ def squared(fault=""):
             if tid == 0:
                 mbarrier_arrive_expecting(full, 0, uint32(2 * MATRIX))
                 bulk_load(tile, 0, words, (0, 0), full, 0)
+            while not mbarrier_tried(full, 0, uint32(1)):
+                pass
         if not waited:
             all_done(acc)
         out[tid] = acc[0]
@@ -241,6 +243,30 @@ def test_tiles_sent(fault, kind):
     if not kind:
         assert errors == []
         np.testing.assert_array_equal(held.copy_to_host()[:, 0], np.repeat([1, 2, 3], 16))
+
+
+@cuda.jit
+def left_alone(words, stored):
+    """A load that nobody waits for, and a store of which nobody knows that it has read."""
+    tile = cuda.shared.array(TILES, uint16, alignment=1024)
+    full = cuda.shared.array(1, uint64)
+    tx = uint32(cuda.threadIdx.x)
+    if tx == 0:
+        mbarrier_init(full, 0, uint32(1))
+        mbarrier_init_fence()
+        mbarrier_arrive_expecting(full, 0, uint32(2 * BOX))
+        bulk_load(tile, BOX, words, (0, 0), full, 0)
+        if stored:
+            bulk_store(words, (16, 0), tile, 0)
+            bulk_close()
+
+
+@pytest.mark.parametrize(("stored", "count"), [(0, 1), (1, 2)])
+def test_ends_too_early(stored, count):
+    """The kernel ends while they are under way."""
+    one = TensorMap(cuda.to_device(np.ones((32, 64), np.uint16)), (16, 64))
+    errors = [x for x in trace(left_alone)[1, 32](one.words, stored).findings if not x.price]
+    assert [(x.kind, x.count) for x in errors] == [("missing_commit", BOX // 2)] * count
 
 
 def through_another(heard):

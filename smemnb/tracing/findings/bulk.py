@@ -59,6 +59,18 @@ def overwritten_stage(words: Words, seen: Observation) -> tuple[str, str]:
     )
 
 
+def missing_commit(words: Words, seen: Observation) -> tuple[str, str]:
+    """The kernel ends while something is under way."""
+    cause = (
+        f"{words.does(seen)} for {element(seen)}, and the kernel ends while that is under way:"
+        " nobody has waited for it, and the memory goes to another block."
+    )
+    return cause, (
+        "Wait before the end: for the mbarrier of a load, by wgmma_awaited(0) for a product, by"
+        " bulk_read(0) for a store, after its group was closed; or leave it out."
+    )
+
+
 def missing_async_fence(words: Words, seen: Observation) -> tuple[str, str]:
     """The bulk engine or a product meets what a thread stored without a fence."""
     cause = (

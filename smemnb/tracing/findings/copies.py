@@ -64,6 +64,8 @@ def read_before_arrival(words: Words, seen: Observation) -> tuple[str, str]:
 
 def missing_commit(words: Words, seen: Observation) -> tuple[str, str]:
     """Copies that no group holds: nobody can wait for them."""
+    if seen.detail.get("bulk"):
+        return bulk.missing_commit(words, seen)
     if seen.other is None:
         cause = (
             f"{_copies(words, seen)} for {element(seen)}, and the kernel ends with these copies in "

@@ -13,6 +13,8 @@ thread stored they see after `fence_async()` of that thread.
                           warp may still read
     missing_async_fence   the bulk engine or a product meets what a thread stored and did not fence
     wrong_swizzle         a product takes a tile in another swizzle than the one it was loaded with
+    missing_commit        the kernel ends while a load, a product or a bulk store is under way, for
+                          which nobody has waited (of stores: till they have read)
 
 Per word of each block's shared memory: which load will have brought it, with which swizzle, who
 stored it last and set no fence since, and when each warp read it last. What warps know of each
@@ -76,21 +78,6 @@ class Clock:
         return Clock(self.times.copy(), dict(self.phases))
 
 
-@dataclass(eq=False)
-class Load:
-    """A bulk load: where it was asked for, by whom, and the phase before whose end it arrives."""
-
-    site: Site
-    warp: int
-    lane: int
-    barrier: int
-    phase: int
-
-    def known(self, clock: Clock) -> bool:
-        """Whether a warp knows that it has arrived."""
-        return clock.phases.get(self.barrier, 0) > self.phase
-
-
 class Words:
     """The words of one shared memory, of each block its own row."""
 
@@ -108,9 +95,31 @@ class Words:
 
 
 @dataclass(eq=False)
+class Load:
+    """A bulk load: where it was asked for, by whom, and the phase before whose end it arrives.
+
+    `words` and `where` are the tile's.
+    """
+
+    site: Site
+    words: Words
+    where: Array
+    block: int
+    warp: int
+    lane: int
+    barrier: int
+    phase: int
+
+    def known(self, clock: Clock) -> bool:
+        """Whether a warp knows that it has arrived."""
+        return clock.phases.get(self.barrier, 0) > self.phase
+
+
+@dataclass(eq=False)
 class Reading:
     """Reads of a unit by a warp that are not known to be done."""
 
+    site: Site
     words: Words
     where: Array
 
@@ -298,7 +307,7 @@ class Tiles(Watcher):
             )
         words.reads[block, warp, where] = OPEN
         words.read_at[block, warp, where] = self._number(event.site)
-        self._open[block, warp, event.unit][-1].append(Reading(words, where))
+        self._open[block, warp, event.unit][-1].append(Reading(event.site, words, where))
 
     def _loaded(self, event: Bulk, words: Words, where: Array, at: tuple[int, int, int]) -> None:
         """A bulk load is asked for."""
@@ -314,7 +323,9 @@ class Tiles(Watcher):
         words.span[block, where] = -1 if event.region.span is None else event.region.span
         words.unfenced[block, where] = -1
         words.reads[block][:, where] = 0
-        self._loads.append(Load(event.site, warp, lane, one[3], one[4]))
+        self._loads.append(
+            Load(event.site, words, where, block, warp, lane, barrier=one[3], phase=one[4])
+        )
 
     def bulk_group(self, event: BulkGroup) -> None:
         """Reads become a group, or are done; stores become visible."""
@@ -339,6 +350,20 @@ class Tiles(Watcher):
             for one in kept:  # what a later group reads, too, is not done
                 one.words.reads[block, warp, one.where] = OPEN
             del groups[: max(done, 0)]
+
+    def end_batch(self) -> None:
+        """What nobody has waited for."""
+        if not self._watching:
+            return
+        for load in self._loads:
+            if not any(load.known(clock) for clock in self._clocks[load.block]):
+                own = (load.warp, load.lane)
+                key = ("missing_commit", load.site, None)
+                self._keep(key, load.words, load.block, load.where, own, own, {})
+        for (block, warp, _), groups in self._open.items():
+            for one in (reading for group in groups for reading in group):
+                key = ("missing_commit", one.site, None)
+                self._keep(key, one.words, block, one.where, (warp, 0), (warp, 0), {})
 
     # --- what is told -----------------------------------------------------------------------
 

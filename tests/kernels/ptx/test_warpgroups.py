@@ -124,6 +124,7 @@ def product_of(span, whole=True, kind="f16", a_turned=False, b_turned=False, **h
     return a, b, out, trace(kernel)[1, 128](out, maps[0].words, maps[1].words)
 
 
+@pytest.mark.first(3)
 @pytest.mark.parametrize("span", [32, 64, 128])
 @pytest.mark.parametrize("turned", [(False, False), (True, False), (False, True)])
 def test_layouts(span, turned):

@@ -92,6 +92,8 @@ def stores() -> Iterator[Compared]:
     inp = np.random.default_rng(1).integers(0, 256, TILE_BYTES).astype(np.uint8)
     for swizzle, corner in _boxes(CORNERS):
         box = _box(swizzle)
+        if min(corner) < 0:
+            continue  # which a GPU refuses
         expected = np.full((40, 104), 7, np.uint16)
         held = cuda.to_device(expected)
         tensor_map = TensorMap(held, box, swizzle=swizzle)

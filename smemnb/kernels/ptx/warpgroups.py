@@ -30,7 +30,9 @@ k is at
 and then the chunks of 16 bytes are exchanged by their address, as `rules.bulk_swizzle` says. A step
 of k by 16 within a swizzled tile adds 32 bytes to the start, 2 to the descriptor.
 
-The rounding is that of `rules.tensor_core`. In the engine acc is empty until it is awaited, so that
+The rounding is that of `rules.tensor_core`: on an H200, all sums of 25 products of float16 and
+bfloat16, of every layout above, were bit for bit the rule's (`python -m
+smemnb.laboratory.bulk_values FILE products`). In the engine acc is empty until it is awaited, so that
 a kernel which reads it too early reads what has no value, and is told.
 
 Sources: PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions", matrix descriptor and

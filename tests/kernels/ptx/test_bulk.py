@@ -31,7 +31,7 @@ all_read = bulk_read(0)
 
 
 @cuda.jit
-def moved(out_map, in_map, dump, to, bytes_, y, x):
+def moved(out_map, in_map, dump, to, bytes_, y, x, store):
     """A box into the tile, the tile into `dump`, and from there to the same box of out."""
     tile = cuda.shared.array(SIZE, uint16, alignment=1024)
     barriers = cuda.shared.array(1, uint64)
@@ -51,31 +51,31 @@ def moved(out_map, in_map, dump, to, bytes_, y, x):
         pass
     for turn in range(SIZE // 32):
         dump[turn * 32 + tx] = tile[turn * 32 + tx]
-    if tx == 0:
+    if tx == 0 and store:
         bulk_store(out_map, (y, x), tile, uint32(to))
         bulk_close()
         all_read()
         all_stored()
 
 
-def box_moved(swizzle, y, x, to=0, width=0, shape=(20, 88)):
+def box_moved(swizzle, y, x, to=0, width=0, shape=(20, 88), store=True):
     """A box of 12 rows to the tile and to another array: array, tile, array."""
     width = width or (swizzle or 96) // 2
     inp = np.arange(1, 1 + shape[0] * shape[1], dtype=np.uint16).reshape(shape)
     held, out = cuda.to_device(inp), cuda.to_device(np.zeros(shape, np.uint16))
     maps = [TensorMap(one, (12, width), swizzle=swizzle) for one in (out, held)]
     dump = np.zeros(SIZE, np.uint16)
-    numbers = (to, maps[0].box_bytes, y, x)
+    numbers = (to, maps[0].box_bytes, y, x, store)
     found = trace(moved)[1, 32](maps[0].words, maps[1].words, dump, *map(np.int32, numbers))
     assert [one.kind for one in found.findings if not one.price] == []
     return inp, dump, out.copy_to_host(), width
 
 
 @pytest.mark.parametrize("swizzle", [0, 32, 64, 128])
-@pytest.mark.parametrize(("y", "x"), [(3, 16), (-2, 77)])
+@pytest.mark.parametrize(("y", "x"), [(3, 16), (14, 80), (-2, -8)])
 def test_boxes(swizzle, y, x):
     """Chunk c of row r goes to c ^ its line; outside is 0, and not stored."""
-    inp, dump, out, width = box_moved(swizzle, y, x)
+    inp, dump, out, width = box_moved(swizzle, y, x, store=min(x, y) >= 0)
     expected, stored = np.full(SIZE, 9), np.zeros_like(out)
     lines = max(1, 128 // (2 * width))  # rows in 128 bytes
     for row in range(12):
@@ -84,7 +84,7 @@ def test_boxes(swizzle, y, x):
             inside = 0 <= y + row < inp.shape[0] and 0 <= x + col < inp.shape[1]
             value = inp[y + row, x + col] if inside else 0
             expected[row * width + chunk * 8 + col % 8] = value
-            if inside:
+            if inside and min(x, y) >= 0:
                 stored[y + row, x + col] = value
     np.testing.assert_array_equal(dump, expected)
     np.testing.assert_array_equal(out, stored)
@@ -127,18 +127,19 @@ def test_axes():
     [
         ({"to": 8}, MisalignedAddress, "128"),
         ({"to": SIZE - 64}, KernelStopped, "4,096"),
+        ({"y": -1}, KernelStopped, "-1"),
     ],
 )
 def test_refusals(how, error, said):
-    """A tile at another place than a multiple of 128 bytes, or past the end."""
+    """A tile at another place than a multiple of 128 bytes, past the end; a store before 0."""
     with pytest.raises(error, match=said):
-        box_moved(128, 0, 0, **how)
+        box_moved(**{"swizzle": 128, "y": 0, "x": 0, **how})
 
 
 def test_words_of_no_map():
     """Words that nobody has made, and an older chip."""
     words, dump = cuda.to_device(np.zeros(16, np.uint64)), np.zeros(SIZE, np.uint16)
-    numbers = [np.int32(one) for one in (0, 16, 0, 0)]
+    numbers = [np.int32(one) for one in (0, 16, 0, 0, 1)]
     with pytest.raises(KernelStopped, match="words"):
         moved[1, 32](words, words, dump, *numbers)
     before = devices.cc()
@@ -154,7 +155,7 @@ def test_words_of_no_map():
 @pytest.mark.skipif(not OUT_OF_TREE, reason="the numba.cuda inside Numba links nothing")
 def test_instructions():
     """Each call is the instruction that it names, its coordinates from the last axis on."""
-    kinds = (uint64[::1], uint64[::1], uint16[::1], int32, int32, int32, int32)
+    kinds = (uint64[::1], uint64[::1], uint16[::1], int32, int32, int32, int32, int32)
     ptx, _ = cuda.compile_ptx(moved.py_func, kinds, cc=(9, 0))
     wanted = {
         "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes": 1,

@@ -208,5 +208,5 @@ EXPERIMENTS: tuple[Experiment, ...] = (
     _experiment(SWIZZLE, taken_unswizzled, _loaded(128, 64), _right),
     _experiment(SWIZZLE, taken_by_64, _loaded(128, 64), _right),
     _experiment(SWIZZLE, loaded_plain, _loaded(0, 32), _right),
-    _experiment("", taken_right, _loaded(128, 64), _right),
+    _experiment("", taken_right, _loaded(128, 64), _right, "a control: nothing is wrong with it"),
 )

@@ -11,10 +11,10 @@
                                     has stored in shared memory
 
 One thread asks, for the whole box. `words` are a map's (`ptx.tensor_maps`); the coordinates are
-elements, in the order of the array's axes, and may lie outside of it: there a load brings 0, and a
-store does nothing; it begins at no negative coordinate. `to` and `at` are flat offsets in the tile, at multiples of 128 bytes. The box
-lies in the tile row by row, and its chunks of 16 bytes are exchanged as the map's swizzle says
-(`rules.bulk_swizzle`).
+elements, in the order of the array's axes, and the box may lie outside of it: there a load brings
+0, and a store does nothing. A store begins at no negative coordinate. `to` and `at` are flat
+offsets in the tile, at multiples of 128 bytes. The box lies in the tile row by row, and its chunks
+of 16 bytes are exchanged as the map's swizzle says (`rules.bulk_swizzle`).
 
 A load brings all bytes of its box, also those that lie outside. The thread that asks for it says
 so before, `mbarrier_arrive_expecting(barriers, index, bytes)`; who finds that phase over sees the

@@ -32,8 +32,8 @@ of k by 16 within a swizzled tile adds 32 bytes to the start, 2 to the descripto
 
 The rounding is that of `rules.tensor_core`: on an H200, all sums of 25 products of float16 and
 bfloat16, of every layout above, were bit for bit the rule's (`python -m
-smemnb.laboratory.bulk_values FILE products`). In the engine acc is empty until it is awaited, so that
-a kernel which reads it too early reads what has no value, and is told.
+smemnb.laboratory.bulk_values FILE products`). In the engine acc is empty until it is awaited, so
+that a kernel which reads it too early reads what has no value, and is told.
 
 Sources: PTX ISA, "Asynchronous Warpgroup Level Matrix Instructions", matrix descriptor and
 canonical layouts; CUTLASS, `cute/arch/mma_sm90_desc.hpp`, for what lead and stride mean.

@@ -300,7 +300,7 @@ def _load(
     for block, alone, one, octets, corner in _asked(batch, mask, site, tile, to, at, words):
         values = np.zeros(one.box, one.dtype)
         array, box = _inside(one, corner)
-        values[box] = one.memory()[array]
+        values[box] = one.read(array)
         raw = values.reshape(-1).view(np.uint8).reshape(values.size, -1)
         places = octets.reshape(-1, 1) + np.arange(one.dtype.itemsize)
         if batch.watched:
@@ -343,7 +343,7 @@ def _store(batch: Any, mask: Any, site: Any, words: Any, at: Any, tile: Any, pla
         raw = np.ascontiguousarray(_rows(tile)[block, places])
         values = raw.view(one.dtype).reshape(one.box)
         array, box = _inside(one, corner)
-        one.memory()[array] = values[box]
+        one.write(array, values[box])
         batch.writes += 1
 
 

@@ -17,7 +17,8 @@ Access".
 
 **Limits**: rows of a swizzled box are as wide as the swizzle (the hardware takes narrower ones, of
 which this project has not read where they lie); tiled mode without interleave, element strides of
-1, zeros outside. `swizzle` is `rules.bulk_swizzle`'s.
+1, zeros outside. `swizzle` is `rules.bulk_swizzle`'s. Where a GPU has the array, a trace copies all
+of it for each box.
 """
 
 from __future__ import annotations
@@ -115,17 +116,23 @@ class TensorMap:
         """Bytes that one load brings, also where some lie outside of the array."""
         return math.prod(self.box) * int(self.dtype.itemsize)
 
-    def memory(self) -> np.ndarray[Any, np.dtype[Any]]:
-        """The array as NumPy sees it, where its memory is the host's.
+    def read(self, where: tuple[slice, ...]) -> np.ndarray[Any, np.dtype[Any]]:
+        """A part of the array, as the engine reads it."""
+        found: np.ndarray[Any, np.dtype[Any]] = self._held()[where]
+        return found
 
-        Raises:
-            SmemnbError: it is on a GPU.
-        """
+    def write(self, where: tuple[slice, ...], values: np.ndarray[Any, np.dtype[Any]]) -> None:
+        """Put values into a part of the array, as the engine stores them."""
+        held = self._held()
+        held[where] = values
         if self._on_gpu:
-            raise SmemnbError(
-                "the engine reads maps of arrays in its own memory, and this one is on a GPU:"
-                " trace with SMEMNB_DEVICE=lockstep"
-            )
+            cuda.as_cuda_array(self.array).copy_to_device(held)
+
+    def _held(self) -> np.ndarray[Any, np.dtype[Any]]:
+        """The array as NumPy sees it: its memory, or what a GPU has of it at the moment."""
+        if self._on_gpu:
+            copied: np.ndarray[Any, np.dtype[Any]] = cuda.as_cuda_array(self.array).copy_to_host()
+            return copied
         reach = 1 + sum((n - 1) * step for n, step in zip(self.shape, self.strides, strict=True))
         octets: Any = (ctypes.c_uint8 * (reach - 1 + self.dtype.itemsize)).from_address(
             self.address

@@ -141,12 +141,12 @@ def test_words_of_no_map():
     words, dump = cuda.to_device(np.zeros(16, np.uint64)), np.zeros(SIZE, np.uint16)
     numbers = [np.int32(one) for one in (0, 16, 0, 0, 1)]
     with pytest.raises(KernelStopped, match="words"):
-        moved[1, 32](words, words, dump, *numbers)
+        trace(moved)[1, 32](words, words, dump, *numbers)
     before = devices.cc()
     devices.use((8, 0))
     try:
         with pytest.raises(LaunchRefused, match=r"9\.0"):
-            moved[1, 32](words, words, dump, *numbers)
+            trace(moved)[1, 32](words, words, dump, *numbers)
     finally:
         devices.use(before)
 

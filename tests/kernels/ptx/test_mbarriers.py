@@ -185,7 +185,7 @@ def refused(made, expected, brought):
 def test_phases_that_never_end(made, expected, brought, said):
     """No barrier, more bytes than are expected, more than the engine counts: each is refused."""
     with pytest.raises(KernelStopped) as stopped:
-        refused(made, expected, brought)[1, 32]()
+        trace(refused(made, expected, brought))[1, 32]()
     assert said <= set(facts(str(stopped.value)))
 
 

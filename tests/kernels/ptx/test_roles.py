@@ -60,7 +60,7 @@ def met(number, threads, by):
 def test_meetings_that_fail(number, threads, by):
     """Another number, part of a warp, more than the block has, more than come, fewer than come."""
     with pytest.raises(KernelStopped, match="meet"):
-        met(number, threads, by)[1, 64](np.zeros(64, np.int32))
+        trace(met(number, threads, by))[1, 64](np.zeros(64, np.int32))
 
 
 @pytest.mark.parametrize("count", [20, 42, 264])

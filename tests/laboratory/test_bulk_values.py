@@ -10,6 +10,7 @@ from smemnb.laboratory import bulk_values
 from smemnb.laboratory.bulk_values import LAYOUTS, loads, main, multiplied, stores
 
 
+@pytest.mark.exhaustive
 @pytest.mark.parametrize("part", [loads, stores])
 def test_boxes(part):
     """The engine does what the rule says, one box of each swizzle."""

@@ -96,6 +96,7 @@ def found_in(kernel, threads, *args):
     return {one.kind for one in errors if one.kind in mine}, errors
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize(
     ("fault", "kind"),
     [
@@ -174,6 +175,7 @@ def squared(fault=""):
     return kernel
 
 
+@pytest.mark.first(3)
 @pytest.mark.parametrize(
     ("fault", "kind"),
     [
@@ -225,6 +227,7 @@ def sent(fault=""):
     return kernel
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize(
     ("fault", "kind"),
     [

@@ -71,6 +71,7 @@ def box_moved(swizzle, y, x, to=0, width=0, shape=(20, 88), store=True):
     return inp, dump, out.copy_to_host(), width
 
 
+@pytest.mark.first(4)
 @pytest.mark.parametrize("swizzle", [0, 32, 64, 128])
 @pytest.mark.parametrize(("y", "x"), [(3, 16), (14, 80), (-2, -8)])
 def test_boxes(swizzle, y, x):

@@ -54,6 +54,7 @@ def met(number, threads, by):
     return kernel
 
 
+@pytest.mark.first(2)
 @pytest.mark.parametrize(
     ("number", "threads", "by"), [(16, 64, 64), (1, 48, 64), (1, 128, 64), (1, 32, 64), (1, 64, 32)]
 )

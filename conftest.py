@@ -11,6 +11,7 @@ from __future__ import annotations
 import atexit
 import os
 import shutil
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -43,6 +44,9 @@ def isolate() -> None:
         (folder / name.lower()).mkdir()
         os.environ[name] = str(folder / name.lower())
     os.environ.update(ENVIRONMENT)
+    # processes started by tests import the same modules a hundred times: compiled ones are kept
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     # kernels and scripts started by tests import this checkout, installed or not
     paths = [str(Path(__file__).resolve().parent), os.environ.get("PYTHONPATH", "")]
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
@@ -114,7 +118,26 @@ def look_at_kernels() -> None:
     notebook.collect, notebook.setup = collect, setup
 
 
+def fork_kernels() -> None:
+    """Have kernels of notebooks forked from a process that has imported what all of them import."""
+    from jupyter_client.provisioning import local_provisioner
+
+    from tests.warm_kernels import Forked
+
+    launch_as_shipped = local_provisioner.launch_kernel
+
+    def launch_kernel(cmd: list[str], **options: Any) -> Any:
+        try:
+            return Forked.start(cmd, **options)
+        except ValueError:
+            return launch_as_shipped(cmd, **options)
+
+    local_provisioner.launch_kernel = launch_kernel
+
+
 isolate()
 close_nbval_gaps()
 if (Path(__file__).parent / "tests" / "house").is_dir():  # not where this file was copied alone
     look_at_kernels()
+    if sys.platform == "linux":  # elsewhere a fork after such imports is no safe thing
+        fork_kernels()

@@ -7,6 +7,7 @@ a failure, so that a build that ought to have it cannot pass by skipping.
 
 from __future__ import annotations
 
+import gc
 import os
 import random
 from collections import Counter, defaultdict
@@ -76,6 +77,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             continue
         for item in marked:
             item.add_marker(pytest.mark.skip(reason=CURES[mark]))
+
+
+def pytest_collection_finish() -> None:
+    """Keep Python's collector of garbage from looking at all tests and modules time and again."""
+    gc.freeze()
 
 
 def move_all_but_the_first(items: list[pytest.Item]) -> None:

@@ -2,7 +2,8 @@
 
 smemnb verify                                   the set of kernels, on this GPU or as recorded
 smemnb verify FILE.py:KERNEL --grid ... --args  one kernel of yours, on this GPU
-smemnb verify --time                            n-way accesses by time, without counters
+smemnb verify --time                            predicted times beside those of this GPU, and n-way
+                                                accesses by time; or predicted beside recorded
 smemnb sanitize FILE.py:KERNEL --grid ...       compute-sanitizer's findings beside ours
 """
 
@@ -93,7 +94,7 @@ def _parser(what: str) -> argparse.ArgumentParser:
     parser.add_argument("--call", metavar="FUNCTION", help="a function that launches the kernel")
     add_time_limit(parser)
     if what == "verify":
-        parser.add_argument("--time", action="store_true", help="n-way accesses by time")
+        parser.add_argument("--time", action="store_true", help="times, predicted and measured")
         parser.add_argument("--out", type=Path, metavar="FILE.json", help="keep what was read")
     # the process that a tool looks into: launch, write a journal into this folder
     parser.add_argument("--into", type=Path, help=argparse.SUPPRESS)
@@ -202,10 +203,17 @@ def _agree(compared: Sequence[Compared]) -> bool:
 
 
 def _by_time() -> int:
+    from ..laboratory.times.predicting import beside
+    from ..measure.predictions import load, table
     from ..measure.verify.timing import lines, times
     from .terminal import show_report
 
+    if not _has_gpu():
+        print(f"{NO_GPU}: predicted times beside those that were recorded on an H200")
+        show_report(table(load()).splitlines())
+        return 0
     show_report(lines(times()))
+    beside(_say)
     return 0
 
 

@@ -36,6 +36,7 @@ from .grading.machine_code import machine_part
 from .grading.observe import Run, observe, outputs_of, title_of
 from .grading.overlap import overlap_part
 from .grading.parts import count_parts, findings_part
+from .grading.pipeline import pipeline_part
 from .grading.values import WrongElement, changed_input, wrong_element
 from .grading.verdict import Part, Verdict
 from .host_hooks import host_hook
@@ -245,7 +246,7 @@ def _verdict(exercise: Exercise, kernel: Any, runs: list[Run], *, advise: bool) 
 
 def _with_order(exercise: Exercise, kernel: Kernel, verdict: Verdict) -> Verdict:
     """The verdict on a kernel that holds in the published cases, with what its loads wait for."""
-    part = overlap_part(exercise, kernel)
+    part = overlap_part(exercise, kernel) or pipeline_part(exercise, kernel)
     if part is None:
         return verdict
     verdict = replace(verdict, parts=(*verdict.parts, part))

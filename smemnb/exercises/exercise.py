@@ -139,6 +139,8 @@ class Exercise:
     draws; None for an exercise that is tried on its published cases alone. `forecast_case` is the
     published case whose counts a forecast is of. `overlap_case` is the published case in which a
     tile must be read between each load of the next one and its store; None where nothing is asked.
+    `pipeline_case` is the published case in which asynchronous copies must be under way while a
+    tile is read, likewise.
     `machine_code` holds for the kernel, not for a launch, and is looked at where the compiler's
     wheels are; `wrong_code` are answers that nothing else refuses. `written` are device functions
     that the learner writes beside the kernel: the solution is shown with them.
@@ -158,6 +160,7 @@ class Exercise:
     fresh: Callable[[Draw], Iterable[Case]] | None = None
     forecast_case: int = 0
     overlap_case: int | None = None
+    pipeline_case: int | None = None
     machine_code: MachineCode | None = None
     wrong_code: tuple[Wrong, ...] = ()
     written: tuple[Kernel, ...] = ()

@@ -10,6 +10,7 @@
     register_map    the elements of out that one thread makes, among those of its warp
     fragment_map    the elements of small matrices that each lane of a warp holds
     occupancy_map   the blocks that a multiprocessor holds, in what it has
+    warp_timeline   what each warp of a multiprocessor does or waits for, cycle by cycle
     phase_map       which buffer is filled and which is read, from barrier to barrier
 
 All return a `Drawing`: the numbers as text, an alt text, a PNG. A notebook shows the picture
@@ -30,6 +31,7 @@ from .reuse import reuse_map
 from .sectors import sector_map
 from .staging import staging_map
 from .tile import tile_map
+from .timeline import warp_timeline
 
 __all__ = [
     "Drawing",
@@ -44,4 +46,5 @@ __all__ = [
     "sector_map",
     "staging_map",
     "tile_map",
+    "warp_timeline",
 ]

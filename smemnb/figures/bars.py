@@ -66,9 +66,26 @@ class Panel:
         marks = [bar.mark for bar in self.bars if bar.mark is not None]
         return max([bar.high for bar in self.bars] + marks + [value for _, value in self.lines])
 
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The bars' values, all with as many decimals, and of four digits the largest.
+
+        >>> bars = [Bar(name, value, value, value) for name, value in (("a", 907.6), ("b", 4476))]
+        >>> Panel("speed", "GB/s", tuple(bars)).values
+        ('908', '4476')
+        """
+        said = tuple(f"{bar.value:.4g}" for bar in self.bars)
+        wanted = max(len(value.partition(".")[2]) for value in said)
+        whole = len(f"{max(bar.value for bar in self.bars):.0f}")
+        if whole == 1 and wanted > 3:  # parts of a whole: 1 and 0.03125
+            return said
+        decimals = min(wanted, max(0, 4 - whole))
+        return tuple(f"{bar.value:.{decimals}f}" for bar in self.bars)
+
     def __str__(self) -> str:
-        values = ", ".join(f"{bar.label} {bar.value:.4g}" for bar in self.bars)
-        return f"{self.title}, {self.unit}: {values}"
+        pairs = zip(self.bars, self.values, strict=True)
+        said = ", ".join(f"{bar.label} {value}" for bar, value in pairs)
+        return f"{self.title}, {self.unit}: {said}"
 
 
 def bar_chart(panels: Sequence[Panel], source: str) -> Drawing:
@@ -145,8 +162,8 @@ def _paint_panel(panel: Panel, sheet: Sheet, y: int) -> None:
     for step in steps:
         sheet.write(LEFT + step * scale, first - 12, f"{step:g}", colour=FAINT)
     sheet.write(LEFT + room + 12, first - 12, panel.unit, colour=FAINT, align="left")
-    for row, bar in enumerate(panel.bars):
-        _paint_bar(bar, sheet, first + row * ROW, scale)
+    for row, (bar, said) in enumerate(zip(panel.bars, panel.values, strict=True)):
+        _paint_bar(bar, said, sheet, first + row * ROW, scale)
     for name, value in _apart(panel.lines, 60 / scale):
         x = LEFT + value * scale
         dashes = [(x, float(at), x, at + 4.0) for at in range(first, last, 8)]
@@ -155,7 +172,7 @@ def _paint_panel(panel: Panel, sheet: Sheet, y: int) -> None:
         sheet.write(x, last + 8, name, colour=ACCENT, align=side)
 
 
-def _paint_bar(bar: Bar, sheet: Sheet, y: int, scale: float) -> None:
+def _paint_bar(bar: Bar, value: str, sheet: Sheet, y: int, scale: float) -> None:
     middle = y + ROW / 2
     sheet.write(LEFT - 8, middle, bar.label, align="right")
     sheet.box(LEFT, y + 3, bar.value * scale, ROW - 6, fill=FILLS[bar.kind])
@@ -164,7 +181,7 @@ def _paint_bar(bar: Bar, sheet: Sheet, y: int, scale: float) -> None:
     if bar.mark is not None:
         x = LEFT + bar.mark * scale
         sheet.lines([(x, y + 1, x, y + ROW - 1)], colour=ACCENT, thick=1.5)
-    sheet.write(WIDTH - RIGHT + 12, middle, f"{bar.value:.4g}", align="left")
+    sheet.write(WIDTH - RIGHT + 12, middle, value, align="left")
 
 
 def _apart(lines: Sequence[tuple[str, float]], least: float) -> list[tuple[str, float]]:

@@ -85,6 +85,15 @@ def _places(curves: Sequence[Curve]) -> list[float]:
     return sorted({x for curve in curves for x, _ in curve.points})
 
 
+def _number(y: float) -> str:
+    """Three digits, or all of those before the point.
+
+    >>> _number(0.12345), _number(1023.4)
+    ('0.123', '1023')
+    """
+    return f"{y:.3g}" if abs(y) < 999.5 else f"{y:.0f}"
+
+
 def _text(title: str, axes: tuple[str, str], curves: Sequence[Curve], source: str) -> str:
     widths = [max(10, len(curve.label) + 2) for curve in curves]
     heads = [f"{curve.label:>{wide}}" for curve, wide in zip(curves, widths, strict=True)]
@@ -92,7 +101,7 @@ def _text(title: str, axes: tuple[str, str], curves: Sequence[Curve], source: st
     for x in _places(curves):
         found = [dict(curve.points).get(x) for curve in curves]
         cells = [
-            f"{'' if y is None else f'{y:.3g}':>{wide}}"
+            f"{'' if y is None else _number(y):>{wide}}"
             for y, wide in zip(found, widths, strict=True)
         ]
         rows.append(f"{x:>11g}{''.join(cells)}".rstrip())

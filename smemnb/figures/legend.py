@@ -22,9 +22,17 @@ class Key(NamedTuple):
 
 
 def heading(sheet: Sheet, x: float, title: str, more: str = "") -> None:
-    """A title at the top of a sheet, and a line below it; of both what fits into its width."""
+    """A title at the top of a sheet, and a line below it; of both what fits into its width.
+
+    A title that ends with its place, as in "line 3, load a[i]: block 0, warp 1", keeps the place.
+    """
     room = sheet.width - x - 12
-    sheet.write(x, 20, shortened(title, room, 13, bold=True), size=13, bold=True, align="left")
+    access, colon, place = title.rpartition(": block ")
+    place = f"{colon}{place}" if colon else ""
+    access = access if colon else title
+    left = room - width_of(place, 13, bold=True)
+    said = shortened(access, left, 13, bold=True) + place
+    sheet.write(x, 20, said, size=13, bold=True, align="left")
     if more:
         sheet.write(x, 40, shortened(more, room), align="left")
 

@@ -9,14 +9,15 @@ the array begins and what shape it has, the launch tells when it runs once more,
 `tracing.requests`.
 
 Taught in `20_transpose`. **Limits**: arrays that lie in memory row by row; `ROWS` x `COLS` elements
-are drawn, of a wider request those around its first lane.
+are drawn, `MOST_COLS` where these hold all of a row's sectors; an array of one dimension is drawn
+in lines of `COLS` where it does not fit. Of a wider request those around its first lane.
 """
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,9 +39,9 @@ if TYPE_CHECKING:
 __all__ = ["SectorMap", "alt", "measure", "request_of", "sector_map", "text"]
 
 ROWS, COLS = 32, 32
+MOST_COLS = 40  # five sectors of 4-byte elements: 32 neighbours that begin inside of one
 CELL, HIGH = 17, 15  # pixels of an element
 LEFT, TOP, BELOW = 52, 82, 56
-WIDTH = LEFT + COLS * CELL + 24
 COMES = "#7a8695"  # what nobody asked for
 PATIENCE_S = 20.0
 
@@ -158,7 +159,7 @@ def sector_map(
         if shape is None:
             raise TypeError("shape is missing: rows and columns of the matrix")
         found = measure(request, shape=shape, width=width, active=active)
-    return Drawing(text(found), alt(found), WIDTH, lambda: _png(found))
+    return Drawing(text(found), alt(found), _width(found), lambda: _png(found))
 
 
 def measure(
@@ -311,7 +312,7 @@ def _way(found: SectorMap) -> str:
     return f"lanes take rows {rows[0]}-{rows[-1]}, columns {cols[0]}-{cols[-1]}"
 
 
-def _window(found: SectorMap) -> tuple[range, range]:
+def window(found: SectorMap) -> tuple[range, range]:
     """The rows and columns that are drawn: from a little before the first lane on."""
     places = [place for place in found.places if place is not None] or [(0, 0)]
     rows, cols = found.shape
@@ -319,53 +320,81 @@ def _window(found: SectorMap) -> tuple[range, range]:
     last = max(row for row, _ in places)
     top = max(0, min(row for row, _ in places) - 1)
     bottom = min(rows, last + 2, top + ROWS + 1)
-    left = max(0, min(min(col for _, col in places) // each * each, cols - COLS))
-    return range(top, bottom), range(left, min(cols, left + COLS))
+    first = min(col for _, col in places) // each * each
+    end = max([col for _, col in places] + [col for _, col in found.along]) + 1
+    wide = MOST_COLS if COLS < end - first <= MOST_COLS else COLS
+    left = max(0, min(first, cols - wide))
+    return range(top, bottom), range(left, min(cols, left + wide))
+
+
+def _folded(found: SectorMap) -> SectorMap:
+    """An array of one row in lines of `COLS` elements, if its request does not fit into one."""
+    if found.shape[0] > 1 or not (_away(found) or _cut(found)):
+        return found
+    return replace(found, shape=(-(-found.shape[1] // COLS), COLS))
+
+
+def _cut(found: SectorMap) -> bool:
+    """Whether a sector lies outside of what is drawn."""
+    rows, cols = window(found)
+    return any(row not in rows or col not in cols for row, col in found.along)
+
+
+def _width(found: SectorMap) -> int:
+    found = _folded(found)
+    return LEFT + max(COLS, len(window(found)[1])) * CELL + 24
 
 
 def _png(found: SectorMap) -> bytes:
     from .legend import Key, heading, legend
     from .sheet import EMPTY, FAINT, GRID, SERIES, painted
 
-    rows, cols = _window(found)
+    whole, found = found, _folded(found)
+    rows, cols = window(found)
     high = len(rows) * HIGH
 
     def paint(sheet: Sheet) -> None:
         more = f"{counted(found.sectors, 'sector')}: {found.moved:,} bytes moved,"
         more += f" {found.asked:,} asked for (model)"
-        heading(sheet, LEFT, found.title or _way(found), more)
-        _paint_axes(sheet, rows, cols)
+        heading(sheet, LEFT, whole.title or _way(whole), more)
+        _paint_axes(sheet, rows, cols, folded=found is not whole)
         sheet.box(LEFT, TOP, len(cols) * CELL, high, fill=EMPTY)
         _paint_elements(sheet, found, rows, cols)
         keys = [Key("a lane's element", SERIES[0]), Key("comes along in a sector", COMES, GRID)]
         legend(sheet, LEFT, TOP + high + 20, keys)
-        said = f"of {counted(found.shape[0], 'row')} and {counted(found.shape[1], 'column')};"
+        said = f"of {counted(whole.shape[0], 'row')} and {counted(whole.shape[1], 'column')};"
+        said += f" drawn in lines of {COLS};" if found is not whole else ""
         said += f" {_outside(found)}"
         sheet.write(LEFT, TOP + high + 42, said.rstrip("; "), colour=FAINT, align="left")
 
-    return painted(WIDTH, TOP + high + BELOW, paint)
+    return painted(_width(found), TOP + high + BELOW, paint)
+
+
+def _away(found: SectorMap) -> int:
+    """How many lanes have no place in the picture."""
+    rows, cols = window(found)
+    return Counter(
+        place[0] in rows and place[1] in cols for place in found.places if place is not None
+    )[False]
 
 
 def _outside(found: SectorMap) -> str:
-    """How many lanes have no place in the picture."""
-    rows, cols = _window(found)
-    away = Counter(
-        place[0] in rows and place[1] in cols for place in found.places if place is not None
-    )[False]
+    away = _away(found)
     return f"{counted(away, 'lane')} outside of the picture" if away else ""
 
 
-def _paint_axes(sheet: Sheet, rows: range, cols: range) -> None:
+def _paint_axes(sheet: Sheet, rows: range, cols: range, *, folded: bool) -> None:
     from .sheet import FAINT
 
-    sheet.write(LEFT - 8, TOP - 11, "row", colour=FAINT, align="right")
+    each, name = (COLS, "from") if folded else (1, "row")
+    sheet.write(LEFT - 8, TOP - 11, name, colour=FAINT, align="right")
     for col in cols:
         if col % 4 == 0:
             x = LEFT + (col - cols.start + 0.5) * CELL
             sheet.write(x, TOP - 11, str(col), colour=FAINT)
     for row in rows:
         y = TOP + (row - rows.start + 0.5) * HIGH
-        sheet.write(LEFT - 8, y, str(row), colour=FAINT, align="right")
+        sheet.write(LEFT - 8, y, str(row * each), colour=FAINT, align="right")
 
 
 def _paint_elements(sheet: Sheet, found: SectorMap, rows: range, cols: range) -> None:

@@ -6,15 +6,19 @@ registers, also where the line stores the value at once, so that staging is two 
 loaded from global memory once and from shared memory often is what staging pays for.
 
 Taught in `12_shared_memory`. **Limits**: counts are of the whole launch, or of its blocks on the
-average where they come out even; loops are summed up; `MOST` accesses are drawn; a barrier is drawn
-where the kernel's own text has `syncthreads`.
+average where they come out even; loops are summed up; `MOST` arrows are drawn, and where there
+are more than `APART` accesses, those of one line to one array share one; a barrier is drawn where
+the kernel's own text has `syncthreads`.
 """
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from itertools import groupby
 from typing import TYPE_CHECKING
 
+from ..tracing.model import AccessRow
 from ..tracing.trace import Trace
 from .drawing import Drawing
 from .words import counted
@@ -24,11 +28,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Move", "Staging", "alt", "measure", "staging_map", "text"]
 
-MOST = 12
+MOST = 16
+APART = 12  # of a launch with more accesses, those of one line to one array share an arrow
 WIDTH, TOP, ROW = 640, 92, 34
 STRIP = 26  # pixels of the upright strip of a memory
 PLACES = {"global": 118, "shared": 352, "registers": 586}
 """Where the strip of a memory stands: the middle."""
+ROOM = 200  # pixels for a label between two neighbouring memories
+ALONG = 416  # pixels for a label along an arrow that passes shared memory
 
 
 @dataclass(frozen=True)
@@ -49,7 +56,7 @@ class Move:
 
 @dataclass(frozen=True)
 class Staging:
-    """The moves of a launch in the order of the source, loads before stores of one line.
+    """The moves of a launch in the order of the source; of one line loads, atomics, then stores.
 
     `per_block` tells whether they are those of one block; `barriers` are lines of the kernel.
     """
@@ -111,11 +118,14 @@ def measure(trace: Trace) -> Staging:
     blocks = trace.launch.blocks
     even = all(row.requests % blocks == 0 and row.lanes % blocks == 0 for row in rows)
     share = blocks if even else 1
-    moves = []
-    for row in sorted(rows, key=lambda row: (row.line, row.kind != "load", row.column)):
-        ends = (row.space, "registers") if row.kind == "load" else ("registers", row.space)
-        size = row.lanes * row.width // share
-        moves.append(Move(row.line, row.text, *ends, row.requests // share, size))
+    turn = {"load": 0, "store": 2}  # what an atomic brings back can only then be stored
+    rows = sorted(rows, key=lambda row: (row.line, turn.get(row.kind, 1), row.column))
+    moves = [_move([row], share) for row in rows]
+    if len(moves) > APART:
+        moves = [
+            _move(list(alike), share)
+            for _, alike in groupby(rows, lambda row: (row.line, row.kind, row.space, row.array))
+        ]
     how = trace.launch
     return Staging(
         str(how),
@@ -129,15 +139,28 @@ def measure(trace: Trace) -> Staging:
     )
 
 
+def _move(rows: list[AccessRow], share: int) -> Move:
+    """What some accesses of one line to one array move together, in each of `share` blocks."""
+    row = rows[0]
+    ends = (row.space, "registers") if row.kind == "load" else ("registers", row.space)
+    more = f" and {len(rows) - 1} more" if len(rows) > 1 else ""
+    return Move(
+        row.line,
+        f"{row.text}{more}",
+        *ends,
+        sum(one.requests for one in rows) // share,
+        sum(one.lanes * one.width for one in rows) // share,
+    )
+
+
 def _barriers(trace: Trace) -> tuple[int, ...]:
     """Lines of the kernel's text that wait for the block."""
     whole = trace.texts.get(trace.launch.kernel)
     lines = {row.line for row in trace.lines if row.function == trace.launch.kernel}
     if whole is None or not lines:
         return ()
-    numbered = enumerate(whole.lines, start=1)
-    found = [n for n, line in numbered if "syncthreads()" in line.partition("#")[0]]
-    return tuple(number for number in found if min(lines) < number < max(lines))
+    found = [n for n, line in whole.own.items() if "syncthreads()" in line.partition("#")[0]]
+    return tuple(number for number in found if min(lines) < number)
 
 
 def text(found: Staging) -> str:
@@ -247,7 +270,23 @@ def _paint_row(sheet: Sheet, y: float, line: int, move: Move | None) -> None:
     sheet.lines([(start, y, tip, y)], colour=colour, thick=2)
     sheet.lines([(tip, y, tip - step * 8, y + up) for up in (-4.5, 4.5)], colour=colour, thick=2)
     sheet.box(start - 4, y - 4, 8, 8, fill=colour)
-    places = [PLACES["global"], PLACES["shared"]]
-    middle = PLACES["shared"] + 117 if "shared" in (move.source, move.target) else sum(places) / 2
-    said = move.access if len(move.access) <= 24 else move.access[:21] + "..."
-    sheet.write(middle, y - 9, f"{said}: {move.bytes:,} bytes", colour=INK)
+    middle, said = label(move)
+    sheet.write(middle, y - 9, said, colour=INK)
+
+
+def label(move: Move) -> tuple[float, str]:
+    """The middle of an arrow's label and its words, of which the access alone is shortened.
+
+    Beside shared memory if it fits there, else along the whole arrow.
+    """
+    from .sheet import SMALLEST, shortened, width_of
+
+    others = "".join(re.findall(r" and \d+ more$", move.access))
+    access = move.access.removesuffix(others)
+    moved = f"{others}: {move.bytes:,} {_noun(move.bytes, 'byte')}"
+    by_shared = "shared" in (move.source, move.target)
+    fits = width_of(access + moved, SMALLEST) <= ROOM
+    room = (ROOM if by_shared or fits else ALONG) - width_of(moved, SMALLEST)
+    half = (PLACES["shared"] - PLACES["global"]) / 2
+    away = half if by_shared else -half if fits else 0.0
+    return PLACES["shared"] + away, shortened(access, room, SMALLEST) + moved

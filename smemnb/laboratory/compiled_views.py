@@ -24,6 +24,7 @@ from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -85,8 +86,20 @@ def compiled_here(name: str) -> str:
     except SmemnbError as error:
         return f"Nothing was compiled, the recorded text stands: {error}"
     if (now.sass, now.lines, now.totals) == (recorded.sass, recorded.lines, recorded.totals):
-        return f"Compiled now, by {now.made_with}: the recorded text, line for line."
-    return f"Compiled now, by {now.made_with}, to other code:\n{now.lines}\n{now.totals}"
+        return f"Compiled now: the recorded text, line for line. By:\n{now.made_with}"
+    text = f"{now.lines}\n{now.totals}"
+    broken = "\n".join(_broken(line) for line in text.splitlines())
+    return f"Compiled now, to other code. By:\n{now.made_with}\n{broken}"
+
+
+def _broken(line: str) -> str:
+    """A line of more than 72 letters as several, further in.
+
+    >>> len(_broken("    " + 20 * "wavefronts ").splitlines())
+    4
+    """
+    inside = " " * (len(line) - len(line.lstrip()) + 2)
+    return fill(line, 72, subsequent_indent=inside)
 
 
 def _launches() -> dict[str, tuple[Any, ...]]:

@@ -34,7 +34,7 @@ from numba import cuda
 from ..errors import SmemnbError
 from ..kernels.ptx import tensor
 from ..kernels.ptx.held import conversions, products_of
-from ..rules.tensor_core import HOPPER, Arithmetic, arithmetic_of
+from ..rules.tensor_core import HOPPER, Arithmetic, arithmetic_of, rounded_to_tf32
 
 __all__ = ["Compared", "Recorded", "load", "record"]
 
@@ -194,7 +194,7 @@ def compared(
     )
 
 
-CONVERSIONS = ("cvt_rna_tf32", "cvt_rn_f16x2", "cvt_rn_bf16x2")
+CONVERSIONS = ("cvt_rna_tf32", "cvt_rn_f16x2", "cvt_rn_bf16x2", "to_tf32")
 
 
 def converted(count: int) -> tuple[Converted, ...]:
@@ -208,13 +208,22 @@ def converted(count: int) -> tuple[Converted, ...]:
     conversions[count // 32, 32](words, x, y)
     found = []
     for name, word in zip(CONVERSIONS, words, strict=True):
-        numbers = (x,) if name == "cvt_rna_tf32" else (x, y)
-        wanted = getattr(tensor, name).__lockstep__(None, None, None, *numbers)
+        wanted = _by_rule(name, x, y)
         apart = np.flatnonzero(word != wanted)
         first = [(*bits[:, at], word[at], wanted[at]) for at in apart[:1]]
         shown = tuple(int(one) for one in first[0]) if first else ()
         found.append(Converted(name, count, count - len(apart), shown))
     return tuple(found)
+
+
+def _by_rule(name: str, x: Array, y: Array) -> Array:
+    """The words that a conversion makes by the rule, for this machine's device."""
+    if name == "to_tf32":
+        newer = cuda.get_current_device().compute_capability >= (9, 0)
+        return rounded_to_tf32(x, to_even=newer)
+    numbers = (x,) if name == "cvt_rna_tf32" else (x, y)
+    found: Array = getattr(tensor, name).__lockstep__(None, None, None, *numbers)
+    return found
 
 
 def _variants(name: str, words: Words, found: Array) -> Iterator[tuple[str, int]]:
@@ -266,7 +275,7 @@ def record(path: Path, *, count: int = COUNT, say: Callable[[str], None] = print
     from ..measure.verify.recording import machine
     from ..simulator import devices
 
-    if devices.device() != "gpu":
+    if devices.device() in ("lockstep", "off", "numba simulator"):
         raise SmemnbError("products of a GPU are compared with the rule: this machine has none")
     rows = []
     for name, draw in itertools.product(tensor.PRODUCTS, DRAWS):

@@ -99,7 +99,7 @@ def _compiled(node: Node, code: CodeType, level: int, imported: Sequence[str]) -
     assert isinstance(outer, ast.FunctionDef)
     inner: ast.stmt = node if not isinstance(node, ast.Lambda) else ast.Expr(node)
     outer.body = [ast.copy_location(inner, node)]
-    made = _whole(ast.fix_missing_locations(module), code, level)
+    made = _whole(module, code, level)
     if made is None:
         return None
     (around,) = _codes(made)

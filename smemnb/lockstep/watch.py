@@ -83,7 +83,8 @@ class Access:
     ran at once: axis 0 of the lane values then counts them, in their order. `relaxed` accesses go
     to memory themselves and are never half done, as atomics are: they race with none of that kind.
     `copy` marks both sides of an asynchronous copy to shared memory, when it is issued: what it
-    reads, and what it will have stored when its group arrives (`CopyGroup`).
+    reads, and what it will have stored when its group arrives (`CopyGroup`). `first` is None, or
+    says of each lane that only so many of its `elements` are touched.
     Of a request for `matrices` of 8 rows, 1, 2 or 4 of them, the active lanes are those that name
     a row, and `offset` is where it begins; `touched` are the pieces that lanes get or give: offset,
     active lanes and, of a store, the value of each.
@@ -103,6 +104,7 @@ class Access:
     copy: bool = False
     matrices: int = 0
     touched: tuple[tuple[Any, ...], ...] = ()
+    first: Any = None
 
     def __post_init__(self) -> None:
         """Fill in the usual unit."""
@@ -138,7 +140,10 @@ class Access:
             active = of(self.active, at)
             if active.any():
                 offset, value = of(self.offset, at), of(self.value, at)
-                yield replace(self, offset=offset, active=active, value=value, rounds=1)
+                first = of(self.first, at)
+                yield replace(
+                    self, offset=offset, active=active, value=value, first=first, rounds=1
+                )
 
     def by_receiver(self) -> Access:
         """The access by the lanes that get or give elements, not by those that name rows."""
@@ -176,6 +181,9 @@ class Access:
         per_element = self.unit // granule
         for at in range(self.elements):
             value = self.value[at] if isinstance(self.value, tuple) else self.value
+            active = self.active if self.first is None else self.active & (self.first > at)
+            if active is not self.active and not active.any():
+                continue
             parts = [value] * per_element
             if value is not None and per_element > 1:
                 parts = pieces_of(value, granule)
@@ -183,9 +191,11 @@ class Access:
                 yield replace(
                     self,
                     offset=self.offset * per_element + at * per_element + number,
+                    active=active,
                     value=part,
                     elements=1,
                     unit=granule,
+                    first=None,
                 )
 
 

@@ -1,12 +1,15 @@
 """Predicted times of both ladders beside their recorded ones: how far the model is off.
 
-    python -m smemnb.measure.predictions [--only WORD] [--out FILE.json]
+    python -m smemnb.measure.predictions [--only WORD] [--quick] [--out FILE.json]
 
-Needs NVIDIA's compiler libraries, no GPU. Recorded times are those of `h200_bench.json`, issue and
-stall reasons those of `h200_ladder_stalls.json`. No constant of the model was fitted to either.
+Needs NVIDIA's compiler libraries, no GPU. Recorded times are those of `BENCHES`, issue and stall
+reasons those of `h200_ladder_stalls.json`. No constant of the model was fitted to any of them.
 
 A product runs one tile of its result at two depths; the time grows by as much with each further
 step. A transpose runs blocks of a smaller matrix, as many as the recorded one has.
+
+The comparison that comes with the package is of edges 4096 and 16384 and was made with `--quick`:
+every rung is predicted once, its range is the model's own error, and no cause is withheld.
 
 **Limits**: stall reasons were recorded at half of the edge (2048, 8192) and are predicted at the
 size whose time is recorded.
@@ -22,7 +25,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from importlib.resources import files
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -45,9 +48,10 @@ if TYPE_CHECKING:
 __all__ = ["Row", "errors", "predicted_product", "predicted_transpose", "rows", "table"]
 
 CC: Final = (9, 0)
-DEPTHS: Final = (96, 256)
+DEPTHS: Final = (256, 512)
 EDGE: Final = 2048
-BENCH, SHIPPED = "h200_bench.json", "predicted_ladders.json"
+BENCHES: Final = ("h200_bench.json", "h200_ladder_2048.json")
+SHIPPED: Final = "predicted_ladders.json"
 NEAR: Final = 0.05
 """Steps of the ladder below this are too small to have a sign."""
 
@@ -118,16 +122,17 @@ class Errors:
 @cache
 def recorded_ms() -> dict[tuple[str, int], float]:
     """(rung, edge) -> recorded milliseconds, of square float32 matrices."""
-    text = (files("smemnb.measure.recorded") / BENCH).read_text(encoding="utf-8")
     found = {}
-    for row in json.loads(text)["rows"]:
-        square = len(set(row["shape"])) == 1 and row["itemsize"] == 4 and not row["spare"]
-        if row["role"] == "rung" and square and row["ms"]:
-            found[row["kernel"], row["shape"][0]] = row["ms"]
+    for name in BENCHES:
+        text = (files("smemnb.measure.recorded") / name).read_text(encoding="utf-8")
+        for row in json.loads(text)["rows"]:
+            square = len(set(row["shape"])) == 1 and row["itemsize"] == 4 and not row["spare"]
+            if row["role"] == "rung" and square and row["ms"]:
+                found[row["kernel"], row["shape"][0]] = row["ms"]
     return found
 
 
-def predicted_product(rung: Rung, size: int) -> Prediction:
+def predicted_product(rung: Rung, size: int, *, quick: bool = False) -> Prediction:
     """The time of a square product of this edge.
 
     Raises:
@@ -146,7 +151,7 @@ def predicted_product(rung: Rung, size: int) -> Prediction:
         begins = [start for start, _ in launch.args.extents()]
         arrays = [(start, 4 * size * size) for start in begins]
         fits, made = _streams(build, launch, [0], blocks * size / depth, arrays)
-        grid, last = rung.grid(size, size), depth == DEPTHS[-1]
+        grid, last = rung.grid(size, size), depth == DEPTHS[-1] and not quick
         found.append(
             whole_launch(
                 build, made[0], made[1], fits, rung.name, grid, rung.block, blocks, doubting=last
@@ -155,7 +160,7 @@ def predicted_product(rung: Rung, size: int) -> Prediction:
     return _deeper(found[0], found[1], size)
 
 
-def predicted_transpose(rung: Rung, size: int) -> Prediction:
+def predicted_transpose(rung: Rung, size: int, *, quick: bool = False) -> Prediction:
     """The time of a transpose of a square float32 matrix of this edge.
 
     Raises:
@@ -172,7 +177,9 @@ def predicted_transpose(rung: Rung, size: int) -> Prediction:
     few = rung.grid(EDGE, EDGE)
     chosen = sampled(few[0] * few[1])[:3]
     fits, (made, known) = _streams(build, launch, chosen, blocks, arrays)
-    return whole_launch(build, made, known, fits, rung.name, grid, rung.block, blocks)
+    return whole_launch(
+        build, made, known, fits, rung.name, grid, rung.block, blocks, doubting=not quick
+    )
 
 
 def _launch(
@@ -240,22 +247,25 @@ def _deeper(shallow: Prediction, deep: Prediction, size: int) -> Prediction:
     )
 
 
-def rows(only: str = "", say: Callable[[str], None] = lambda line: None) -> list[Row]:
-    """All rungs whose time is recorded, predicted."""
+def rows(
+    only: str = "", say: Callable[[str], None] = lambda line: None, *, quick: bool = False
+) -> list[Row]:
+    """All rungs whose time is recorded, predicted; `quick` without the model's doubts."""
     found = []
     for operation, rungs, predict in (
         ("matmul", PRODUCTS, predicted_product),
         ("transpose", TRANSPOSES, predicted_transpose),
     ):
-        for rung in rungs:
-            sizes = [edge for name, edge in recorded_ms() if name == rung.name]
-            for size in sizes if only in rung.name else ():
-                try:
-                    found.append(_row(operation, rung, size, predict(rung, size)))
-                except SmemnbError as error:
-                    say(f"{rung.name}: {error}")
-                    continue
-                say(shown(found[-1]))
+        edges = sorted({edge for name, edge in recorded_ms() for one in rungs if name == one.name})
+        for size, rung in product(edges, rungs):
+            if (rung.name, size) not in recorded_ms() or only not in rung.name:
+                continue
+            try:
+                found.append(_row(operation, rung, size, predict(rung, size, quick=quick)))
+            except SmemnbError as error:
+                say(f"{rung.name}: {error}")
+                continue
+            say(shown(found[-1]))
     return found
 
 
@@ -333,12 +343,12 @@ def table(found: Iterable[Row]) -> str:
     kept = list(found)
     head = f"{'rung':22}{'edge':>6}{'model':>9}{'H200':>9}{'error':>8}{'issue':>7}{'H200':>5}"
     lines = [f"{head}  largest wait: model / H200", *map(shown, kept)]
-    for operation in dict.fromkeys(row.operation for row in kept):
-        one = errors([row for row in kept if row.operation == operation])
+    for operation, size in dict.fromkeys((row.operation, row.size) for row in kept):
+        one = errors([row for row in kept if (row.operation, row.size) == (operation, size)])
         lines.append(
-            f"{operation}: {one.count} rungs, mean error {one.mean:.1%}, worst {one.worst:.1%},"
-            f" ranks {one.ranks:.3f}, steps {one.right} of {one.steps}, in range {one.inside},"
-            f" issue within 0.1 {one.near} of {one.issues},"
+            f"{operation} {size}: {one.count} rungs, mean error {one.mean:.1%},"
+            f" worst {one.worst:.1%}, ranks {one.ranks:.3f}, steps {one.right} of {one.steps},"
+            f" in range {one.inside}, issue within 0.1 {one.near} of {one.issues},"
             f" largest wait {one.same} of {one.causes} ({one.withheld} withheld)"
         )
     return "\n".join(lines)
@@ -354,14 +364,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     """The command."""
     parser = argparse.ArgumentParser(prog="python -m smemnb.measure.predictions")
     parser.add_argument("--only", default="", help="rungs whose name holds this word")
+    parser.add_argument(
+        "--quick",
+        action="store_true",
+        help="once each: the range is the model's own error, and no cause is withheld",
+    )
     parser.add_argument("--shipped", action="store_true", help="show what comes with the package")
     parser.add_argument("--out", type=Path, help="where to write the rows")
     options = parser.parse_args(argv)
-    found = load() if options.shipped else rows(options.only, _say)
+    found = load() if options.shipped else rows(options.only, _say, quick=options.quick)
     print(table(found))
     if options.out:
         whole = {
-            "command": "python -m smemnb.measure.predictions --out FILE",
+            "command": "python -m smemnb.measure.predictions"
+            + (" --quick" if options.quick else "")
+            + " --out FILE",
             "numbers": "model beside measured (NVIDIA H200)",
             "rows": [
                 {

@@ -90,9 +90,13 @@ def matmul(
     `out` is. Sums are float32, as float32 is added up by the tensor cores (`rules.tensor_core`):
     products are exact, sums cut off rather than rounded, so an element of depth k is off by up to
     about k * 2**-22 times the sum of its products' sizes, and then rounded once to its dtype. Of
-    "tf32" each operand is rounded by up to 2**-11 of itself before. An `out` on a GPU is
-    contiguous then, and `rung` is left out. Where rows of an operand do not begin at multiples of
-    16 bytes, it is copied into a workspace first.
+    "tf32" each element of an operand is rounded before: to the nearest number of 10 bits behind the
+    point, of two as near to the one away from 0 (`cvt.rna.tf32`), so by up to 2**-11 of itself;
+    what rounds past the largest of these numbers is infinite. `rung` is left out then. An `out`
+    lies as one of float32 does: its rows and matrices any number of elements apart, from any
+    element on; where they do not begin at multiples of 16 bytes, it is written in smaller pieces.
+    Where rows of an operand do not begin at multiples of 16 bytes, it is copied into a workspace
+    first.
 
     Returns:
         `out`, or a new array of the library of a, on its device. Arrays on a GPU stay there, and

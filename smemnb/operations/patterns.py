@@ -86,6 +86,7 @@ class Work(NamedTuple):
         fill: the value of every element of the result, in place of launches: of empty arrays.
         own: dtype of the result in the caller's library, where `dtype` only has its bits.
         reads_out: whether `out` is read before it is written.
+        gaps: whether `launches` take an `out` whose last axis alone is one of neighbours.
     """
 
     shape: tuple[int, ...]
@@ -97,6 +98,7 @@ class Work(NamedTuple):
     fill: Any = None
     own: Any = None
     reads_out: bool = False
+    gaps: bool = False
 
 
 class Pack(NamedTuple):
@@ -332,8 +334,10 @@ def _whole(
     on: Any = 0
     ready: _Plan | None = None
     if count:
-        new, laid = Workspace(), _laid(target, work.dtype).seen(work.shape)
-        if work.fill is not None:
+        new, laid = Workspace(), _laid(target, work.dtype)
+        if into is None or not work.gaps:
+            laid = laid.seen(work.shape)
+        if work.fill is not None and laid.is_contiguous:
             some: Sequence[Launch] = [filling(laid.flat(), work.dtype.type(work.fill))]
         else:
             some = work.launches(new, laid)
@@ -399,7 +403,13 @@ def _check_out(out: MatrixView, work: Work, inputs: Sequence[MatrixView]) -> Non
                 f" memory, or lie backwards. {own}"
             )
         behind = step * extent
-    if out.place != HOST and not _laid(out).is_contiguous:
+    if out.place != HOST and work.gaps:
+        if out.extents and out.extents[-1] > 1 and out.steps[-1] != out.itemsize:
+            raise LaunchRefused(
+                f"`out` has shape {out.extents} and strides {out.steps} bytes: elements of its last"
+                f" axis must be neighbours, {out.itemsize} bytes apart. {own}"
+            )
+    elif out.place != HOST and not _laid(out).is_contiguous:
         raise LaunchRefused(
             f"`out` has shape {out.extents} and strides {out.steps} bytes; the result is written"
             " in the order of its rows, without gaps. Leave `out` out and copy the result, or pass"

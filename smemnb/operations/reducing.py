@@ -189,12 +189,13 @@ def _plan(call: Call, name: str, axis: Any, keepdims: Any) -> Work:
     processors = 1 if call.processors == ENGINE else call.processors
 
     def launches(new: Workspace, target: Laid) -> Sequence[Launch]:
-        made, between = [], None
+        made: list[Launch] = []
+        between = None
         for at, (of, laid, fold, left) in enumerate(stages, 1):
             inp = laid if between is None else between
             whole = at == len(stages)
             between = target.flat(of.out) if whole else scratch(new, (prod(left),), of.out)
-            made.append(choosing.launch(of, new, between, inp, _lie(inp, fold), processors))
+            made += choosing.launches(of, new, between, inp, _lie(inp, fold), processors)
         return made
 
     seconds = engine_seconds(x.size, len(stages), 350e-9 if ordered else 150e-9)

@@ -48,7 +48,7 @@ def cumsum(
     as its own cumsum). Floats stay what they are: they are added pairwise inside tiles, and from
     tile to tile in float64, in an order that depends on shape, alignment and device alone; so
     repeated calls agree bit by bit. A result is off by at most 40 * eps * sum(abs(x)) of the n
-    elements in it, for float64 (40 + n / 2**18) times that. Sums of positive floats may so fall by
+    elements in it, for float64 (40 + n / 2**17) times that. Sums of positive floats may so fall by
     an error from one element to the next. From a NaN on all results are NaN.
 
     Args:
@@ -120,7 +120,7 @@ def _plan(call: Call, name: str, axis: Any, exclusive: Any) -> Work:
     of = choosing.combining(name, x.dtype.name, acc.name)
 
     def launches(new: Workspace, out: Laid) -> Sequence[Launch]:
-        one = choosing.launch(
+        return choosing.launches(
             of,
             new,
             out.flat(acc),
@@ -130,7 +130,6 @@ def _plan(call: Call, name: str, axis: Any, exclusive: Any) -> Work:
             beyond=x.beyond % 16,
             processors=1 if call.processors == ENGINE else call.processors,
         )
-        return [one]
 
     return Work(
         (prod(shape),) if said is None else shape,

@@ -20,6 +20,7 @@ from ..kernels.tensor.choosing import Offer
 from ..kernels.tensor.tensor_cut import CHUNK, KINDS, TensorCut
 from ..kernels.tensor.variants import aligned, parts
 from ..kernels.tensor.variants.aligned import aligned_copy_of
+from ..kernels.tensor.variants.lasting import lasting_product_of
 from ..kernels.tensor.variants.parts import parts_added_of
 from ..kernels.tensor.variants.staged import tensor_product_of
 from . import launching
@@ -116,6 +117,7 @@ class _Made(NamedTuple):
         shape: of the result.
         found: its launches, of operands and results.
         offer: of the first one.
+        sides: how the operands lie.
     """
 
     kind: str
@@ -123,6 +125,7 @@ class _Made(NamedTuple):
     shape: tuple[int, ...]
     found: list[Part]
     offer: Offer | None
+    sides: list[_Lies]
 
 
 def _plan(call: Call, alpha: Any, beta: Any, precision: str | None, into: str) -> Work:
@@ -133,22 +136,30 @@ def _plan(call: Call, alpha: Any, beta: Any, precision: str | None, into: str) -
     own = None if result == SINGLE else call.views["a"].dtype
     words = f"the product of {a.shape} by {b.shape}"
     depth = made.found[0].a.cols if made.found else 1
-    if not depth and beta == 0:
-        return Work(made.shape, dtype, _no_launches, words, "a @ b", own=own, fill=0)
 
     def some(new: Any, out: Laid) -> list[Launch]:
         every: list[Launch] = []
-        for one in made.found:
-            every += _launches(new, out, (a, b), one, made, factors, call)
+        into = _made_into(out, made, call)
+        for one in into.found:
+            every += _launches(new, out, (a, b), one, into, factors, call)
         return every
 
     seconds = _engine_seconds(made) if call.processors == ENGINE else 0.0
-    reads_out = bool(beta != 0)
-    return Work(made.shape, dtype, some, words, "a @ b", seconds, own=own, reads_out=reads_out)
+    fill = 0 if not depth and beta == 0 else None
+    return Work(
+        made.shape, dtype, some, words, "a @ b", seconds, fill, own, bool(beta != 0), gaps=True
+    )
 
 
-def _no_launches(new: Any, out: Laid) -> list[Launch]:
-    return []
+def _made_into(out: Laid, made: _Made, call: Call) -> _Made:
+    """The same product where rows or matrices of the result have gaps between them."""
+    if out.is_contiguous:
+        return made
+    left, right = operand(made.sides[0], "left"), operand(made.sides[1])  # type: ignore[arg-type]
+    target = _result(left, right, made.shape, out.itemsize, made.sides, out.strides)
+    found = launches(target, left, right)
+    offer = _offer(call, found[0], made.kind, out.itemsize) if found else None
+    return made._replace(found=found, offer=offer)
 
 
 def _made(call: Call, precision: str | None, *, single: bool) -> _Made:
@@ -164,7 +175,7 @@ def _made(call: Call, precision: str | None, *, single: bool) -> _Made:
     offer = _offer(call, found[0], kind, size) if found else None
     for one in found[:1]:
         check_size("the product", one.out.rows, one.out.cols)
-    return _Made(kind, result, shape, found, offer)
+    return _Made(kind, result, shape, found, offer, sides)
 
 
 def _checked_kind(a: MatrixView, b: MatrixView, precision: str | None) -> str:
@@ -232,10 +243,18 @@ def _lies(view: MatrixView, laid: Laid) -> _Lies:
 
 
 def _result(
-    a: Operand, b: Operand, shape: tuple[int, ...], size: int, sides: list[_Lies]
+    a: Operand,
+    b: Operand,
+    shape: tuple[int, ...],
+    size: int,
+    sides: list[_Lies],
+    steps: tuple[int, ...] = (),
 ) -> Operand:
-    """Where the matrices of a contiguous result lie; a vector's dropped axis has one row."""
-    steps = tuple(prod(shape[at + 1 :]) * size for at in range(len(shape)))
+    """Where the matrices of a result lie, contiguous without `steps` (in bytes).
+
+    A vector's dropped axis has one row.
+    """
+    steps = steps or tuple(prod(shape[at + 1 :]) * size for at in range(len(shape)))
     ends = [len(one.extents) == 1 for one in sides]
     if all(ends):
         return Operand(1, 1, size)
@@ -243,7 +262,8 @@ def _result(
         return Operand(a.rows, 1, size, extents=shape[:-1], steps=steps[:-1])
     if ends[0]:
         return Operand(1, b.cols, b.cols * size, extents=shape[:-1], steps=steps[:-1])
-    return Operand(a.rows, b.cols, b.cols * size, extents=shape[:-2], steps=steps[:-2])
+    pitch = steps[-2] if a.rows > 1 else b.cols * size
+    return Operand(a.rows, b.cols, pitch, extents=shape[:-2], steps=steps[:-2])
 
 
 def _offer(call: Call, one: Part, kind: str, size: int) -> Offer:
@@ -254,7 +274,8 @@ def _offer(call: Call, one: Part, kind: str, size: int) -> Offer:
     if call.processors == ENGINE:
         return choosing.estimate(cut, shape, one.matrices, 1, LIKE_H200, size)
     cc = _compute_capability(call.place)
-    return choosing.choose(shape, one.matrices, call.processors, size, _limits(cc))
+    cuts = choosing.cuts_of(kind)
+    return choosing.choose(shape, one.matrices, call.processors, size, _limits(cc), cuts)
 
 
 def _limits(cc: tuple[int, int] | None) -> Any:
@@ -298,6 +319,9 @@ def _launches(
         own = np.float32(1), np.float32(0)
     kernel = tensor_product_of(cut, made.kind, *flags, result, wide, many)
     grid = (offer.tiles, 1, one.matrices if many == "batch" else offer.parts)
+    if cut.lasting and not many:
+        kernel = lasting_product_of(cut, made.kind, *flags, result, wide)
+        grid = (min(offer.tiles, call.processors * cut.resident), 1, 1)
     args = (into, *sides, *own)
     after = []
     if offer.parts > 1:
@@ -390,7 +414,7 @@ def tensor_launches(
     shape = result_shape(*sides)  # type: ignore[arg-type]
     left, right = operand(sides[0], "left"), operand(sides[1])  # type: ignore[arg-type]
     result, size = (SINGLE, 4) if into.itemsize == 4 else (kind, 2)
-    found = launches(_result(left, right, shape, size, sides), left, right)
+    found = launches(_result(left, right, shape, size, sides, into.steps), left, right)
     offer = _offer(call, found[0], kind, size)
     if cut is not None:
         words = -(-found[0].a.cols // KINDS[kind].per_word)
@@ -398,9 +422,9 @@ def tensor_launches(
         offer = choosing.estimate(
             cut, extents, found[0].matrices, depth_parts, call.processors, size
         )
-    made, new = _Made(kind, result, shape, found, offer), Workspace()
-    out = Laid("out", shape, into.steps, np.dtype(f"u{size}"), 0, into.address % 128)
-    out = out.seen(shape, dtype=np.dtype(np.float32) if size == 4 else _BITS)
+    made, new = _Made(kind, result, shape, found, offer, sides), Workspace()
+    bits = np.dtype(np.float32) if size == 4 else _BITS
+    out = Laid("out", shape, into.steps, bits, 0, into.address % 128)
     factors = np.float32(1), np.float32(0)
     some: list[Launch] = []
     for one in found:

@@ -152,18 +152,33 @@ def _whole(row: Ints, col: Ints) -> tuple[Ints, Ints]:
     return row, col
 
 
-def rounded_to_tf32(number: npt.ArrayLike) -> npt.NDArray[np.uint32]:
-    """The bits of a float32 rounded to tf32: to nearest, ties away from zero; the low 13 are 0.
+def rounded_to_tf32(number: npt.ArrayLike, *, to_even: bool = False) -> npt.NDArray[np.uint32]:
+    """The bits of a float32 rounded to tf32, to nearest; the low 13 are 0.
 
-    >>> hex(int(rounded_to_tf32(np.float32(1 + 2**-11))))
-    '0x3f802000'
+    Ties go away from zero, as `cvt.rna.tf32` has it: cc 8.0 and 9.0 have no instruction for it, and
+    the compiler adds half of the last place to the bits of what is below infinity in size, then
+    cuts. So what rounds up past the largest number is infinite, and of a NaN the low 13 bits are
+    cut off: one that has no others becomes infinite.
+
+    With `to_even` they go to even, as `cvt.rn.tf32` has it, which is an instruction from cc 9.0 on;
+    of any NaN it makes 0x7fffe000, as a GPU of cc 9.0 did (`laboratory.tensor_values`).
+
+    >>> tie = np.float32(1 + 2**-11)
+    >>> hex(int(rounded_to_tf32(tie))), hex(int(rounded_to_tf32(tie, to_even=True)))
+    ('0x3f802000', '0x3f800000')
     """
     bits = np.ascontiguousarray(np.asarray(number, np.float32)).view(np.uint32)
     bits = bits.reshape(np.shape(number))
     finite = (bits & np.uint32(0x7F800000)) != np.uint32(0x7F800000)
-    nearest = (bits + np.uint32(1 << 12)) & np.uint32(0xFFFFE000)
-    nan = (bits & np.uint32(0x7FFFFFFF)) > np.uint32(0x7F800000)
-    return np.where(finite, nearest, np.where(nan, np.uint32(0x7FFFFFFF), bits))
+    half = np.uint32(1 << 12)
+    if to_even:
+        half = half - np.uint32(1) + ((bits >> np.uint32(13)) & np.uint32(1))
+    nearest = (bits + half) & np.uint32(0xFFFFE000)
+    kept = bits & np.uint32(0xFFFFE000)
+    if to_even:
+        nan = (bits & np.uint32(0x7FFFFFFF)) > np.uint32(0x7F800000)
+        kept = np.where(nan, np.uint32(0x7FFFE000), kept)
+    return np.where(finite, nearest, kept)
 
 
 def _numbers(bits: Array, kind: str) -> tuple[Array, Array]:

@@ -25,6 +25,13 @@ if TYPE_CHECKING:
     from ..lockstep.batch import Batch, Launch
 
 
+_INSIDE = ("race", "race_in_warp", "race_same_value")  # kinds of races inside a block
+
+
+def _pair(one: Observation) -> frozenset[Site | None]:
+    return frozenset((one.site, one.other))
+
+
 class Watched(Watcher):
     """What the engine was asked to launch, after all defaults were filled in, and its watchers.
 
@@ -98,4 +105,7 @@ class Watched(Watcher):
         if not self._checking:
             return None
         seen = [one for watcher in self._checking for one in watcher.observations()]
+        # a copy reads later than the race check, which sees its issue, takes it to
+        later = {_pair(one) for one in seen if one.kind == "overwritten_source"}
+        seen = [one for one in seen if one.kind not in _INSIDE or _pair(one) not in later]
         return seen + self._prices.observations(counts or [], self._written)

@@ -442,3 +442,158 @@ def copied_one_after_the_other(out, inp):
         close_group()
         all_arrived()
     out[tx] = tile[4 * tx]
+
+
+# two lanes that copy into one element at once
+
+
+@buggy("store_under_way", 32, 1, N, args=vectors(N))  # both warps go to the first 32 elements
+def both_warps_to_one_half(out, inp):
+    tile = cuda.shared.array(N, float32)
+    tx = cuda.threadIdx.x
+    copy4(tile, tx % 32, inp, tx, True)  # (1) (2)
+    close_group()
+    all_arrived()
+    cuda.syncthreads()
+    out[tx] = tile[tx % 32]
+
+
+@clean
+def each_warp_to_its_half(out, inp):
+    tile = cuda.shared.array(N, float32)
+    tx = cuda.threadIdx.x
+    copy4(tile, tx, inp, tx, True)
+    close_group()
+    all_arrived()
+    cuda.syncthreads()
+    out[tx] = tile[tx % 32]
+
+
+@buggy("store_under_way", 128, 2, N, args=lambda: (zeros(128), floats(256)))
+def pairs_to_one_place(out, inp):  # two lanes for each of 64 words, in 2 blocks
+    tile = cuda.shared.array(WIDE, float32, alignment=16)
+    tx = cuda.threadIdx.x
+    i = cuda.grid(1)
+    copy8(tile, tx // 2 * 2, inp, 2 * i, True)  # (1) (2)
+    close_group()
+    all_arrived()
+    cuda.syncthreads()
+    out[i] = tile[tx]
+
+
+@clean
+def pairs_apart(out, inp):
+    tile = cuda.shared.array(WIDE, float32, alignment=16)
+    tx = cuda.threadIdx.x
+    i = cuda.grid(1)
+    copy8(tile, 2 * tx, inp, 2 * i, True)
+    close_group()
+    all_arrived()
+    cuda.syncthreads()
+    out[i] = tile[tx]
+
+
+@buggy("store_under_way", 1, 1, 32, args=lambda: (zeros(32), floats(50)))
+def clamped_on_one_side(out, inp):  # lanes past the edge bring what nobody asked for
+    tile = cuda.shared.array(32, float32)
+    tx = cuda.threadIdx.x
+    copy4(tile, min(tx, 20), inp, 20 + tx if tx < 30 else 0, True)  # (1) (2)
+    await_copies()
+    cuda.syncwarp()
+    out[tx] = tile[min(tx ^ 1, 20)]
+
+
+@clean
+def clamped_on_both_sides(out, inp):  # they bring the same number: a note says so
+    tile = cuda.shared.array(32, float32)
+    tx = cuda.threadIdx.x
+    copy4(tile, min(tx, 20), inp, 20 + min(tx, 20), True)
+    await_copies()
+    cuda.syncwarp()
+    out[tx] = tile[min(tx ^ 1, 20)]
+
+
+# a store to what a copy still reads
+
+
+@buggy("overwritten_source", 128, 2, N, args=vectors(128))
+def zeroed_behind_the_copy(out, inp):  # each thread the element that it copies
+    tile = cuda.shared.array(N, float32)
+    tx = cuda.threadIdx.x
+    i = cuda.grid(1)
+    copy4(tile, tx, inp, i, True)  # (1)
+    close_group()
+    inp[i] = float32(0)  # (2)
+    all_arrived()
+    out[i] = tile[tx]
+
+
+@clean
+def zeroed_behind_the_wait(out, inp):
+    tile = cuda.shared.array(N, float32)
+    tx = cuda.threadIdx.x
+    i = cuda.grid(1)
+    copy4(tile, tx, inp, i, True)
+    close_group()
+    all_arrived()
+    inp[i] = float32(0)
+    out[i] = tile[tx]
+
+
+@buggy("overwritten_source", 252, 1, N, args=lambda: (zeros(N), ints(WIDE)))
+def reversed_in_place(out, inp):  # the barrier is before the wait; four add to what they copied
+    tile = cuda.shared.array(WIDE, int32, alignment=16)
+    tx = cuda.threadIdx.x
+    copy16(tile, 4 * tx, inp, 4 * tx, True)  # (1)
+    close_group()
+    cuda.syncthreads()
+    all_arrived()
+    for k in range(4):
+        cuda.atomic.add(inp, WIDE - 1 - tx - N * k, tile[tx + N * k])  # (2)
+
+
+@clean
+def reversed_in_place_behind_a_barrier(out, inp):
+    tile = cuda.shared.array(WIDE, int32, alignment=16)
+    tx = cuda.threadIdx.x
+    copy16(tile, 4 * tx, inp, 4 * tx, True)
+    close_group()
+    all_arrived()
+    cuda.syncthreads()
+    for k in range(4):
+        cuda.atomic.add(inp, WIDE - 1 - tx - N * k, tile[tx + N * k])
+
+
+@buggy("overwritten_source", 320, 1, N, args=lambda: (zeros(N), floats(N * ROUNDS)))
+def stored_a_round_too_far(out, inp):  # the row that is under way, in five of six rounds
+    stages = cuda.shared.array((2, N), float32)
+    tx = cuda.threadIdx.x
+    copy4(stages, tx, inp, tx, True)
+    close_group()
+    for i in range(ROUNDS):
+        ahead = i + 1
+        copy4(stages, ahead % 2 * N + tx, inp, ahead * N + tx, ahead < ROUNDS)  # (1)
+        close_group()
+        but_one()
+        cuda.syncthreads()
+        last = stages[i % 2, N - 1 - tx]
+        cuda.syncthreads()
+        if ahead < ROUNDS:
+            inp[ahead * N + tx] = last  # (2)
+
+
+@clean
+def stored_in_its_round(out, inp):
+    stages = cuda.shared.array((2, N), float32)
+    tx = cuda.threadIdx.x
+    copy4(stages, tx, inp, tx, True)
+    close_group()
+    for i in range(ROUNDS):
+        ahead = i + 1
+        copy4(stages, ahead % 2 * N + tx, inp, ahead * N + tx, ahead < ROUNDS)
+        close_group()
+        but_one()
+        cuda.syncthreads()
+        last = stages[i % 2, N - 1 - tx]
+        cuda.syncthreads()
+        inp[i * N + tx] = last

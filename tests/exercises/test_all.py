@@ -27,7 +27,7 @@ from smemnb.exercises.variants import holes_of, is_mark, kernel_of
 from tests.tiers import sampled
 
 WHOLE_TILES = {"ex34_guards", "ex34_offsets", "ex34_steps", "ex34_quads", "ex36_product"}
-WHOLE_TILES |= {"ex61_rows"}
+WHOLE_TILES |= {"ex61_layer", "ex61_rows"}
 """Kernels for whole tiles, without guards, of blocks of one size: no size is ragged there."""
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
 ALL = exercises()

@@ -197,12 +197,25 @@ if row == 0:"""
         (
             "ex50_total",
             {
-                "cuda.threadfence()": "cuda.atomic.add(total, 0, tile[0])\ncuda.threadfence()",
+                "cuda.threadfence()  # the sum": "cuda.atomic.add(total, 0, tile[0])\n"
+                "cuda.threadfence()",
                 "for k": "for k in range(0):",
                 "total[0] = acc": "pass",
             },
             "requests",
-            "Add up first",
+            "put them together first",
+        ),
+        (
+            "ex50_total",
+            {"if before": "if before == rows:"},
+            "output",
+            "No thread stores that element in this launch",
+        ),
+        (
+            "ex50_total",
+            {"acc += out[k]": "total[0] += out[k]", "total[0] = acc": "pass"},
+            "requests",
+            "Keep in a variable",
         ),
         (
             "ex50_total",
@@ -312,3 +325,10 @@ def test_no_number_in_place_of_block_dim():
     assert "blockDim" not in said
     eight = {"for y in": "for y in range(ty, 10, 8):"}
     assert "blockDim" in check("ex52_grown", edited(grown.solution, eight)).hint
+
+
+def test_a_missing_atomic_is_no_missing_barrier():
+    """Where lanes store one counter, no barrier helps: the hint does not speak of the budget's."""
+    lost = {"cuda.atomic": "part[(below - 1) * LANES + tx % LANES] += 1"}
+    hint = check("ex53_bins", edited(find("ex53_bins").solution, lost)).hint
+    assert "cuda.atomic.add" in hint and "barriers" not in hint

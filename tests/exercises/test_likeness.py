@@ -15,6 +15,7 @@ OPEN = {
     *("ex32_centres", "ex33_vector", "ex34_quads", "ex36_product"),
     *("ex35_neighbours", "ex41_arrival", "ex50_peak", "ex51_peaks", "ex52_smooth", "ex53_bins"),
     *("ex54_unit", "ex55_mode", "ex55_ranks", "ex55_shares", "ex60_nearest"),
+    "ex61_layer",
 }
 
 COPY = '''

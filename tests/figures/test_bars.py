@@ -76,3 +76,15 @@ def test_other_forms_are_refused():
     """PNG and SVG only."""
     with pytest.raises(ValueError, match="png or svg, not 'pdf'"):
         picture([LADDER], "here", "pdf")
+
+
+def test_decimals():
+    """Those of a panel have equally many, none beside thousands; parts of 1 keep their digits."""
+    for values, said in (
+        ((531.4, 907.6, 4476.0), ("531", "908", "4476")),
+        ((8.0, 5.125, 45.75), ("8.00", "5.12", "45.75")),
+        ((0.0, 0.7, 8.96), ("0.00", "0.70", "8.96")),
+        ((1.0, 0.03125), ("1", "0.03125")),
+    ):
+        bars = tuple(Bar("a kernel", value, value, value) for value in values)
+        assert Panel("a panel", "GB/s", bars).values == said

@@ -7,7 +7,7 @@ from numba import cuda
 from smemnb import trace
 from smemnb.errors import SmemnbError
 from smemnb.figures import sector_map
-from smemnb.figures.sectors import measure, request_of
+from smemnb.figures.sectors import _folded, _outside, measure, request_of, window
 from smemnb.kernels.transpose import transpose_naive
 from smemnb.tracing.trace import Trace
 from tests.facts import facts
@@ -78,6 +78,17 @@ def test_inactive_lanes_and_wide_ones():
     assert (found.lanes, found.sectors, found.asked) == (2, 1, 32)
 
 
+@pytest.mark.parametrize(
+    ("first", "stride", "drawn"),
+    [(32, 1, (32, 64)), (30, 1, (24, 64)), (39, 1, (32, 72)), (30, 2, (24, 56)), (3, 1, (0, 40))],
+)
+def test_what_is_drawn(first, stride, drawn):
+    """32 columns, or 40 where a row of lanes begins inside a sector; of a wider request, 32."""
+    found = measure((first + LANE * stride) * 4, shape=(3, 128))
+    rows, cols = window(found)
+    assert (cols.start, cols.stop) == drawn and 0 in rows
+
+
 def test_sector_over_the_end_of_a_row():
     """Rows of 35 elements: the sector that holds the last lanes goes on in the next row."""
     found = measure(LANE * 4 + 140, shape=(20, 35))
@@ -113,3 +124,26 @@ def test_array_that_lies_by_columns():
     found = trace(transpose_naive)[(3, 2), (32, 32)](turned, np.zeros((64, 96), np.float32))
     with pytest.raises(SmemnbError, match="row by row"):
         sector_map(found, line_of(found), array="out")
+
+
+@pytest.mark.parametrize(
+    ("first", "cols"),
+    [(32, range(32, 64)), (30, range(24, 64)), (126, range(120, 160)), (220, range(216, 256))],
+)
+def test_a_row_that_begins_inside_of_a_sector(first, cols):
+    """All 32 lanes and all sectors of a row are drawn: four, or five in 40 columns."""
+    found = measure((LANE + first) * 4, shape=(4, 256))
+    assert window(found)[1] == cols
+    assert _outside(found) == ""
+    assert {col for _, col in found.along} <= set(window(found)[1])
+
+
+def test_an_array_that_is_too_long_for_a_line():
+    """Every other element: two lines of 32 show all lanes; a matrix keeps its rows."""
+    found = measure(LANE * 8, shape=(1, 1024))
+    assert _outside(found) == "16 lanes outside of the picture"
+    lines = _folded(found)
+    assert (lines.shape, lines.sectors, _outside(lines)) == ((32, 32), 8, "")
+    assert [lines.places[at] for at in (0, 15, 16, 31)] == [(0, 0), (0, 30), (1, 0), (1, 30)]
+    for kept in (measure(LANE * 8, shape=(2, 1024)), measure(LANE * 4, shape=(1, 1024))):
+        assert _folded(kept) is kept

@@ -79,14 +79,22 @@ def test_transposes(rung, shapes, watched):
         transposed(rung, rng, np.float32, rung.aligned, watched)
 
 
-@pytest.mark.first(1)
 @pytest.mark.slow
-@pytest.mark.parametrize("to", [1, 16], ids=["any", "aligned"])
-@pytest.mark.parametrize("itemsize", ELEMENTS)
-def test_choices_of_transpose(itemsize, to):
+@pytest.mark.parametrize(
+    ("itemsize", "to", "shapes"),
+    [
+        pytest.param(2, 1, 3, id="2-any-few"),
+        *(
+            pytest.param(size, to, 12, id=f"{size}-{kind}", marks=pytest.mark.exhaustive)
+            for size in ELEMENTS
+            for to, kind in ((1, "any"), (16, "aligned"))
+        ),
+    ],
+)
+def test_choices_of_transpose(itemsize, to, shapes):
     """What `fastest` takes for each element, rows aligned or not: 12 shapes each, watched."""
     rng = np.random.default_rng([2, itemsize, to])
-    for _ in range(12):
+    for _ in range(shapes):
         transposed(None, rng, ELEMENTS[itemsize], to, watched=True)
 
 

@@ -60,5 +60,7 @@ def test_without_compilers():
 def test_compiled_now():
     """By these versions the same text; by others, at least as many loads are merged."""
     said = compiled_here("matmul_tiled")
-    assert said.startswith("Compiled now, by numba ")
-    assert "line for line" in said or "LDS.128" in said
+    by = ", ".join(f"{name} {number}" for name, number in compiled_views._versions().items())
+    assert said.startswith("Compiled now") and by in said.splitlines()
+    assert "line for line" in said if by == VIEW.made_with else "LDS.128" in said
+    assert max(map(len, said.splitlines())) <= 72

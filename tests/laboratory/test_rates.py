@@ -22,7 +22,7 @@ def test_the_table():
     names = Counter(one.name for one in READINGS)
     assert max(names.values()) == 1
     kinds = Counter(type(one) for one in READINGS)
-    assert (kinds[Loaded], kinds[Streamed], kinds[Started]) == (9, 11, 3)
+    assert (kinds[Loaded], kinds[Streamed], kinds[Started]) == (9, 13, 6)
     assert kinds[Clocked] >= 70
 
 
@@ -58,8 +58,16 @@ def test_stores_apart():
     out = np.zeros(256, np.uint32)
     streams.nothing[2, 32](out)
     assert not out.any()
-    streams.writes_apart[1, 32](out, np.uint32(7))
+    streams.writes_apart[1, 32](out, np.uint32(7), 2)
     assert np.flatnonzero(out).tolist() == list(range(0, 256, 8))
+    assert set(out[::8].tolist()) == {8}
+
+
+def test_columns_are_whole():
+    """Every element is stored once, a word of each sector at a time."""
+    out = np.zeros((64, 64), np.uint32)
+    streams.writes_columns[(2, 2), 256](out, np.uint32(7))
+    assert (out == 7).all()
 
 
 @needs_machine_code

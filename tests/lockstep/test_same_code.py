@@ -4,6 +4,7 @@ import ast
 import importlib.util
 import itertools
 import linecache
+import os
 import warnings
 
 import numpy as np
@@ -30,7 +31,7 @@ def scale(out, inp):
     if i < inp.shape[0]:
         out[i] = scaled(inp[i])  # a line
 '''
-numbers = itertools.count()
+numbers, seconds = itertools.count(), itertools.count(1_000_000_000)
 
 
 class Imported:
@@ -44,6 +45,8 @@ class Imported:
 
     def edit(self, text):
         self.path.write_text(text)
+        # Python takes compiled code for that of a text of the same length and second
+        os.utime(self.path, times=(second := next(seconds), second))
 
     def imported(self):
         spec = importlib.util.spec_from_file_location(self.name, self.path)

@@ -162,6 +162,80 @@ def test_out():
     np.testing.assert_array_equal(out, 3 * before)
 
 
+def in_part(big, part, a, b, **more):
+    """Multiply into a part of an array of a device; all of it afterwards, and what it was."""
+    before = drawn(big, 7, more.pop("dtype", a.dtype))
+    whole = cuda.to_device(before)
+    into = whole[part]
+    found = matmul(cuda.to_device(a), cuda.to_device(b), out=into, **more)
+    assert found is into
+    return whole.copy_to_host(), before
+
+
+@exhaustive
+@pytest.mark.parametrize(
+    ("dtype", "big", "part", "left", "right_side"),
+    [
+        (np.float16, (20, 40), np.s_[:, 3:27], (20, 16), (16, 24)),  # begins at 6 bytes
+        (np.float32, (3, 2, 9, 24), np.s_[:, :, :8], (3, 2, 8, 16), (2, 16, 24)),
+        *(
+            pytest.param(*one, marks=pytest.mark.nightly)
+            for one in (
+                (np.float16, (20, 40), np.s_[:, 8:32], (20, 16), (16, 24)),  # whole chunks
+                (np.float32, (21, 33), np.s_[1:, 1:24], (20, 16), (16, 23)),
+                (np.float16, (40, 24), np.s_[::2], (20, 16), (16, 24)),
+                (np.float16, (1, 40), np.s_[:, 5:29], (1, 16), (16, 24)),
+                (np.float32, (2, 8, 32), np.s_[:, :, :24], (2, 8, 16), (16, 24)),
+                (np.float16, (4, 8, 24), np.s_[::2], (2, 8, 16), (2, 16, 24)),
+                (np.float16, (5, 30), np.s_[1:4, 3:27], (16,), (3, 16, 24)),
+                (np.float32, (5, 30), np.s_[1:4, 3:23], (3, 20, 16), (16,)),
+            )
+        ),
+    ],
+)
+def test_out_with_gaps(dtype, big, part, left, right_side):
+    """Rows and matrices of an `out` of a device lie any number of elements apart, anywhere."""
+    a, b = drawn(left, 1), drawn(right_side, 2)
+    found, wanted = in_part(big, part, a, b, dtype=dtype, alpha=2, beta=-1)
+    wanted = wanted.astype(np.float32)
+    wanted[part] = 2 * right(a, b) - wanted[part]
+    np.testing.assert_array_equal(found, wanted)
+
+
+@exhaustive
+def test_out_with_gaps_elsewhere():
+    """Nothing to add up, bfloat16 in its bits, tf32, parts of the depth."""
+    part = np.s_[:, 3:27]
+    nothing = drawn((20, 0), 1), drawn((0, 24), 2)
+    found, wanted = in_part((20, 40), part, *nothing)
+    wanted[part] = 0
+    np.testing.assert_array_equal(found, wanted)
+    a, b = drawn((20, 16), 1, np.float32), drawn((16, 24), 2, np.float32)
+    found, wanted = in_part((20, 40), part, a, b, precision="tf32")
+    wanted[part] = a @ b
+    np.testing.assert_array_equal(found, wanted)
+    one, other, big = drawn((40, 77), 4), drawn((77, 24), 5), drawn((40, 30), 6)
+    views = [on_device("out", big[:, 2:26]), on_device("a", one), on_device("b", other)]
+    some, _ = tensor_launches(tuple(views), "f16", SMALL, 2)
+    into = [launch.args[0] for launch in some if launch.args[0].source == "out"]
+    assert [(one.shape, one.strides) for one in into] == [((40, 24), (60, 2))]
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+def test_an_out_by_columns_is_refused(dtype):
+    """Of a device, as `out` of a product in float32 is: its strides are named, it is as it was."""
+    before = np.asfortranarray(drawn((8, 8), 3, dtype))
+    out = cuda.to_device(before)
+    a = cuda.to_device(np.ones((8, 8), np.float16))
+    with pytest.raises(errors.LaunchRefused, match=r"`out` has .* strides .* neighbours") as said:
+        matmul(a, a, out=out)
+    assert f"strides {before.strides}" in str(said.value)
+    np.testing.assert_array_equal(out.copy_to_host(), before)
+    by_columns = np.asfortranarray(before)  # of the host it is copied
+    assert matmul(A, A, out=by_columns) is by_columns
+    np.testing.assert_array_equal(by_columns, np.full((8, 8), 8))
+
+
 A, B = np.ones((8, 8), np.float16), np.ones((8, 8), np.float32)
 REFUSED = [
     (lambda out: matmul(A, B, out=out), errors.LaunchRefused, "float32"),

@@ -18,7 +18,8 @@ class _Writer:
         self.random = random.Random(seed)
         self.lines: list[str] = []
         self.depth, self.divergent = 1, 0
-        self.fence = "cuda.threadfence_block()" if seed % 4 == 3 else "cuda.threadfence()"
+        fences = "cuda.threadfence()", "cuda.threadfence_block()"
+        self.fences = {1: fences, 3: fences[1:]}.get(seed % 4, fences[:1])
 
     def line(self, text: str) -> None:
         self.lines.append("    " * self.depth + text)
@@ -44,7 +45,7 @@ class _Writer:
         elif kind < 0.63:
             self.line(f"acc += count[{self.random.randint(0, COUNTS - 1)}]")
         elif kind < 0.76:
-            self.line(self.fence)
+            self.line(self.pick(*self.fences))
         elif kind < 0.84:
             if not self.divergent:
                 self.line("cuda.syncthreads()")

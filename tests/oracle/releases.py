@@ -117,7 +117,7 @@ class _Court:
         self.interval: dict[int, int] = defaultdict(int)
         self.log: dict[Any, list[Any]] = defaultdict(list)
         self.left: dict[Any, Clock] = {}
-        self.fences: dict[int, list[int]] = defaultdict(list)
+        self.fences: dict[int, list[tuple[int, str]]] = defaultdict(list)
         self.signals = self._useful(listener) & {
             step[3] for step in listener.steps if step[0] == "access" and step[2][2] == "atomic"
         }
@@ -151,7 +151,7 @@ class _Court:
     def _fence(self, place: int, number: int, scope: str) -> None:
         life = self.lives[number]
         life.take_seen()
-        self.fences[number].append(place)
+        self.fences[number].append((place, scope))
         for reach in ("block",) if scope == "block" else ("block", "grid"):
             life.fenced[reach] = np.maximum(life.fenced[reach], life.clock)
         life.step()
@@ -196,16 +196,16 @@ class _Court:
 
     def races(self) -> set[Race]:
         found: set[Race] = set()
-        polls = self._polls()
+        ends = self._release_ends()
         for cell, accesses in self.log.items():
             for at, first in enumerate(accesses):
                 for second in accesses[at + 1 :]:
-                    race = self._race(cell, accesses, first, second, polls)
+                    race = self._race(cell, accesses, first, second, ends)
                     if race is not None:
                         found.add(race)
         return found
 
-    def _race(self, cell: Any, accesses: Any, a: Any, b: Any, polls: Any) -> Race | None:
+    def _race(self, cell: Any, accesses: Any, a: Any, b: Any, ends: Any) -> Race | None:
         kinds = {a[1][2], b[1][2]}
         if a[0] == b[0] or kinds == {"load"} or kinds == {"atomic"}:
             return None
@@ -216,7 +216,8 @@ class _Court:
         kind = "race" if a[0] // 32 != b[0] // 32 else "race_in_warp"
         kind = "race_between_blocks" if far else kind
         if "atomic" in kinds:
-            kind = "race_flag" if {a[1], b[1]} & polls else "race_atomic"
+            seen = {ends[one[1], "far" if far else "near"] for one in (a, b)}
+            kind = "race_flag" if seen == {"gives", "takes"} else "race_atomic"
         elif kinds == {"store"}:
             here = (a[0] // self.lanes, a[5])
             near = [
@@ -228,9 +229,12 @@ class _Court:
         where = (-1, -1) if far else (a[0] // self.lanes, a[5])
         return Race(kind, far, frozenset((a[1], b[1])), cell[0], *where, cell[1:])
 
-    def _polls(self) -> set[Site]:
-        """Loads after which some thread runs a fence, in cells that several threads touch."""
-        found = set()
+    def _release_ends(self) -> dict[tuple[Site, str], str]:
+        """Which lines give (an atomic behind a fence) or take (a load before one), and how far.
+
+        Of cells that several threads touch, one of them writing and one without an atomic.
+        """
+        ends: dict[tuple[Site, str], str] = defaultdict(str)
         for accesses in self.log.values():
             written = {c[0] for c in accesses if c[1][2] != "load"}
             threads = {c[0] for c in accesses}
@@ -238,9 +242,13 @@ class _Court:
             if not written or len(threads) < 2 or not plain:
                 continue
             for number, site, *_, place in accesses:
-                if site[2] == "load" and any(at > place for at in self.fences[number]):
-                    found.add(site)
-        return found
+                for at, scope in self.fences[number]:
+                    end = {"atomic": "gives" * (at < place), "load": "takes" * (at > place)}
+                    if end.get(site[2]):
+                        ends[site, "near"] = end[site[2]]
+                        if scope != "block":
+                            ends[site, "far"] = end[site[2]]
+        return ends
 
 
 def races(listener: Listener) -> dict[tuple[str, frozenset[Site]], int]:

@@ -7,6 +7,7 @@ import pytest
 from numba import cuda, float32, int32, uint32
 
 from smemnb.errors import TypingRefused
+from smemnb.kernels.stencil.variants.edges import edged
 from smemnb.simulator.inference import argument_type, infer
 
 F32 = np.zeros(4, np.float32)
@@ -275,3 +276,36 @@ def test_numba_is_left_as_it_was():
     before = CUDADispatcher.get_call_template, CUDADispatcher.get_overload
     infer(calls.py_func, (F32, np.int16(3)))
     assert (CUDADispatcher.get_call_template, CUDADispatcher.get_overload) == before
+
+
+def records(function, *args):
+    """What was inferred, by the function that it is about."""
+    return {record.function(): record for record in infer(function, args)._functions}
+
+
+def test_functions_of_the_package_are_inferred_once():
+    """Two kernels share what is known of one for the same types; for other types it is another."""
+
+    def kernel(out):
+        out[0] = edged(out[1], 4, 0)
+
+    def other(out):
+        out[2] = edged(out[3], 4, 0)
+
+    ints, found = np.zeros(4, np.int64), edged.py_func
+    known = records(kernel, ints)[found]
+    assert records(other, ints)[found] is known
+    assert records(other, np.zeros(4, np.int32))[found] is not known
+
+
+def test_a_users_function_is_inferred_anew():
+    """What it names may have become something else between two kernels."""
+    names = {"cuda": cuda, "factor": 2, "__name__": "smemnb.kernels"}
+    exec("@cuda.jit(device=True)\ndef scaled(x):\n    return factor * x\n", names)
+    text = "def kernel(out):\n    y = scaled(3)\n    out[0] = y\n"
+    exec(text, names)
+    (before,) = (record for record in infer(names["kernel"], (F32,))._functions[1:])
+    names["factor"] = 2.5
+    exec(text, names)
+    (after,) = (record for record in infer(names["kernel"], (F32,))._functions[1:])
+    assert (str(before.return_type), str(after.return_type)) == ("int64", "float64")

@@ -166,7 +166,7 @@ for number in range(1, 2001):
 """
 
 
-@pytest.mark.exhaustive
+@pytest.mark.nightly
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 def test_ten_thousand_traced_launches():
     """Of 2,000 kernels with 60 KB each, memory stays: what grows is Numba's, a KB or two each."""

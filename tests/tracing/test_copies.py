@@ -1,19 +1,40 @@
 """Copies under way: right pipelines of 2 to 5 stages are clean, values go wrong where they may."""
 
+from functools import cache
+
 import numpy as np
 import pytest
-from numba import cuda, float32
+from numba import cuda, float32, uint32, uint64
 
-from smemnb.kernels.ptx.asynchronous import await_copies, close_group, copy4, groups_awaited
+from smemnb.kernels.ptx.asynchronous import (
+    await_copies,
+    close_group,
+    copy4,
+    copy16_first,
+    groups_awaited,
+)
+from smemnb.kernels.ptx.mbarriers import (
+    mbarrier_arrive_after_copies,
+    mbarrier_init,
+    mbarrier_passed,
+)
 from smemnb.tracing import trace
 from smemnb.tracing.watchers import copies
-from tests.corpus.copies import bias_too_early, mirrored, one_stage, tail_of_three
+from tests.corpus.copies import (
+    bias_too_early,
+    both_warps_to_one_half,
+    mirrored,
+    one_stage,
+    stored_a_round_too_far,
+    tail_of_three,
+)
 from tests.corpus.pairs import PAIRS
 
 N = 64
 ROUNDS = 7
 
 
+@cache
 def one_barrier(stages, pending):
     """Wait, barrier, issue the next, read: one barrier a round."""
     arrived = groups_awaited(pending)
@@ -39,6 +60,7 @@ def one_barrier(stages, pending):
     return pipeline
 
 
+@cache
 def two_barriers(stages, pending):
     """Issue, wait, barrier, read, barrier; the issue may then stand first."""
     arrived = groups_awaited(pending)
@@ -64,6 +86,7 @@ def two_barriers(stages, pending):
     return pipeline
 
 
+@cache
 def drained(stages):
     """A tail of its own: the last rounds wait for everything."""
     arrived = groups_awaited(stages - 2)
@@ -130,6 +153,7 @@ def test_one_group_too_few(stages):
     assert not np.array_equal(late, expected)
 
 
+@pytest.mark.first(6)
 @pytest.mark.parametrize("order", [None, "late", "reversed", "random"])
 @pytest.mark.parametrize(
     "kernel, kind",
@@ -138,6 +162,8 @@ def test_one_group_too_few(stages):
         (tail_of_three, "wrong_group"),
         (one_stage, "overwritten_stage"),
         (bias_too_early, "store_under_way"),
+        (both_warps_to_one_half, "store_under_way"),
+        (stored_a_round_too_far, "overwritten_source"),
     ],
 )
 def test_every_order(kernel, kind, order):
@@ -194,6 +220,165 @@ def test_blocks_of_unequal_work():
     assert [(one.kind, one.block, one.count) for one in found] == [
         ("overwritten_stage", (1, 0, 0), N)
     ]
+
+
+def kinds(found):
+    return [(one.kind, one.count) for one in found.findings if one.kind != "uncoalesced"]
+
+
+@pytest.mark.first(3)
+@pytest.mark.parametrize("numbers, expected", [
+    ([7] * N, [("race_same_value", 32)]),
+    ([*range(32), *range(32)], [("race_same_value", 32)]),
+    ([7] * (N - 1) + [8], [("store_under_way", 32)]),
+])  # fmt: skip
+@pytest.mark.parametrize("order", [None, "reversed"])
+def test_copies_of_the_same_bits(numbers, expected, order):
+    """Two warps copy to the same elements: harmless as long as all bring the same."""
+    inp, out = np.array(numbers, np.float32), np.zeros(N, np.float32)
+    assert kinds(trace(both_warps_to_one_half, order=order)[1, N](out, inp)) == expected
+
+
+def test_same_bits_in_every_block():
+    """The one block of two whose copies differ makes it an error."""
+
+    @cuda.jit
+    def to_one(out, inp):
+        tile = cuda.shared.array(N, float32)
+        tx, i = cuda.threadIdx.x, cuda.grid(1)
+        copy4(tile, tx % 32, inp, i, True)
+        await_copies()
+        cuda.syncthreads()
+        out[i] = tile[tx % 32]
+
+    inp = np.ones(2 * N, np.float32)
+    assert kinds(trace(to_one)[2, N](0 * inp, inp)) == [("race_same_value", 64)]
+    inp[N + 40] = 2
+    assert kinds(trace(to_one)[2, N](0 * inp, inp)) == [("store_under_way", 64)]
+
+
+def source_stored(barrier_first, barrier_after):
+    @cuda.jit
+    def stored(out, inp):
+        tile = cuda.shared.array(N, float32)
+        tx = cuda.threadIdx.x
+        copy4(tile, tx, inp, tx, True)
+        if barrier_first:
+            cuda.syncthreads()
+        await_copies()
+        if barrier_after:
+            cuda.syncthreads()
+        inp[tx ^ 1] = float32(1)
+        out[tx] = tile[tx]
+
+    return stored
+
+
+@pytest.mark.parametrize("first", [False, True])
+def test_one_finding_for_a_source(first):
+    """A store without any barrier is told once, and not by the race check again."""
+    inp, out = np.arange(N, dtype=np.float32), np.zeros(N, np.float32)
+    found = trace(source_stored(first, barrier_after=False))[1, N](out, inp)
+    assert [(one.kind, one.count) for one in found.findings if one.race] == [
+        ("overwritten_source", N)
+    ]
+    right = trace(source_stored(first, barrier_after=True))[1, N](out, inp)
+    assert [one.kind for one in right.findings if one.race] == []
+
+
+def test_a_syncwarp_behind_the_wait_is_enough_in_a_warp():
+    """Lanes know of each other's waits behind a syncwarp; other warps do not."""
+
+    @cuda.jit
+    def stored(out, inp, other):
+        tile = cuda.shared.array(N, float32)
+        tx = cuda.threadIdx.x
+        copy4(tile, tx, inp, tx, True)
+        cuda.syncthreads()
+        await_copies()
+        cuda.syncwarp()
+        inp[tx ^ other] = float32(1)
+        out[tx] = tile[tx]
+
+    inp, out = np.arange(N, dtype=np.float32), np.zeros(N, np.float32)
+    for other, expected in ((1, []), (32, [("overwritten_source", N)])):
+        assert kinds(trace(stored)[1, N](out, inp, other)) == expected
+
+
+@pytest.mark.parametrize("read, expected", [(4, [("overwritten_source", 2 * N)]), (2, [])])
+def test_what_is_not_read_may_be_stored(read, expected):
+    """Of copies that read the first elements only, the others are free: a race check knows it."""
+
+    @cuda.jit
+    def half(out, inp, read):
+        tile = cuda.shared.array((N, 4), float32, alignment=16)
+        tx = cuda.threadIdx.x
+        copy16_first(tile, 4 * tx, inp, 4 * tx, read)
+        inp[4 * (tx ^ 1) + 2] = float32(1)
+        inp[4 * (tx ^ 1) + 3] = float32(1)
+        await_copies()
+        out[tx] = tile[tx, 0]
+
+    inp, out = np.arange(4 * N, dtype=np.float32), np.zeros(N, np.float32)
+    found = [one for one in trace(half)[1, N](out, inp, read).findings if one.race]
+    assert sum(one.count for one in found) == sum(count for _, count in expected)
+    assert {one.kind for one in found} == {kind for kind, _ in expected}
+
+
+def test_a_source_that_a_flag_gives_free():
+    """A thread waits, then tells by fence and atomic: who heard it may store."""
+
+    @cuda.jit
+    def told(out, inp, flag):
+        tile = cuda.shared.array(N, float32)
+        tx = cuda.threadIdx.x
+        if tx < 32:
+            copy4(tile, tx, inp, tx, True)
+            await_copies()
+            out[tx] = tile[tx]
+            cuda.syncwarp()
+            cuda.threadfence()
+            if tx == 0:
+                cuda.atomic.add(flag, 0, 1)
+        else:
+            if tx == 32:
+                while cuda.atomic.add(flag, 0, 0) == 0:
+                    pass
+                cuda.threadfence()
+            cuda.syncwarp()
+            inp[tx - 32] = float32(0)
+
+    inp, out = np.arange(N, dtype=np.float32), np.zeros(N, np.float32)
+    found = trace(told)[1, N](out, inp, np.zeros(1, np.int32))
+    assert [one.kind for one in found.findings if one.race] == []
+
+
+@pytest.mark.parametrize("waits, expected", [(True, []), (False, ["overwritten_source"])])
+def test_a_source_that_an_mbarrier_gives_free(waits, expected):
+    """Who knows that the phase is over may store."""
+
+    @cuda.jit
+    def told(out, inp):
+        tile = cuda.shared.array(N, float32)
+        barriers = cuda.shared.array(1, uint64)
+        tx = cuda.threadIdx.x
+        if tx == 0:
+            mbarrier_init(barriers, 0, uint32(N))
+        cuda.syncthreads()
+        copy4(tile, tx, inp, tx, True)
+        mbarrier_arrive_after_copies(barriers, 0)
+        if waits:
+            while not mbarrier_passed(barriers, 0, uint32(0)):
+                pass
+        inp[tx] = float32(0)
+        while not mbarrier_passed(barriers, 0, uint32(0)):
+            pass
+        out[tx] = tile[tx]
+
+    inp, out = np.arange(N, dtype=np.float32), np.zeros(N, np.float32)
+    found = trace(told)[1, N](out, inp)
+    assert [one.kind for one in found.findings if one.race] == expected
+    np.testing.assert_array_equal(out, np.arange(N))
 
 
 def test_launch_without_copies_is_left_alone(monkeypatch):

@@ -440,3 +440,68 @@ def test_too_many_signals(monkeypatch):
     monkeypatch.setattr("smemnb.tracing.watchers.races.order.MOST_NODES", 10)
     crowded = trace(counted)[2, 128](*launch)
     assert [said[:21] for said in crowded.limits] == ["some pairs of accesse"]
+
+
+def all_counts(barrier):
+    """Each block counts in shared memory, adds to all counts, and the last one looks at them."""
+
+    @cuda.jit
+    def kernel(out, most, ticket, inp):
+        part = cuda.shared.array(N, int32)
+        last = cuda.shared.array(1, int32)
+        tx = cuda.threadIdx.x
+        part[tx] = 0
+        cuda.syncthreads()
+        cuda.atomic.add(part, inp[cuda.grid(1)], 1)
+        if barrier:
+            cuda.syncthreads()
+        cuda.atomic.add(out, tx, part[tx])
+        cuda.threadfence()
+        cuda.syncthreads()
+        if tx == 0:
+            last[0] = cuda.atomic.add(ticket, 0, 1)
+        cuda.syncthreads()
+        if last[0] == cuda.gridDim.x - 1:
+            cuda.atomic.max(most, 0, out[tx])
+
+    return kernel
+
+
+def test_a_fence_later_makes_no_poll():
+    """Counters that are read without a barrier are no flag, whatever fence comes behind."""
+    inp = (np.arange(N * BLOCKS) * 7 % N).astype(np.int32)
+    for barrier in (True, False):
+        found = trace(all_counts(barrier))[BLOCKS, N](zeros(N), zeros(1), zeros(1), inp)
+        kinds = [(one.kind, one.severity) for one in found.findings if one.kind.startswith("race")]
+        assert kinds == ([] if barrier else [("race_atomic", "error")])
+
+
+@pytest.mark.parametrize("gives, takes, expected", [
+    ("grid", "grid", "race_flag"),
+    ("grid", "", "race_atomic"),
+    ("", "grid", "race_atomic"),
+    ("grid", "block", "race_atomic"),
+    ("block", "grid", "race_atomic"),
+])  # fmt: skip
+def test_what_makes_a_poll(gives, takes, expected):
+    """A fence before the atomic and one behind the load, both reaching the other block."""
+
+    @cuda.jit
+    def polled(out, flag):
+        tx, bx = cuda.threadIdx.x, cuda.blockIdx.x
+        if tx == 0:
+            if bx == 0:
+                if gives == "grid":
+                    cuda.threadfence()
+                if gives == "block":
+                    cuda.threadfence_block()
+                cuda.atomic.add(flag, 0, 1)
+            else:
+                out[bx] = flag[0]
+                if takes == "grid":
+                    cuda.threadfence()
+                if takes == "block":
+                    cuda.threadfence_block()
+
+    found = trace(polled)[2, 32](zeros(2), zeros(1)).findings
+    assert [one.kind for one in found if one.race] == [expected]

@@ -3,8 +3,9 @@
     done = execution(launch, code, block=5)
     done.warps[0].place        which instructions of `code`, in order
 
-An access has the wavefronts of shared memory by `rules.bank`, or the sectors of global or local
-memory that it touches, by address, so that a cache can be followed.
+An access has wavefronts by `rules.bank`, and the lines and sectors of global or local memory that
+it touches, by address, so that a cache can be followed. L1 is the same memory as shared memory, and
+a load that it has takes as many wavefronts as if its words stood there.
 
 **Limits**: the block runs alone, on memory as it stood before the launch: what it would read of
 other blocks' results it does not see. Lanes of a warp that have parted run one part after the
@@ -31,6 +32,9 @@ __all__ = ["SPACES", "Execution", "Requests", "WarpRun", "execution"]
 
 SPACES = ("shared", "global", "local")
 _IDLE = -1
+TAGS = 4
+"""Lines that L1 looks for at a time: 32 lines, whose words lie in 32 banks, take 9.0 cycles
+(`global_loads_4_lines_of_other_banks` of `laboratory.rates`)."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,9 @@ class Requests:
 
     Attributes:
         space: place in `SPACES`; int8.
-        wavefronts: of shared memory; of the others the lines that are touched. int32.
+        wavefronts: of shared memory, and of loads from global memory as if L1 has them, where at
+            most `TAGS` lines are looked for at a time; of all other accesses the lines. int32.
+        lines: of global memory that are touched; int32.
         first: where an access's sectors begin in `sectors`; int64, one longer.
         sectors: numbers of sectors (address // 32), access after access.
         store: whether it only writes.
@@ -67,6 +73,7 @@ class Requests:
     sectors: Array
     store: Array
     width: Array
+    lines: Array
 
 
 @dataclass(frozen=True)
@@ -142,7 +149,7 @@ class _Seen:
                 kept.append((at, site, space, rows[some], address[some], mask[some]))
         if not kept:
             none = np.zeros(0, np.int64)
-            return Requests(none, none, np.zeros(1, np.int64), none, none, none), none
+            return Requests(none, none, np.zeros(1, np.int64), none, none, none, none), none
         sizes = [len(rows) for *_, rows, _, _ in kept]
         step = np.repeat([at for at, *_ in kept], sizes)
         row = np.concatenate([rows for *_, rows, _, _ in kept])
@@ -159,7 +166,14 @@ class _Seen:
                     wavefronts[those] = _passes(address[those], mask[those], int(size), str(kind))
         outside = memory == 1
         number = np.zeros(len(row), np.int64)
-        wavefronts[outside], number[outside], sectors = _touched(address[outside], mask[outside])
+        lines = np.zeros(len(row), np.int64)
+        lines[outside], number[outside], sectors = _touched(address[outside], mask[outside])
+        wavefronts[outside] = lines[outside]
+        for size in np.unique(width):
+            those = outside & (kinds == "load") & (width == size)
+            if those.any():
+                words = _passes(address[those], mask[those], int(size), "load")
+                wavefronts[those] = np.maximum(words, -(-lines[those] // TAGS))
         whole = Requests(
             memory.astype(np.int8),
             wavefronts.astype(np.int32),
@@ -167,6 +181,7 @@ class _Seen:
             sectors,
             np.isin(kinds, ("store", "reduction")),
             width.astype(np.int32),
+            lines.astype(np.int32),
         )
         return whole, np.stack([step, row], axis=1)
 

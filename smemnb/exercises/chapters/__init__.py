@@ -33,5 +33,5 @@ CHAPTERS = {
     "54_rows": ("ex54_once", "ex54_unit"),
     "55_checkpoint": ("ex55_ranks", "ex55_shares", "ex55_mode"),
     "60_asynchronous_copies": ("ex60_tail", "ex60_nearest"),
-    "61_tensor_cores": ("ex61_rows",),
+    "61_tensor_cores": ("ex61_rows", "ex61_layer"),
 }

@@ -31,10 +31,11 @@ def sums_and_total(out, total, ticket, inp):
         half //= 2
     if tx == 0:
         out[row] = tile[0]
-        # FILL (about 8 lines)
+        # FILL (about 9 lines)
         cuda.threadfence()  # the sum is in memory before the ticket is drawn
         before = cuda.atomic.add(ticket, 0, 1)
         if before == rows - 1:
+            cuda.threadfence()  # no sum is read before the ticket was
             acc = float32(0)
             for k in range(rows):
                 acc += out[k]
@@ -81,7 +82,7 @@ EXERCISE = Exercise(
     wrong=(
         Wrong(
             "No fence before the ticket: the last block may read a sum that is still under way.",
-            {"cuda.threadfence()": ""},
+            {"cuda.threadfence()  # the sum": ""},
             ("findings", "race"),
         ),
         Wrong(
@@ -122,7 +123,7 @@ EXERCISE = Exercise(
         "Thread 0 draws by an atomic addition, which returns what was there before. A fence stands "
         "between its sum and the ticket.",
         "Fence. The old value of the ticket, by cuda.atomic.add. If it is the number of rows less "
-        "one: a loop over all sums, the total, and the ticket is 0 again.",
+        "one: a second fence, a loop over all sums, the total, and the ticket is 0 again.",
     ),
     budget=Budget(),
 )

@@ -143,9 +143,8 @@ EXERCISE = Exercise(
     cases=tuple(_cases()),
     fresh=_fresh,
     hints=(
-        "Of a row, only three things are needed: its own elements, for the sums of three "
-        "neighbours. Of the sums of three, each result needs those of three rows. So keep two of "
-        "them in variables, and go down.",
+        "A thread adds three neighbours of a row. Its result is that sum and those of the row "
+        "above and the row below. So keep the sums of the last two rows in variables, and go down.",
         "A loop over the rows from one above the block to one below it. In it: load the row with "
         "an element more on each side into shared memory, barrier, add three neighbours, store "
         "the sum of this and of the two rows before, move the two variables on, barrier.",

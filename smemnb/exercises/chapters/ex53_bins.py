@@ -74,7 +74,7 @@ def _cases():
         (3, 1, 4),
         (5, 97, 1),
         (2, 33, 64),
-        (*sizes(2, seed=54, low=2, high=150), 9),
+        (*sizes(2, seed=54, low=2, high=150), 38),
     ]
     for number, (rows, cols, bins) in enumerate(shapes):
         data = partial(_inputs, rows, cols, bins, unit=2.0**40 if number == 0 else 1)

@@ -20,7 +20,7 @@ def most_frequent(out, mode, ticket, inp, bins):
     Blocks are of whole warps. All of out and ticket[0] are 0 before the launch, and ticket[0] is 0
     again after it.
     """
-    # FILL (about 32 lines)
+    # FILL (about 33 lines)
     part = cuda.shared.array(BINS, int32)
     last = cuda.shared.array(1, int32)
     tx = cuda.threadIdx.x
@@ -38,6 +38,7 @@ def most_frequent(out, mode, ticket, inp, bins):
         last[0] = cuda.atomic.add(ticket, 0, 1)
     cuda.syncthreads()  # everyone knows whether the block is the last
     if last[0] == cuda.gridDim.x - 1 and tx < 32:
+        cuda.threadfence()  # no count is read before the ticket was
         best, at = -1, 0
         for k in range(tx, bins, 32):
             count = out[k]
@@ -69,8 +70,18 @@ def _numbers(size, bins, most=None, seed=0):
     return found, np.int32(bins)
 
 
+def _tied(size, bins, most):
+    """Numbers below `bins`, each as often as the others but for `most`, of which there are more."""
+    each, more = np.arange(bins), np.tile(most, (size - bins) // len(most))
+    return np.concatenate([each, more]).astype(np.int32), np.int32(bins)
+
+
 def _cases():
-    """Whole blocks with their budget; ties, the last bin, one bin, ragged grids."""
+    """Whole blocks with their budget; ties, the last bin, one bin, ragged grids.
+
+    Ties of three, of which neither the first lane nor the first of an even lane is the smallest
+    number; a last block without an element.
+    """
     once = Budget(
         extra=None,
         sectors_per_request=4,
@@ -84,6 +95,8 @@ def _cases():
     yield Case(partial(_numbers, 700, 100, 99), (1,), (256,))
     yield Case(partial(_numbers, sizes(1, 58, low=200, high=900)[0], 256, 33), (5,), (64,))
     yield Case(partial(_numbers, 333, 37, 36), (2,), (96,))
+    yield Case(partial(_tied, 190, 70, (66, 34, 5)), (2,), (64,))
+    yield Case(partial(_numbers, 300, 100, 41), (4,), (128,))
 
 
 def _fresh(draw):
@@ -106,7 +119,7 @@ EXERCISE = Exercise(
     wrong=(
         Wrong(
             "No fence before the ticket.",
-            {"cuda.threadfence()": ""},
+            {"cuda.threadfence()  # the block": ""},
             ("findings", "race"),
         ),
         Wrong(
@@ -135,6 +148,11 @@ EXERCISE = Exercise(
                 "if count > best:": "if count >= best:",
                 "if count > best or": "if count > best or (count == best and k > at):",
             },
+            ("output", "wrong"),
+        ),
+        Wrong(
+            "Of equal counts, some lane's number is taken.",
+            {"if count > best or": "if count > best:"},
             ("output", "wrong"),
         ),
         Wrong(

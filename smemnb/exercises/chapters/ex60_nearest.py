@@ -8,6 +8,7 @@ import numpy as np
 from numba import cuda, float32
 
 from ...kernels.ptx.asynchronous import (
+    all_arrived,  # noqa: F401  a wrong answer's
     all_but_one,
     all_but_two,  # noqa: F401  a wrong answer's
     close_group,
@@ -168,6 +169,11 @@ EXERCISE = Exercise(
             ("barriers", "passes 8 barriers; budget 4"),
         ),
         Wrong(
+            "Right, but waits for each piece as soon as it has sent it.",
+            {"close_group()  # in": "close_group()\nall_arrived()"},
+            ("order", "under way in 0 of 1024 reads"),
+        ),
+        Wrong(
             "Right, but every thread loads every element of b.",
             {"best = min": "best = min(best, abs(mine - b[start + k]))"},
             ("requests", "1040 requests touch b; budget 16"),
@@ -185,4 +191,5 @@ EXERCISE = Exercise(
         "counted from the first one of `pieces`.",
     ),
     budget=Budget(shared_bytes=1536),
+    pipeline_case=0,
 )

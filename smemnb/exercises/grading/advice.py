@@ -29,6 +29,9 @@ PLAIN = {
     "byte 0 of the dynamic memory, so they overlap. Make one, and take slices of it.",
     "findings": "Change the line that the finding names.",
     "output": "Work out on paper which thread writes the element named above, and from what.",
+    "unchanged": "No thread stores that element in this launch: it is as it was before. Which "
+    "thread should, and what keeps it from doing so?",
+    "one_element": "Keep in a variable what is put together, and store it once.",
     "blocks": "Blocks run in any order, and this launch is the only one: let each block work out "
     "what it needs from the inputs, and store elements of its own.",
     "all_barriers": "The kernel has as many barriers as the budget allows: move one, or let the "
@@ -77,7 +80,8 @@ def on_findings(
         if "threadfence" not in (source_of(exercise.solution) or ""):
             return PLAIN["blocks"]
     cure = first.cure.replace(TWO_LAUNCHES, "").replace(LAUNCH_OF_ITS_OWN, "")
-    if first.kind in ("race", "race_in_warp") and any(map(_has_all_barriers, runs)):
+    races = first.kind in ("race", "race_in_warp") and "cuda.sync" in cure
+    if races and any(map(_has_all_barriers, runs)):
         return f"{cure} {PLAIN['all_barriers']}"
     return cure or PLAIN["findings"]
 
@@ -116,7 +120,7 @@ def on_values(exercise: Exercise, kernel: Kernel, run: Run, element: WrongElemen
         return "No thread stores that element: which one should, and what keeps it from doing so?"
     said, sources = who_stored(exercise, kernel, run, element.output, element.index)
     if not said:
-        return PLAIN["output"]
+        return PLAIN["output" if exercise.start is None else "unchanged"]
     if "by an atomic" in said and exercise.start is None:
         return (
             f"{said} The outputs hold no zeros before the launch, and an atomic adds to what is "
@@ -273,6 +277,11 @@ def on_requests(exercise: Exercise, run: Run, name: str, allowed: int) -> str:
         waiting = [row for row in rows if row.source.strip().startswith("while")]
         if worst.kind.startswith("atomic"):
             return _many_atomics(*waiting[:1] or [worst])
+        if _elements(run, name) == 1:
+            return (
+                f"Line {worst.line} goes to the one element of {name} {worst.requests} times. "
+                f"{PLAIN['one_element']}"
+            )
         return (
             f"{_few_lanes(worst)} Let neighbouring lanes touch neighbouring elements, 32 in one "
             "request."
@@ -280,6 +289,11 @@ def on_requests(exercise: Exercise, run: Run, name: str, allowed: int) -> str:
     elements = _elements(run, name)
     stored = sum(row.lanes for row in rows if row.kind == "store")
     if elements and stored > elements:
+        if any(row.kind == "load" for row in rows):
+            return (
+                f"Each element of {name} is stored {_times(stored, elements)} times, and loaded in "
+                f"between. {PLAIN['one_element']}"
+            )
         return (
             f"Each element of {name} is stored {_times(stored, elements)} times. Give every "
             "thread elements of its own."
@@ -307,7 +321,8 @@ def _many_atomics(row: AccessRow) -> str:
         )
     return (
         f"Line {row.line} changes {row.array} in {row.requests} atomics, in whatever order threads "
-        "come there. Add up first, in one thread that has all parts, and store what comes out once."
+        "come there. Let one thread that has all parts put them together first, and store what "
+        "comes out once."
     )
 
 

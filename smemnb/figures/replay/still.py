@@ -1,7 +1,8 @@
 """The still picture of a run: its shared arrays at the end of each phase, by who wrote what.
 
 An element has the colour of the warp that wrote it last, hatched is what nobody has written, and a
-cross marks an element of which a load was stale. A run with stale reads is shown at the first of
+cross marks an element of which a load was stale, or several side by side in an array of few rows,
+whose elements are drawn narrow and high. A run with stale reads is shown at the first of
 them, too: there are the elements that are missing. Beside them stand the global arrays, whole and
 in one scale, with the parts that the phase reads and writes, each in a colour of its own.
 
@@ -36,7 +37,9 @@ SHEET = 130  # pixels of the longest side of a global array
 THINNEST = 8  # pixels of a global array of one row
 ROW_ELEMS = 32  # of an array of one dimension
 EDGE = 256  # pixels of the longer side of an array, about
+HIGH, FLAT = 14, 64  # pixels of an element's height where all rows fit into so many
 LEFT, TOP, GAP, HEAD, BELOW = 24, 60, 40, 42, 46
+APART = 12  # pixels between an array and the heading of the next moment
 ROLES = 16  # pixels of a line that says what a phase does with the buffers
 NARROWEST = 720
 KEYS = 20  # pixels of a row of the legend
@@ -282,7 +285,7 @@ def _png(
     from ..sheet import painted
 
     rows = [list(group) for _, group in groupby(drawn, key=lambda panel: panel.moment)]
-    tall = [max(panel.rows * _side(panel) for panel in row) for row in rows]
+    tall = [max(panel.rows * _high(panel) for panel in row) + APART for row in rows]
     roles = [_roles(film, panel) for panel in drawn]
     head = HEAD + (ROLES if any(roles) else 0)
     height = TOP + sum(tall) + head * len(rows) + BELOW + (KEYS if beside else 0)
@@ -349,16 +352,34 @@ def _side(panel: Panel) -> int:
     return max(2, EDGE // max(panel.rows, panel.cols))
 
 
+def _high(panel: Panel) -> int:
+    """Pixels of an element's height: its side, or more where rows are few and long."""
+    return max(_side(panel), min(HIGH, FLAT // panel.rows))
+
+
+def crosses(panel: Panel) -> list[tuple[int, int, int]]:
+    """Row, first column and columns of each cross: as many elements as make it about square."""
+    together = max(1, _high(panel) // _side(panel))
+    found: list[tuple[int, int, int]] = []
+    for row, col in sorted(panel.stale):
+        last = found[-1] if found else (-1, 0, 0)
+        if last[0] == row and last[1] + last[2] == col and last[2] < together:
+            found[-1] = (row, last[1], last[2] + 1)
+        else:
+            found.append((row, col, 1))
+    return found
+
+
 def _paint(sheet: Sheet, panel: Panel, x: float, y: float, warps: int) -> None:
     from ..sheet import ACCENT, FAINT, GROUND, INK
 
-    side = _side(panel)
+    side, tall = _side(panel), _high(panel)
     for row in range(panel.rows):
         col = 0
         pairs = zip(panel.warps[row].tolist(), panel.under_way[row].tolist(), strict=True)
         for (warp, flying), group in groupby(pairs):
             many = len(list(group))
-            box = (x + col * side, y + row * side, many * side, side)
+            box = (x + col * side, y + row * tall, many * side, tall)
             if warp >= 0 and flying:
                 sheet.box(*box, fill=GROUND, edge=_colour(warp, warps), thick=0.8, hatch="....")
             elif warp >= 0:
@@ -366,12 +387,16 @@ def _paint(sheet: Sheet, panel: Panel, x: float, y: float, warps: int) -> None:
             elif warp == -1:
                 sheet.box(*box, fill=GROUND, edge=FAINT, thick=0.4, hatch="////")
             col += many
-    wide, high = panel.cols * side, panel.rows * side
-    for row, col in panel.stale:
-        sheet.box(x + col * side, y + row * side, side, side, fill=GROUND)
-    crosses = [(x + col * side, y + row * side) for row, col in panel.stale]
-    ends = [(left + 1, top + 1, left + side - 1, top + side - 1) for left, top in crosses]
-    ends += [(left + 1, top + side - 1, left + side - 1, top + 1) for left, top in crosses]
+    wide, high = panel.cols * side, panel.rows * tall
+    if tall > side:  # rows that stand for something of their own: stages, buffers
+        between = [y + row * tall for row in range(1, panel.rows)]
+        sheet.lines([(x, at, x + wide, at) for at in between], colour=GROUND, thick=1)
+    ends: list[tuple[float, float, float, float]] = []
+    for row, col, many in crosses(panel):
+        left, top = x + col * side, y + row * tall
+        sheet.box(left, top, many * side, tall, fill=GROUND)
+        right, bottom = left + many * side - 1, top + tall - 1
+        ends += [(left + 1, top + 1, right, bottom), (left + 1, bottom, right, top + 1)]
     sheet.lines(ends, colour=ACCENT, thick=1.4)
     sheet.box(x, y, wide, high, edge=INK)
 

@@ -300,8 +300,11 @@ def _read_first(
     offset, active, _ = _place_wide(batch, mask & (wanted > 0), site, array, index, array.itemsize)
     if batch.watched and array.reported:
         root, unit = array.root, array.unit
+        few = None if (wanted >= count).all() else wanted
         batch.report_access(
-            Access(site, root, "load", offset, active, elements=count, unit=unit, copy=True)
+            Access(
+                site, root, "load", offset, active, elements=count, unit=unit, copy=True, first=few
+            )
         )
     zero, found = np.zeros((), array.dtype), []
     for at in range(count):

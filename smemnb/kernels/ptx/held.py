@@ -139,3 +139,4 @@ def conversions(words, x, y):
     words[0, at] = tensor.cvt_rna_tf32(x[at])
     words[1, at] = tensor.cvt_rn_f16x2(x[at], y[at])
     words[2, at] = tensor.cvt_rn_bf16x2(x[at], y[at])
+    words[3, at] = tensor.to_tf32(x[at])

@@ -9,7 +9,8 @@
     mma_m16n8k32_s32_s8(a, b, c)      int8, sums in int32          a 4 words, b 2, c and d 4 int32
     mma_m16n8k32_s32_u8(a, b, c)      uint8
     mma_m16n8k16_s32_s8, mma_m16n8k16_s32_u8                       a 2 words, b 1
-    cvt_rna_tf32(number)              the word of a float32 rounded to tf32
+    cvt_rna_tf32(number)              the word of a float32 rounded to tf32, ties away from zero
+    to_tf32(number)                   the same by the chip's one instruction (ties: see there)
     cvt_rn_f16x2(low, high)           two float32 as float16, in a word
     cvt_rn_bf16x2(low, high)          two float32 as bfloat16, in a word
 
@@ -32,7 +33,7 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numba.core import types
+from numba.core import cgutils, types
 from numba.core.errors import TypingError
 from numba.core.types.misc import unliteral
 from numba.cuda.extending import intrinsic
@@ -40,6 +41,7 @@ from numba.cuda.extending import intrinsic
 from ...lockstep.protocol import lockstep_implementation
 from ...rules import tensor_core
 from ...rules.tensor_core import HOPPER, Arithmetic, arithmetic_of
+from .asynchronous import _since
 from .warp_wide import (
     FLOAT,
     WORD,
@@ -194,6 +196,29 @@ def cvt_rna_tf32(typingctx, number):
 
 
 @intrinsic
+def to_tf32(typingctx, number):
+    """The word of a float32 rounded to tf32 as this chip does it best.
+
+    From cc 9.0 on it is one instruction (`cvt.rn.tf32`), to nearest, ties to even. Before, there is
+    only `cvt.rna.tf32`, ties away from zero, which ptxas makes of three instructions.
+    """
+    _check_number("to_tf32", number)
+
+    def codegen(context, builder, sig, args):
+        need("to_tf32", (8, 0))
+        kept = cgutils.alloca_once(builder, WORD)
+        with builder.if_else(_since(builder, 90)) as (then, otherwise):
+            for branch, how in ((then, "rn"), (otherwise, "rna")):
+                with branch:
+                    text = f"cvt.{how}.tf32.f32 $0, $1;"
+                    word = assembled(builder, text, [WORD], args, memory=False)[0]
+                    builder.store(word, kept)
+        return builder.load(kept)
+
+    return types.uint32(types.float32), codegen
+
+
+@intrinsic
 def cvt_rn_f16x2(typingctx, low, high):
     """Two float32 rounded to float16, to nearest even, as a word: the first in its lower half."""
     return _pair(low, high, "f16")
@@ -313,11 +338,22 @@ def _(batch: Any, mask: Any, site: Any, number: Any) -> Any:
     return tensor_core.rounded_to_tf32(number)
 
 
+@lockstep_implementation(to_tf32)
+def _(batch: Any, mask: Any, site: Any, number: Any) -> Any:
+    return tensor_core.rounded_to_tf32(number, to_even=device_of(batch.launch) >= (9, 0))
+
+
 @lockstep_implementation(cvt_rn_f16x2)
 def _(batch: Any, mask: Any, site: Any, low: Any, high: Any) -> Any:
     with np.errstate(all="ignore"):
-        halves = [np.asarray(one).astype(np.float16).view(np.uint16) for one in (low, high)]
+        halves = [_half(one) for one in (low, high)]
     return halves[0].astype(np.uint32) | (halves[1].astype(np.uint32) << np.uint32(16))
+
+
+def _half(number: Any) -> Any:
+    """The bits of a float32 rounded to float16, to nearest even; any NaN becomes 0x7fff."""
+    half = np.asarray(number).astype(np.float16)
+    return np.where(np.isnan(half), np.uint16(0x7FFF), half.view(np.uint16))
 
 
 def _brain(number: Any) -> Any:

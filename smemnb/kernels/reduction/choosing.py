@@ -20,7 +20,7 @@ import numpy as np
 
 from ..step import Launch, New, flags, scratch
 from .combining import Combining
-from .variants import columns, lines, narrow, rows
+from .variants import columns, finish, lines, narrow, rows
 from .variants.moves import MOVES
 
 LIKE_H200 = 132
@@ -33,8 +33,12 @@ MANY = 1 << 14
 """Lines that are enough for a GPU with a thread each."""
 RUN = 512
 """Elements of a run of narrow rows from which on a block takes it."""
-PART_BYTES = 1 << 15
-"""Of a part at least, where it takes a ticket."""
+PART_BYTES, NARROW_BYTES = 1 << 15, 3 << 15
+"""Of a part at least, where it takes a ticket; of narrow rows, which a block reads faster."""
+TWICE_BYTES = 1 << 26
+"""Of an array, up to which parts of lines are put together by a second launch, without tickets."""
+WHOLE_BYTES = 1 << 17
+"""Of a line up to which a block takes all of it, where there is one for each multiprocessor."""
 FLAT = 64
 """Rows below which a thread takes all of its columns."""
 WARP_MOVES = 512
@@ -62,9 +66,19 @@ class Lie(NamedTuple):
 
 
 def launch(
-    of: Combining, new: New, out: Any, inp: Any, lie: Lie, processors: int = LIKE_H200
+    of: Combining,
+    new: New,
+    out: Any,
+    inp: Any,
+    lie: Lie,
+    processors: int = LIKE_H200,
+    *,
+    tickets: bool = True,
 ) -> Launch:
-    """The launch that reduces `inp`, flat memory, to the lines of `out`; no line is empty."""
+    """The launch that reduces `inp`, flat memory, to the lines of `out`; no line is empty.
+
+    Without `tickets`, parts of a long line are left to a second launch.
+    """
     many, per = lie.outer * lie.inner, 16 // of.dtype.itemsize
     if lie.length == 1 and many > 1 and _is_run(lie):  # a copy
         return _columns(of, new, out, inp, Lie(1, 1, many, 0, 0, 1, lie.beyond), processors)
@@ -75,7 +89,7 @@ def launch(
             if lie.length <= SINGLE and size <= SINGLE_BYTES:
                 return _rows(of, out, inp, lie, wide=False, lanes=1)
             return _rows(of, out, inp, lie, wide=True)
-        return _lines(of, new, out, inp, lie, processors, wide=True)
+        return _lines(of, new, out, inp, lie, processors, wide=True, tickets=tickets)
     if lie.inner_step == 1 and lie.inner > 1:
         run = lie.length_step == lie.inner
         if lie.inner < NARROW and run and lie.length * lie.inner >= RUN:
@@ -83,7 +97,7 @@ def launch(
         if lie.inner >= 16:
             return _columns(of, new, out, inp, lie, processors)
     if lie.length >= 1 << 14 and many < processors * 8:
-        return _lines(of, new, out, inp, lie, processors, wide=False)
+        return _lines(of, new, out, inp, lie, processors, wide=False, tickets=tickets)
     return _rows(of, out, inp, lie, wide=False)
 
 
@@ -130,16 +144,26 @@ def _parts(work: int, groups: int, processors: int, resident: int) -> int:
     return max(1, min(work, parts))
 
 
-def _own(of: Combining, new: New, parts: int, each: int, groups: int) -> tuple[Any, ...]:
+def _own(
+    of: Combining, new: New, parts: int, each: int, groups: int, *, tickets: bool = True
+) -> tuple[Any, ...]:
     """Accumulators, places and tickets; of no element where a launch has no parts."""
     count = groups * parts * each if parts > 1 else 0
     some = scratch(new, (count,), of.partial)
     places = scratch(new, (count if of.places else 0,), np.uint32)
-    return some, places, flags(new, (groups if parts > 1 else 0,), np.uint32)
+    return some, places, flags(new, (groups if parts > 1 and tickets else 0,), np.uint32)
 
 
 def _lines(
-    of: Combining, new: New, out: Any, inp: Any, lie: Lie, processors: int, *, wide: bool
+    of: Combining,
+    new: New,
+    out: Any,
+    inp: Any,
+    lie: Lie,
+    processors: int,
+    *,
+    wide: bool,
+    tickets: bool,
 ) -> Launch:
     many, per = lie.outer * lie.inner, 16 // of.dtype.itemsize if wide else 1
     count = lie.length // per
@@ -148,7 +172,9 @@ def _lines(
     else:
         form = lines.Form(THREADS if count >= THREADS * MOVES else THREADS // 2, wide)
         parts = _parts(-(-count // (form.threads * MOVES)), many, processors, 3)
-    own = _own(of, new, parts, 1, many)
+        if many >= processors and lie.length * of.dtype.itemsize <= WHOLE_BYTES:
+            parts = 1
+    own = _own(of, new, parts, 1, many, tickets=tickets)
     numbers = (lie.length, lie.length_step, lie.inner, lie.outer_step, lie.inner_step, parts)
     kernel = lines.lines_of(of, form)
     return Launch(kernel, many * parts, form.threads, (out, inp, *own, *_words(*numbers)))
@@ -192,7 +218,7 @@ def _narrow(of: Combining, new: New, out: Any, inp: Any, lie: Lie, processors: i
     period = lie.inner // gcd(lie.inner, moved)
     threads = form.threads // period * period
     size = lie.length * lie.inner * of.dtype.itemsize
-    parts = _parts(-(-size // PART_BYTES), lie.outer, processors, 2)
+    parts = _parts(-(-size // NARROW_BYTES), lie.outer, processors, 2)
     blocks = lie.outer * parts
     own = _own(of, new, parts, lie.inner, lie.outer)
     numbers = (lie.length, lie.inner, lie.outer_step, threads, parts)
@@ -200,6 +226,15 @@ def _narrow(of: Combining, new: New, out: Any, inp: Any, lie: Lie, processors: i
     return Launch(kernel, blocks, form.threads, (out, inp, *own, *_words(*numbers)))
 
 
-def launches(*args: Any, **named: Any) -> Sequence[Launch]:
-    """`launch`, as the only one of a list."""
-    return [launch(*args, **named)]
+def launches(
+    of: Combining, new: New, out: Any, inp: Any, lie: Lie, processors: int = LIKE_H200
+) -> Sequence[Launch]:
+    """`launch`, and a second one for the parts of long lines of a small array."""
+    small = lie.outer * lie.length * lie.inner * of.dtype.itemsize <= TWICE_BYTES
+    one = launch(of, new, out, inp, lie, processors, tickets=not small)
+    if not small or one.kernel.__name__ != f"{of.name}_lines" or one.args[-1] == 1:
+        return [one]
+    _, _, values, places = one.args[:4]
+    many, numbers = lie.outer * lie.inner, _words(lie.length, int(one.args[-1]))
+    second = Launch(finish.finish_of(of), many, finish.THREADS, (out, values, places, *numbers))
+    return [one, second]

@@ -17,6 +17,7 @@ Whole arrays:
     scan_grouped           a tile looks back in two levels, in float64
     scan_early             a tile says its sum before it is scanned
     scan_broad             64 elements per lane: half as many tiles
+    scan_waiting           tiles wait in shared memory, not in registers
 
 ladder      the rungs in order, with their launches
 combining   sums and largest values, in which types

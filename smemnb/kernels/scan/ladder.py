@@ -20,6 +20,7 @@ from .rungs import scan_early as early
 from .rungs import scan_grouped as grouped
 from .rungs import scan_lookback as chained
 from .rungs import scan_three_launches as three
+from .rungs import scan_waiting as waiting
 from .rungs.scan_blelloch import HALF, scan_blelloch
 from .rungs.scan_blelloch_padded import scan_blelloch_padded
 from .rungs.scan_hillis_steele import SIZE, scan_hillis_steele
@@ -113,5 +114,10 @@ LADDER = (
         broad.scan_broad,
         "64 elements per lane",
         partial(_grouped, broad, broad.scan_broad),
+    ),
+    _whole(
+        waiting.scan_waiting,
+        "tiles wait in shared memory, not in registers",
+        partial(_grouped, waiting, waiting.scan_waiting),
     ),
 )

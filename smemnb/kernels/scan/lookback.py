@@ -134,7 +134,7 @@ def sum_before_of(carry: Any, combine: Callable[[Any, Any], Any], zero: float) -
             if done != 0:
                 first = uint32(cuda.ffs(done) - 1)
                 between = uint32((uint32(1) << first) - uint32(1))
-                if said & between == between:
+                if (said & between) == between:
                     near = first
             if near == NOWHERE and far != WHOLE:
                 far, bits = look(words, at, launch)

@@ -215,10 +215,13 @@ def _launch(
     extents = np.uint32(shape.images), np.int32(shape.rows), np.int32(shape.cols)
     arrays = out, inp, inp if before is None else before
     end = (*before_it, *edge, tuple(weights.astype(number)))
+    if shape.images * shape.rows == 1 and not separable:  # of a line only its begin counts
+        wide = _wide(shape._replace(cols=WIDE_BYTES), out, inp)
+        shift = -window.left % wide
     part = inside(shape.rows, shape.cols, size, window.up, window.left, wide)
     share = part.rows * part.cols / (shape.rows * shape.cols)
     if inp.dtype == out.dtype == number and not separable and share >= FRAMED:
-        kernel = stencil_framed_of(kind, size, wide, shift, adds=before is not None)
+        kernel = stencil_framed_of(kind, size, wide, shift, adds=before is not None, tall=part.tall)
         blocks = shape.images * part.blocks[0] * part.blocks[1]
         frame = -(-shape.images * (shape.rows * shape.cols - part.rows * part.cols) // THREADS)
         places = np.int32(part.row), np.int32(part.col), *map(np.uint32, part[2:4])
@@ -226,7 +229,8 @@ def _launch(
         return Launch(kernel, blocks + frame, THREADS, (*arrays, *numbers))
     types = TYPES[inp.dtype.name], TYPES[out.dtype.name], kind
     form = {"separable": separable, "adds": before is not None}
-    kernel = stencil_of(*types, size, wide, shift, **form)
+    wide = _wide(shape, out, inp)
+    kernel = stencil_of(*types, size, wide, -window.left % wide, **form)
     by = strips(shape, wide, size[0], processors * threads_of(kernel))
     numbers = (*extents, np.uint32(by.down), np.uint32(by.across), np.int32(by.walk), *end)
     blocks = -(-shape.images * by.down * by.across // THREADS)

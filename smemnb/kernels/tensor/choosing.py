@@ -11,9 +11,9 @@ A price is in cycles of one multiprocessor. A step of a block costs the longest 
 and blocks come in rounds; the last round may be nearly empty. Where tiles are too few for all
 multiprocessors, the depth is cut into parts, whose sums are added by a launch of their own.
 
-**Limits**: nothing of it is measured yet. `MMA_CYCLES` is an assumption, that mma.sync reaches
-about 0.63 of the rate of wgmma on cc 9.0; `smemnb bench tensor` measures it. The rates of L2 and of
-memory are those of `matmul.choosing`. No time is promised.
+**Limits**: `MMA_CYCLES` is measured, on one H200; the rates of L2 and of memory are those of
+`matmul.choosing`. What a barrier costs is not modelled: that longer steps are faster for 16 bits and
+not for tf32 is a reading (`TUNING.md`). No time is promised.
 """
 
 from __future__ import annotations
@@ -39,11 +39,30 @@ CUTS = (
 )
 """From which `choose` takes: large tiles read less, small ones fill a GPU sooner."""
 
+DEEP_CUTS = (
+    TensorCut(128, 256, depth=32),
+    TensorCut(256, 128, depth=32),
+    TensorCut(128, 128, depth=32, stages=3, resident=2),
+    *CUTS[3:],
+)
+"""Of 16-bit numbers: twice the depth in a step, so half as many barriers, for the large tiles."""
+
+
+def cuts_of(kind: str) -> tuple[TensorCut, ...]:
+    """The cuts for operands of a kind.
+
+    >>> cuts_of("bf16")[0].depth, cuts_of("tf32")[0].depth
+    (32, 16)
+    """
+    return CUTS if kind == "tf32" else DEEP_CUTS
+
+
 ENGINE = TensorCut(32, 32, warp_rows=32, warp_cols=32, stages=2)
 """The cut without a GPU: the one with the fewest warps that have nothing to do."""
 
-MMA_CYCLES = 6.35
-"""Of a scheduler of cc 9.0 for an mma of 16 x 8 over 32 bytes, of every type."""
+MMA_CYCLES = 6.16
+"""Of a scheduler of cc 9.0 for an mma of 16 x 8 over 32 bytes: 391,700 cycles of an H200 for the
+33,554,432 mma of 4096 cubed from registers, by Nsight Compute."""
 SHARED_BYTES_PER_CYCLE = 128
 L2_BYTES_PER_CYCLE = 40
 BEGIN = 2500
@@ -78,7 +97,7 @@ def step_cycles(cut: TensorCut, blocks: int) -> dict[str, float]:
     """What a step of so many blocks on a multiprocessor costs, by what limits it.
 
     >>> {name: round(cycles) for name, cycles in step_cycles(TensorCut(128, 256), 1).items()}
-    {'product': 813, 'shared': 704, 'arrival': 614}
+    {'product': 788, 'shared': 704, 'arrival': 614}
     """
     warps = blocks * cut.warps
     mma = cut.warp_rows * cut.warp_cols // WARP // 4 * cut.steps
@@ -126,9 +145,9 @@ def estimate(
     return Offer(cut, tiles, parts, cycles + BEGIN, limit)
 
 
-def fitting(limits: Limits | None) -> Iterator[TensorCut]:
+def fitting(limits: Limits | None, cuts: tuple[TensorCut, ...] = CUTS) -> Iterator[TensorCut]:
     """The cuts for which a GPU has room."""
-    for cut in CUTS:
+    for cut in cuts:
         if limits is None or (
             cut.shared_bytes <= limits.shared_per_block_optin
             and cut.resident * (cut.shared_bytes + 1024) <= limits.shared_per_sm
@@ -143,11 +162,12 @@ def choose(
     processors: int,
     size: int,
     limits: Limits | None = None,
+    cuts: tuple[TensorCut, ...] = CUTS,
 ) -> Offer:
     """The offer that costs least.
 
-    >>> choose((8192, 8192, 4096), 1, 132, 2).cut.shared_bytes
-    98304
+    >>> choose((8192, 8192, 4096), 1, 132, 2, cuts=cuts_of("bf16")).cut.shared_bytes
+    196608
     >>> choose((64, 64, 65536), 1, 132, 2).parts > 1
     True
 
@@ -157,9 +177,10 @@ def choose(
         processors: multiprocessors.
         size: bytes of an element of the result.
         limits: of the GPU; None for cuts of any size, as an H200 has room for.
+        cuts: to choose from, those of the operands' kind.
     """
     found = []
-    for cut in fitting(limits):
+    for cut in fitting(limits, cuts):
         tiles = -(-shape[0] // cut.rows) * -(-shape[1] // cut.cols)
         steps = ceil(shape[2] / cut.depth)
         found.append(estimate(cut, shape, count, 1, processors, size))

@@ -67,6 +67,7 @@ class TensorCut:
         stages: steps that are in shared memory at once.
         resident: blocks that a multiprocessor must hold at once.
         band: rows of tiles that are walked together.
+        lasting: 1 for blocks that stay and take tile after tile (`variants.lasting`), else 0.
 
     Raises:
         ValueError: choices that do not come out even, or that no GPU has room for.
@@ -80,6 +81,7 @@ class TensorCut:
     stages: int = 4
     resident: int = 1
     band: int = 8
+    lasting: int = 0
 
     def __post_init__(self) -> None:
         usual = {field.name: field.default for field in fields(self)}
@@ -124,7 +126,7 @@ class TensorCut:
 
 
 _LEAST = {"rows": 32, "cols": 32, "depth": 16, "warp_rows": 32, "warp_cols": 32}
-_LEAST |= {"stages": 2, "resident": 1, "band": 1}
+_LEAST |= {"stages": 2, "resident": 1, "band": 1, "lasting": 0}
 
 
 def _problem(values: Mapping[str, Any]) -> Problem | None:
@@ -134,6 +136,10 @@ def _problem(values: Mapping[str, Any]) -> Problem | None:
         return wrong
     if values["depth"] not in (16, 32):
         return Problem("depth", "16 or 32 words are wanted: lines of 64 or 128 bytes")
+    if values["lasting"] > 1:
+        return Problem("lasting", "0 or 1 is wanted")
+    if values["lasting"] and values["stages"] < 4:
+        return Problem("stages", "blocks that stay need 4: one of them holds what is stored")
     for field in ("warp_rows", "warp_cols"):
         if values[field] % 32:
             return Problem(field, "a multiple of 32 is wanted")
@@ -160,6 +166,8 @@ def _problem(values: Mapping[str, Any]) -> Problem | None:
             f"a thread needs {made.registers} registers, and with {made.resident} blocks of"
             f" {made.threads} threads it has {allowed}",
         )
+    if made.lasting and made.ending_words > made.stage_words:
+        return Problem("lasting", "a stage is too small to hold the results on their way")
     shared = max(limits.shared_per_sm for limits in LIMITS.values())
     if made.resident * (made.shared_bytes + 1024) > shared:
         return Problem(

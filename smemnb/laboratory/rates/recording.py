@@ -1,4 +1,8 @@
-"""The table measured: cycles by the multiprocessor's clock, rates by CUDA events."""
+"""The table measured: cycles by the multiprocessor's clock, rates by CUDA events.
+
+A reading that fails is recorded as failed, with the reason, and the others go on; a file that was
+begun is gone on with, so that a process whose GPU context is lost is started again.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import SmemnbError
+from ..in_parts import held
 from .table import COPIED, READINGS, Clocked, Loaded, Reading, Started, Streamed
 
 __all__ = ["COMMAND", "add_loops", "load", "loop_of", "record"]
@@ -22,6 +27,7 @@ ROUNDS, REPEATS = 64, 5
 LINE = 32
 STEPS = 256
 MAXIMUM_BLOCK = 1024
+TRIES = 2  # of a reading at which the process ends
 
 
 def load(path: Path) -> dict[str, Any]:
@@ -32,15 +38,29 @@ def load(path: Path) -> dict[str, Any]:
     """
     try:
         found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))["readings"]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+        return {name: one for name, one in found.items() if "failed" not in one}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise SmemnbError(f"{path} holds no readings of {COMMAND!r}: {error}") from None
-    return found
 
 
 def record(
-    path: Path, *, readings: Sequence[Reading] = READINGS, say: Callable[[str], None] = print
+    path: Path,
+    *,
+    readings: Sequence[Reading] = READINGS,
+    lock: Path | None = None,
+    say: Callable[[str], None] = print,
 ) -> None:
-    """Measure the table on this machine's GPU and write the file after each reading."""
+    """Measure the table on this machine's GPU and write the file after each reading.
+
+    Args:
+        path: of the file; readings that it holds are kept and not made again.
+        readings: which.
+        lock: a file that is held while something is timed.
+        say: takes a line per reading.
+
+    Raises:
+        SmemnbError: the GPU context is lost; the same call goes on behind the reading that did it.
+    """
     from numba import cuda
 
     from ...measure.verify.recording import machine
@@ -49,13 +69,38 @@ def record(
     device = cuda.get_current_device()
     found: dict[str, Any] = {**machine(), "command": COMMAND, "readings": {}}
     found["multiprocessors"] = int(device.MULTIPROCESSOR_COUNT)
-    found["megahertz"] = round(megahertz(), 1)
+    if path.exists():
+        found["readings"] = json.loads(path.read_text(encoding="utf-8"))["readings"]
+    with held(lock):
+        found["megahertz"] = round(megahertz(), 1)
     for one in readings:
-        found["readings"][one.name] = read = _measured(
-            one, found["multiprocessors"], found["megahertz"]
-        )
-        say(f"{one.name:32} {read['read']} {one.unit}")
-        path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+        tried = found["readings"].get(one.name, {"tries": 0}).get("tries", TRIES)
+        if tried >= TRIES:
+            continue
+        found["readings"][one.name] = {"failed": "the process ended", "tries": tried + 1}
+        _write(path, found)
+        try:
+            read = _measured(one, found["multiprocessors"], found["megahertz"], lock)
+        except Exception as error:  # whatever a compiler or a driver raises
+            read = {"failed": f"{type(error).__name__}: {error}"}
+        found["readings"][one.name] = read
+        say(f"{one.name:32} {read.get('read', read.get('failed'))} {one.unit}")
+        _write(path, found)
+        if "failed" in read:
+            _still_there(one.name)
+
+
+def _still_there(name: str) -> None:
+    from numba import cuda
+
+    try:
+        cuda.to_device(np.zeros(1)).copy_to_host()
+    except Exception as error:
+        raise SmemnbError(f"{name} lost the GPU's context: {error}; call again") from None
+
+
+def _write(path: Path, found: dict[str, Any]) -> None:
+    path.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
 
 
 def add_loops(
@@ -105,26 +150,37 @@ def loop_of(reading: Clocked, cc: tuple[int, int] = (9, 0)) -> dict[str, int]:
     return {name: count for name, count in sorted(counts.items()) if count}
 
 
-def _measured(one: Reading, multiprocessors: int, megahertz: float) -> dict[str, Any]:
+def _measured(
+    one: Reading, multiprocessors: int, megahertz: float, lock: Path | None
+) -> dict[str, Any]:
     kept: dict[str, Any] = {"group": one.group, "tells": one.tells, "unit": one.unit}
     if isinstance(one, Clocked):
         kept |= {"warps": one.warps, "partitions": one.partitions}
-        return kept | {"read": round(_clocked(one), 3)}
-    if isinstance(one, Loaded):
+        timed: Callable[[], Any] = _clocked(one)
+    elif isinstance(one, Loaded):
         kept |= {"warps": one.warps, "bytes": one.size}
-        return kept | {"read": _loaded(one, multiprocessors)}
-    if isinstance(one, Started):
+        timed = _loaded(one, multiprocessors)
+    elif isinstance(one, Started):
         kept |= {"threads": one.threads}
-        return kept | {"read": round(_started(one, multiprocessors, megahertz), 2)}
-    assert isinstance(one, Streamed)
-    return kept | {"read": round(_streamed(one, multiprocessors), 1)}
+        timed = _started(one, multiprocessors, megahertz)
+    else:
+        assert isinstance(one, Streamed)
+        timed = _streamed(one, multiprocessors)
+    with held(lock):
+        return kept | {"read": timed()}
 
 
-def _clocked(one: Clocked) -> float:
+def compiled(kernel: Any, *arguments: Any) -> Any:
+    """The kernel, compiled for these arguments before it is launched."""
+    kernel.compile(tuple(kernel.typeof_pyval(value) for value in arguments))
+    return kernel
+
+
+def _clocked(one: Clocked) -> Callable[[], float]:
     """Median cycles of a round: twice as many rounds less as many, so that the ends drop out."""
     from numba import cuda
 
-    kernel = one.make()
+    kernel = compiled(one.make(), *one.arguments(ROUNDS))
 
     def run(rounds: int) -> float:
         out, times, *rest = one.arguments(rounds)
@@ -133,9 +189,12 @@ def _clocked(one: Clocked) -> float:
         read = on_device.copy_to_host()
         return float(read[:, 1].max() - read[:, 0].min())
 
-    run(ROUNDS)
-    each = [(run(2 * ROUNDS) - run(ROUNDS)) / ROUNDS for _ in range(REPEATS)]
-    return statistics.median(each)
+    def timed() -> float:
+        run(ROUNDS)
+        each = [(run(2 * ROUNDS) - run(ROUNDS)) / ROUNDS for _ in range(REPEATS)]
+        return round(statistics.median(each), 3)
+
+    return timed
 
 
 def lines(size: int, seed: int = 20) -> Any:
@@ -155,58 +214,78 @@ def lines(size: int, seed: int = 20) -> Any:
     return (following[:, None] * np.uint32(LINE) + np.arange(LINE, dtype=np.uint32)).ravel()
 
 
-def _loaded(one: Loaded, multiprocessors: int) -> list[float]:
+def _loaded(one: Loaded, multiprocessors: int) -> Callable[[], list[float]]:
     from numba import cuda
 
-    kernel, ring = one.make(), cuda.to_device(lines(one.size))
     threads = min(32 * one.warps, MAXIMUM_BLOCK)
     grid = multiprocessors * (32 * one.warps // threads)
-    out = cuda.to_device(np.zeros(grid * threads, np.uint32))
-    waits = cuda.to_device(np.zeros((grid * threads // 32, 2), np.int64))
-    for _ in range(3):  # the caches are filled as far as they hold the ring
-        kernel[grid, threads](out, waits, ring, STEPS)
-    read = waits.copy_to_host()
-    mean = float(read[:, 0].mean()) / STEPS
-    return [round(mean, 1), round(float(read[:, 1].mean()), 1), float(read[:, 1].max())]
+    ring = lines(one.size)
+    out, waits = np.zeros(grid * threads, np.uint32), np.zeros((grid * threads // 32, 2), np.int64)
+    kernel = compiled(one.make(), out, waits, ring, STEPS)
+    on_device = [cuda.to_device(each) for each in (out, waits, ring)]
+
+    def timed() -> list[float]:
+        for _ in range(3):  # the caches are filled as far as they hold the ring
+            kernel[grid, threads](*on_device, STEPS)
+        read = on_device[1].copy_to_host()
+        mean = float(read[:, 0].mean()) / STEPS
+        return [round(mean, 1), round(float(read[:, 1].mean()), 1), float(read[:, 1].max())]
+
+    return timed
 
 
-def _started(one: Started, multiprocessors: int, megahertz: float) -> float:
+def _started(one: Started, multiprocessors: int, megahertz: float) -> Callable[[], float]:
     from numba import cuda
 
     from ...measure.bench.timing import GpuClock, in_rounds
 
-    kernel, out = one.make(), cuda.to_device(np.zeros(1, np.uint32))
+    nothing = np.zeros(1, np.uint32)
+    kernel, out = compiled(one.make(), nothing), cuda.to_device(nothing)
     few, many = (multiprocessors * count for count in (256, 2048))
     runs = [lambda: kernel[few, one.threads](out), lambda: kernel[many, one.threads](out)]
-    times = list(in_rounds(runs, GpuClock(), least=5, most=15, budget_ms=300.0))
-    beyond = statistics.median(two - one for one, two in times)
-    return beyond * 1000 * megahertz * multiprocessors / (many - few)
+
+    def timed() -> float:
+        times = list(in_rounds(runs, GpuClock(), least=5, most=15, budget_ms=300.0))
+        beyond = statistics.median(two - one for one, two in times)
+        return round(beyond * 1000 * megahertz * multiprocessors / (many - few), 2)
+
+    return timed
 
 
-def _streamed(one: Streamed, multiprocessors: int) -> float:
+def _streamed(one: Streamed, multiprocessors: int) -> Callable[[], float]:
     from numba import cuda
 
     from ...measure.bench.device import sweep
     from ...measure.bench.timing import GpuClock, in_rounds
 
-    kernel = one.make()
     grid: tuple[int, ...] = (multiprocessors * 8,)
     if one.words:
         rows, cols = COPIED
-        inp = cuda.to_device(np.ones(COPIED, np.uint32))
-        out = cuda.device_array(COPIED, np.uint32)
         grid = (cols // one.words, -(-rows // (256 // one.words * 16)))
-        arguments: tuple[Any, ...] = (out, inp)
+        arguments: tuple[Any, ...] = (np.zeros(COPIED, np.uint32), np.ones(COPIED, np.uint32))
         moved = 2 * 4 * rows * cols
+    elif one.name == "write_columns":
+        rows = one.size // 4 // COPIED[1]
+        grid = (COPIED[1] // 32, rows // 32)
+        arguments, moved = (np.zeros((rows, COPIED[1]), np.uint32), np.uint32(1)), one.size
     elif one.name.startswith("write"):
         # one word of each sector, or all of them: the sectors count whole
-        arguments, moved = (cuda.device_array(one.size // 4, np.uint32), np.uint32(1)), one.size
+        arguments = (np.zeros(one.size // 4, np.uint32), np.uint32(1), one.rounds)
+        moved = one.size * one.rounds
     else:
         threads = grid[0] * 256
         whole = np.ones(one.size // 4 // (4 * threads) * 4 * threads, np.uint32)
-        out = cuda.device_array(threads, np.uint32)
-        arguments, moved = (out, cuda.to_device(whole), one.rounds), whole.nbytes * one.rounds
-    runs = [lambda: kernel[grid, 256](*arguments)]
-    between = sweep(256 << 20) if one.group == "DRAM" else (lambda: None)
-    times = list(in_rounds(runs, GpuClock(), least=5, most=15, budget_ms=300.0, between=between))
-    return moved / statistics.median(ms for ms, *_ in times) / 1e6
+        arguments = (np.zeros(threads, np.uint32), whole, one.rounds)
+        moved = whole.nbytes * one.rounds
+    kernel = compiled(one.make(), *arguments)
+    on_device = [cuda.to_device(x) if isinstance(x, np.ndarray) else x for x in arguments]
+    runs = [lambda: kernel[grid, 256](*on_device)]
+
+    def timed() -> float:
+        between = sweep(256 << 20) if one.group == "DRAM" else (lambda: None)
+        times = list(
+            in_rounds(runs, GpuClock(), least=5, most=15, budget_ms=300.0, between=between)
+        )
+        return round(moved / statistics.median(ms for ms, *_ in times) / 1e6, 1)
+
+    return timed

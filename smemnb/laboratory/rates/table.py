@@ -45,18 +45,21 @@ class Clocked(Reading):
     Attributes:
         dtypes: of the kernel's `out`, `a` and `b`.
         asked: names of machine instructions that its loop must have, for the check without a GPU.
+        words: of `out`, if more than one per thread.
     """
 
     warps: int = 1
     partitions: int = 4
     dtypes: tuple[type, type, type] = (np.uint32, np.uint32, np.uint32)
     asked: tuple[str, ...] = ()
+    words: int = 0
 
     def arguments(self, rounds: int) -> tuple[Any, ...]:
         """Arguments of a launch of one block of `32 * warps` threads."""
         out, a, b = self.dtypes
         times = np.zeros((self.warps, 2), np.int64)
-        return (np.zeros(32 * self.warps, out), times, a(3), b(1), rounds, self.partitions)
+        words = max(32 * self.warps, self.words)
+        return (np.zeros(words, out), times, a(3), b(1), rounds, self.partitions)
 
 
 @dataclass(frozen=True)
@@ -88,7 +91,7 @@ class Streamed(Reading):
 
 @dataclass(frozen=True)
 class Started(Reading):
-    """Cycles of a multiprocessor from one block that does nothing to the next."""
+    """Cycles of a multiprocessor from one block to the next, as many resident as fit."""
 
     threads: int = 32
 
@@ -146,6 +149,17 @@ def _chains() -> list[Reading]:
                     asked=asked,
                 )
             )
+    for warps in (4, 16):
+        found.append(
+            Clocked(
+                f"uniform_xor_add_{warps}x4",
+                "chains",
+                lambda: chains.uniform(4),
+                "rate of the pipe for numbers that all lanes share",
+                warps,
+                asked=("ULOP3", "UIADD3"),
+            )
+        )
     for name in ("xor_add", "turn", "multiply_add_int", "multiply_add64", "root", "bits_set"):
         found.append(
             Clocked(
@@ -251,6 +265,25 @@ def _waits() -> list[Reading]:
                 asked=("FFMA",),
             )
         )
+    for width, apart, how in (
+        (4, 1, "side_by_side"),
+        (16, 4, "side_by_side"),
+        (4, 0, "one_place"),
+        (4, 8, "sectors"),
+        (4, 32, "lines"),
+        (4, 33, "lines_of_other_banks"),
+    ):
+        found.append(
+            Clocked(
+                f"global_loads_{width}_{how}",
+                "L1",
+                lambda width=width, apart=apart: waits.global_loads(width, apart),  # type: ignore[misc]
+                "loads that L1 has, per cycle",
+                16,
+                asked=("LDG",),
+                words=4096,
+            )
+        )
     for level, size in (("l1", MB // 64), ("l2", 16 * MB), ("dram", 1024 * MB)):
         for warps in (1, 16, 64):
             found.append(
@@ -284,7 +317,21 @@ def _streams() -> list[Reading]:
     found.append(
         Streamed("write_dram", "DRAM", lambda: streams.writes, "rate of writing", 0, 1024 * MB, 1)
     )
-    for name, group, size in (("l2", "L2", 16 * MB), ("dram", "DRAM", 1024 * MB)):
+    found.append(Streamed("write_l2", "L2", lambda: streams.writes, "rate of L2", 0, 16 * MB, 64))
+    found.append(
+        Streamed(
+            "write_columns",
+            "DRAM",
+            lambda: streams.writes_columns,
+            "rate of sectors that are filled by eight stores, counted once",
+            0,
+            1024 * MB,
+        )
+    )
+    for name, group, size, rounds in (
+        ("l2", "L2", 16 * MB, 64),
+        ("dram", "DRAM", 1024 * MB, 1),
+    ):
         found.append(
             Streamed(
                 f"write_apart_{name}",
@@ -293,7 +340,7 @@ def _streams() -> list[Reading]:
                 "rate of sectors that are written in part, counted whole",
                 0,
                 size,
-                1,
+                rounds,
             )
         )
     for threads in (32, 256, 1024):
@@ -303,6 +350,15 @@ def _streams() -> list[Reading]:
                 "blocks",
                 lambda: streams.nothing,
                 "the start of a block",
+                threads,
+            )
+        )
+        found.append(
+            Started(
+                f"lasting_of_{threads}",
+                "blocks",
+                lambda: streams.lasting,
+                f"the time between two blocks, beyond the {streams.LASTING} cycles that each takes",
                 threads,
             )
         )

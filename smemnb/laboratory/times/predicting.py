@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ...compiled.lines import built
@@ -17,12 +18,14 @@ from .recording import Timed
 if TYPE_CHECKING:
     from ...tracing.timing import Prediction
 
-__all__ = ["predicted_case", "table"]
+__all__ = ["beside", "predicted_case", "table"]
 
 CC = (9, 0)
+GPU = "H100 SXM"
+"""Whose times are recorded."""
 
 
-def predicted_case(case: Case, scale: int | None = None) -> Prediction:
+def predicted_case(case: Case, scale: int | None = None, gpu: str = GPU) -> Prediction:
     """The predicted time of a kernel, at the size that is timed or at another.
 
     Raises:
@@ -42,13 +45,35 @@ def predicted_case(case: Case, scale: int | None = None) -> Prediction:
         Snapshot(arguments),
         types_of(arguments),
     )
-    return predicted(build, launch, case.name)
+    return predicted(build, launch, case.name, gpu)
+
+
+def beside(say: Callable[[str], None] = print) -> None:
+    """Time the kernels on this machine's GPU, and print each beside its prediction.
+
+    Raises:
+        SmemnbError: the model has no constants of this GPU.
+    """
+    from tempfile import TemporaryDirectory
+
+    from numba import cuda
+
+    from ...tracing.timing import machine
+    from .recording import load, record
+
+    name = cuda.get_current_device().name
+    gpu = machine(name.decode() if isinstance(name, bytes) else str(name)).chip.name
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "times.json"
+        record(file, counters=False, say=lambda line: None)
+        table(read=load(file), say=say, gpu=gpu)
 
 
 def table(
     names: Sequence[str] = (),
     read: Mapping[str, Timed] | None = None,
     say: Callable[[str], None] = print,
+    gpu: str = GPU,
 ) -> None:
     """A line per kernel: its predicted time and cause, beside what was read; then the errors."""
     off = []
@@ -56,7 +81,7 @@ def table(
         if names and case.name not in names:
             continue
         try:
-            one = predicted_case(case)
+            one = predicted_case(case, gpu=gpu)
         except SmemnbError as error:
             say(f"{case.name:24} not predicted: {error}")
             continue

@@ -72,7 +72,7 @@ def index_of(scope: Scope, node: ast.Subscript) -> tuple[Index, bool]:
     parts = node.slice.elts if isinstance(node.slice, ast.Tuple) else [node.slice]
     compiled = [_item(scope, part) for part in parts]
     items, views = [item for item, _ in compiled], any(view for _, view in compiled)
-    views = views or _names_slice(scope)
+    views = views or scope.makes_slices
 
     def run(frame: Frame, mask: Mask) -> tuple[Any, ...]:
         flat: list[Any] = []
@@ -90,11 +90,6 @@ def index_of(scope: Scope, node: ast.Subscript) -> tuple[Index, bool]:
 
         return run_one, views
     return run, views
-
-
-def _names_slice(scope: Scope) -> bool:
-    """Whether the function makes slices by name, so that any variable may hold one."""
-    return any(isinstance(n, ast.Name) and n.id == "slice" for n in ast.walk(scope.tree))
 
 
 def subscript(scope: Scope, node: ast.Subscript) -> Expression:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from enum import Enum, EnumMeta
+from functools import cached_property
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
@@ -194,6 +195,11 @@ class Scope:
         self.declared = ""  # the name on the left of the assignment being compiled
         self.stored: ast.expr | None = None  # the right side of it, for what is on the left
         self.update = ""  # how the statement being compiled changes what it loads
+
+    @cached_property
+    def makes_slices(self) -> bool:
+        """Whether the function makes slices by name, so that any variable may hold one."""
+        return any(isinstance(n, ast.Name) and n.id == "slice" for n in ast.walk(self.tree))
 
     def _parameters(self) -> tuple[list[str], str]:
         """The names of the parameters, and that of `*rest` ("" if there is none)."""

@@ -31,7 +31,7 @@ from ...compiled import cubin
 from ...compiled.machine import instructions, main_loop
 from ...compiled.usage import read_resources
 from ...errors import SmemnbError
-from ...kernels.tensor.choosing import CUTS, step_cycles
+from ...kernels.tensor.choosing import CUTS, DEEP_CUTS, step_cycles
 from ...kernels.tensor.ladder import LADDER
 from ...kernels.tensor.tensor_cut import KINDS, TensorCut
 from ...kernels.tensor.variants.peak import MMA, THREADS, WARPS, flops, mma_peak_of
@@ -61,16 +61,11 @@ LIMITS = {"f16": 2e-3, "bf16": 1.6e-2, "tf32": 2e-3}
 CHECKED_ROWS = 16
 TUNED = (
     *CUTS[:3],
-    TensorCut(128, 256, stages=3),
-    TensorCut(128, 256, stages=6),
+    *DEEP_CUTS[:3],
     TensorCut(128, 256, depth=32, stages=3),
-    TensorCut(128, 256, depth=32, stages=4),
-    TensorCut(256, 128, depth=32, stages=3),
-    TensorCut(128, 128, stages=3, resident=2),
-    TensorCut(128, 128, stages=6, resident=2),
-    TensorCut(128, 128, depth=32, stages=3, resident=2),
-    TensorCut(256, 128, band=4),
-    TensorCut(128, 256, band=16),
+    TensorCut(128, 256, depth=32, lasting=1),
+    TensorCut(256, 128, depth=32, lasting=1),
+    TensorCut(128, 256, depth=32, band=16),
 )
 """Choices that are worth a try for large products; `--cuts` times them."""
 
@@ -246,7 +241,7 @@ def held(case: TensorCase, seed: int = 1) -> Held:
 
 
 def cut_name(cut: TensorCut) -> str:
-    """Such as "128x256x16s4r1"; a band other than the usual one, and its warps, behind it.
+    """Such as "128x256x16s4r1"; unusual warps and band behind it, and "l" where blocks stay.
 
     >>> cut_name(TensorCut(128, 256)), cut_name(TensorCut(64, 64, warp_rows=32, warp_cols=32))
     ('128x256x16s4r1', '64x64x16s4r1w32x32')
@@ -255,7 +250,9 @@ def cut_name(cut: TensorCut) -> str:
         "" if (cut.warp_rows, cut.warp_cols) == (64, 64) else f"w{cut.warp_rows}x{cut.warp_cols}"
     )
     band = "" if cut.band == TensorCut.band else f"b{cut.band}"
-    return f"{cut.rows}x{cut.cols}x{cut.depth}s{cut.stages}r{cut.resident}{warps}{band}"
+    lasting = "l" if cut.lasting else ""
+    shape = f"{cut.rows}x{cut.cols}x{cut.depth}s{cut.stages}r{cut.resident}"
+    return f"{shape}{warps}{band}{lasting}"
 
 
 def peak(case: TensorCase, multiprocessors: int) -> Callable[[], Any]:

@@ -45,9 +45,9 @@ reads it.
 `h200_steps.json`: times of the kernels of `34_fast_code`; `laboratory.step_times` makes and reads
 it.
 
-`h200_reduction.json`: times of reductions beside torch and CuPy, with the rungs of the sum, as
-`smemnb bench patterns reduction --out FILE.json` writes them; `bench.patterns.model.recorded` reads
-it.
+`h200_reduction.json`, and the same of `scan`, `stencil`, `histogram` and `rows`: times of a room's
+operations and rungs beside torch and CuPy, as `smemnb bench patterns ROOM --out FILE.json` writes
+them; `bench.patterns.model.recorded` reads them, and the room's `TUNING.md` says what is missing.
 
 `machine_code.json`: registers and instructions of the main loops of some rungs, and
 `compiled_views.json`: machine code per source line; `laboratory.loop_code` and

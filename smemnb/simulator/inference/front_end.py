@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import operator
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -167,13 +168,20 @@ class _Session:
     ) -> Function:
         """Types of a function, inferred once for each set of argument types."""
         key = function, types
+        if key in self.done:
+            return self.done[key]
+        known = _kept_records(function, types)
+        wanted: tuple[Any, ...] = ()
+        if known is not None:
+            outer = function.__code__, _outer_values(function)
+            wanted = self.compiler, types, returns, casts, *outer
+            for record in known.get(wanted, ()):
+                self.done.setdefault((record.function(), record.argument_types), record)
         if key not in self.done:
-            self.done[key] = _record(
-                function,
-                types,
-                _run_front_end(function, types, returns, self.compiler),
-                casts=casts,
-            )
+            parts = _run_front_end(function, types, returns, self.compiler)
+            self.done[key] = _record(function, types, parts, casts=casts)
+            if known is not None:
+                known[wanted] = self.reachable(self.done[key])
         return self.done[key]
 
     def reachable(self, root: Function) -> tuple[Function, ...]:
@@ -186,6 +194,35 @@ class _Session:
                     found.append(record)
                     waiting.append(record)
         return tuple(found)
+
+
+def _kept_records(function: Callable[..., Any], types: Types) -> dict[Any, Any] | None:
+    """What one inference leaves to the next about a device function; None if nothing.
+
+    Of functions of this package and of Numba: these, and what they name, do not change while a
+    process runs. An argument that is a function itself would be kept alive.
+    """
+    home = sys.modules.get(function.__module__ or "")
+    if home is None or vars(home) is not function.__globals__:
+        return None
+    if home.__name__.partition(".")[0] not in ("smemnb", "numba", "numba_cuda"):
+        return None
+    return kept_in(function, "device types") if all(map(_plain, types)) else None
+
+
+def _plain(kind: Any) -> bool:
+    if isinstance(kind, seam.types.BaseTuple):
+        return all(map(_plain, kind))
+    return isinstance(kind, _PLAIN)
+
+
+_PLAIN = (
+    seam.types.Number,
+    seam.types.Boolean,
+    seam.types.Array,
+    seam.types.NoneType,
+    seam.types.IntegerLiteral,
+)
 
 
 def declared_signatures(dispatcher: Any) -> list[tuple[Types, Any]]:
@@ -227,6 +264,15 @@ def _inferring(session: _Session) -> Iterator[None]:
     dispatcher = seam.CUDADispatcher
     kept = {name: getattr(dispatcher, name) for name in ("get_call_template", "get_overload")}
     device = seam.dispatcher_module.get_current_device
+    # Numba looks up each of its overloads by the flags too, and compares them option by option;
+    # their hash is that of the options' names
+    equal, hashed = seam.CUDAFlags.__eq__, seam.CUDAFlags.__hash__
+    number = hash(seam.CUDAFlags())
+
+    def same(self: Any, other: Any) -> Any:
+        if type(other) is type(self) and other._values == self._values:
+            return True
+        return equal(self, other)
 
     def get_overload(self: Any, signature: Any) -> Any:
         # Numba compiles its own overloads while it types a call of them; LLVM suffices for that
@@ -237,6 +283,7 @@ def _inferring(session: _Session) -> Iterator[None]:
 
     dispatcher.get_call_template = lambda self, args, kws: _call_template(session, self, args, kws)
     dispatcher.get_overload = get_overload
+    seam.CUDAFlags.__eq__, seam.CUDAFlags.__hash__ = same, lambda self: number
     seam.dispatcher_module.get_current_device = lambda: SimpleNamespace(compute_capability=(9, 0))
     try:
         with watched():
@@ -244,6 +291,7 @@ def _inferring(session: _Session) -> Iterator[None]:
     finally:
         for name, method in kept.items():
             setattr(dispatcher, name, method)
+        seam.CUDAFlags.__eq__, seam.CUDAFlags.__hash__ = equal, hashed
         seam.dispatcher_module.get_current_device = device
 
 

@@ -30,6 +30,10 @@ def _by(words: Words, seen: Observation) -> str:
     return f"thread {words.at(seen.thread)}"
 
 
+def _array(seen: Observation) -> str:
+    return "the tile" if seen.array is None else seen.array.name
+
+
 def _same_thread(seen: Observation) -> bool:
     return seen.thread == seen.other_thread
 
@@ -121,6 +125,15 @@ def store_under_way(words: Words, seen: Observation) -> tuple[str, str]:
     if seen.detail.get("bulk"):
         return bulk.store_under_way(words, seen)
     then = seen.other or seen.site
+    if seen.detail.get("beside"):
+        cause = (
+            f"{words.both(seen)}, and both copies are under way at once: which of the two is there "
+            "in the end is not determined."
+        )
+        return cause, (
+            f"Let one thread copy into it: see that the offsets into {_array(seen)} in "
+            f"{words.line(then)} differ from thread to thread by what a copy moves."
+        )
     if seen.detail.get("after"):
         cause = (
             f"{_meets(words, seen)}, and no barrier comes between: which of the two is there in "
@@ -142,4 +155,26 @@ def store_under_way(words: Words, seen: Observation) -> tuple[str, str]:
     return cause, (
         f"Put {_then_a_barrier(seen)} before {words.line(then)}, so that the copy has arrived, or "
         "use another stage."
+    )
+
+
+def overwritten_source(words: Words, seen: Observation) -> tuple[str, str]:
+    """A store to what a copy reads, which may still be to be read."""
+    then = seen.other or seen.site
+    if seen.detail.get("landed"):
+        cause = (
+            f"{_meets(words, seen)}. {_by(words, seen)} has waited for its copy at "
+            f"{_wait(words, seen)}, and no barrier tells the other thread that it has been read."
+        )
+        return cause, (
+            f"Put cuda.syncthreads() between line {seen.detail.get('wait')} and "
+            f"{words.line(then)}: a wait is about the copies of its own thread only."
+        )
+    cause = (
+        f"{_meets(words, seen)}, while the copy is under way: it may read what was there before or "
+        "what is stored."
+    )
+    return cause, (
+        f"Put {_then_a_barrier(seen)} before {words.line(then)}, so that the copy has been made, "
+        "or store to another array."
     )

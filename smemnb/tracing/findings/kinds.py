@@ -105,6 +105,7 @@ KINDS = _table(
         Kind("store_under_way", "error", "element", copies.store_under_way, of_copies=True),
         Kind("missing_async_fence", "error", "word", bulk.missing_async_fence, of_copies=True),
         Kind("wrong_swizzle", "error", "word", bulk.wrong_swizzle, of_copies=True),
+        Kind("overwritten_source", "error", "element", copies.overwritten_source, of_copies=True),
         # threads that do not come
         # counted each time that a thread does not come, which a loop makes more than threads
         Kind("divergent_barrier", "error", "time", barriers.divergent_barrier, brings_others=True),

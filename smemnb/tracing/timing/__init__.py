@@ -13,7 +13,7 @@
 Needs NVIDIA's compiler libraries and nvdisasm, no GPU.
 """
 
-from .machine import CONSTANTS, Constant, machine
+from .machine import CONSTANTS, Constant, constants, machine
 from .prediction import LineWaits, Prediction, predicted
 
-__all__ = ["CONSTANTS", "Constant", "LineWaits", "Prediction", "machine", "predicted"]
+__all__ = ["CONSTANTS", "Constant", "LineWaits", "Prediction", "constants", "machine", "predicted"]

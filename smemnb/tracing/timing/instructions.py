@@ -39,7 +39,7 @@ COLUMNS: Final = (
 """Columns of `table`."""
 
 _REGISTER = re.compile(r"(?<![A-Z])R(\d+)(\.64)?(\.reuse)?")
-_FMA = {"FFMA", "FADD", "FMUL", "HFMA2", "HADD2", "HMUL2"}
+_FMA = {"FFMA", "FADD", "FMUL", "HFMA2", "HADD2", "HMUL2", "VIADD"}
 _HEAVY = {"IMAD"}
 _OTHER = {"BRA", "BSSY", "BSYNC", "NOP", "EXIT", "WARPSYNC", "BREAK", "CALL", "RET", "BMOV"}
 _OTHER |= {"YIELD", "ENDCOLLECTIVE", "MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL", "DEPBAR", "NANOSLEEP"}

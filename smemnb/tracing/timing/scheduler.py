@@ -4,12 +4,14 @@ Each scheduler looks at its warps in each cycle and takes the first that can iss
 last, then the youngest. A warp can issue if the cycles that the compiler counted have passed, the
 scoreboards that its instruction waits for are free, its pipe is free, the registers it reads can be
 read in time, and, for an access to memory, its queue has a place. Every other warp is counted for
-the first of these that is in its way.
+the first of these that is in its way. A warp that has ended stays until its stores have left, and
+its block makes room for the next one when all its warps have; the next one begins some time later.
 
-Accesses go from four queues into one path: a wavefront of shared memory or a line of global memory
-per cycle, and no more than a word for each lane. Sectors that miss L1 pass a server of L2 and,
-where they come from DRAM, one of DRAM; both serve this multiprocessor's share of the whole chip's
-rate.
+Accesses go from four queues into one path: a wavefront of shared memory or of L1 per cycle, and no
+more than two words for each lane. Sectors that miss L1 pass a server of L2 and, where they come
+from DRAM, one of DRAM; both serve this multiprocessor's share of the whole chip's rate, and more
+than that where the others leave some (`machine.Machine.row`). Stores go to L2 by a way of their
+own, a packet with a head for each line. Barriers are taken one warp at a time.
 
 Source: the structure is that of Huerta et al. (arXiv 2503.20481), less their instruction fetch.
 """
@@ -111,18 +113,25 @@ def simulate(
     wavefronts: Any,  # int32
     missed: Any,  # int32: sectors that L1 has not
     far: Any,  # float32: the share of them that comes from DRAM
+    lines: Any,  # int32: lines that a store goes to, 0 of other accesses
     blocks: Any,  # int32 (blocks to run, warps of a block): streams
     resident: int,
     constants: Any,  # float64, in the order of `machine.ORDER`
     waits: Any,  # int64 (instructions, reasons), added to
     drawn: Any,  # int8 (warps, cycles) for a timeline, or of no size
-) -> tuple[float, float, float]:
-    """Cycles until the last warp has ended, instructions issued, cycles that the path was busy."""
+) -> tuple[float, float, float, float, float, float]:
+    """What came of it, as `streams.Ran` names it.
+
+    Cycles until the last warp has ended, instructions issued, and cycles that were busy: of the
+    path, of L2 for loads and for stores, and of DRAM.
+    """
     (shared_latency, l1_latency, l2_near, l2_far, dram_latency, constant_latency) = constants[:6]
     (special_latency, exchange_latency, barrier_latency, branch_extra, queue_places) = constants[
         6:11
     ]
     (queue_delay, window, policy, sector_l2, sector_dram, read_release) = constants[11:17]
+    (sector_in, packet_in, block_start, warp_start, block_interval) = constants[17:22]
+    barrier_each = constants[22]
     per_block = blocks.shape[1]
     warps = min(SLOTS, resident * per_block)
     stream = np.full(warps, -1, np.int64)
@@ -135,6 +144,12 @@ def simulate(
     held = np.zeros((warps, SCOREBOARDS), np.int64)
     held_by = np.zeros((warps, SCOREBOARDS), np.int64)
     alive = np.zeros(resident, np.int64)
+    at_work = np.zeros(resident, np.int64)
+    outgoing = np.zeros(warps, np.int64)
+    leaves = np.zeros(warps, np.float64)
+    ended = np.zeros(warps, np.bool_)
+    leaving, barrier_free, block_next = 0, 0.0, 0.0
+    loads_busy, stores_busy, dram_busy = 0.0, 0.0, 0.0
     arrived = np.zeros(resident, np.int64)
     pipe = np.zeros((4, 12), np.float64)
     port = np.zeros((4, 2), np.float64)
@@ -145,7 +160,7 @@ def simulate(
     head, filled = np.zeros(4, np.int64), np.zeros(4, np.int64)
     outside = np.zeros(4, np.int64)
     size, heap_t, heap_w = 0, np.zeros(1 << 16, np.float64), np.zeros(1 << 16, np.int64)
-    path, path_busy, l2_free, dram_free = 0.0, 0.0, 0.0, 0.0
+    path, path_busy, l2_free, l2_in, dram_free = 0.0, 0.0, 0.0, 0.0, 0.0
     next_queue, next_block, issued, clock, order = 0, 0, 0.0, 0.0, 0
     rng = np.uint64(88172645463325252)
     running = 0
@@ -156,8 +171,10 @@ def simulate(
                 stream[w] = blocks[next_block, warp]
                 at[w], end[w] = stream_at[stream[w]], stream_at[stream[w] + 1]
                 born[w] = order
+                ready[w], why_ready[w] = block_next + warp * warp_start, -1
                 order += 1
-            alive[slot] = per_block
+            block_next += block_interval
+            alive[slot] = at_work[slot] = per_block
             running += per_block
             next_block += 1
     drawing = drawn.shape[1] if drawn.ndim == 2 else 0
@@ -187,7 +204,8 @@ def simulate(
                             outside[s] -= 1
                         busy = max(1.0, float(wavefronts[number]))
                         latency = shared_latency if where == SHARED else l1_latency
-                        busy = max(busy, float(code[op, 9]))  # a word of all lanes per cycle
+                        busy = max(busy, 0.5 * code[op, 9])  # two words of all lanes per cycle
+                        latency += np.ceil(busy) - 1.0  # a step of latency for each further one
                     elif kind == LOAD or kind == STORE:
                         if code[op, 11] == GLOBAL:
                             outside[s] -= 1
@@ -196,17 +214,29 @@ def simulate(
                     path_busy += busy
                     back = path + latency
                     if number >= 0 and missed[number] > 0:
-                        begins = max(l2_free, path)
-                        l2_free = begins + missed[number] * sector_l2
+                        if lines[number]:
+                            taken_up = missed[number] * sector_in + lines[number] * packet_in
+                            stores_busy += taken_up
+                            l2_in = max(l2_in, path) + taken_up
+                            done = l2_in
+                        else:
+                            taken_up = missed[number] * sector_l2
+                            loads_busy += taken_up
+                            l2_free = max(l2_free, path) + taken_up
+                            done = l2_free
                         rng = rng * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
                         drawn_by = float(rng >> np.uint64(11)) / 9007199254740992.0
                         rng = rng * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
                         side = float(rng >> np.uint64(11)) / 9007199254740992.0
-                        back = l2_free + (l2_near if side < 0.5 else l2_far)
+                        back = done + (l2_near if side < 0.5 else l2_far)
                         if drawn_by < far[number]:
                             begins = max(dram_free, path)
                             dram_free = begins + missed[number] * sector_dram
-                            back = max(dram_free, l2_free) + dram_latency
+                            dram_busy += missed[number] * sector_dram
+                            back = max(dram_free, done) + dram_latency
+                    if kind == STORE and code[op, 11] != SHARED:
+                        outgoing[w] -= 1
+                        leaves[w] = max(leaves[w], max(path, l2_in))
                     if reads < SCOREBOARDS:
                         size = _push(heap_t, heap_w, size, path + read_release, w * 8 + reads)
                     if writes < SCOREBOARDS:
@@ -219,8 +249,15 @@ def simulate(
                 w = s + 4 * k
                 if stream[w] < 0:
                     continue
+                if ended[w]:
+                    waits[place[end[w] - 1], DRAIN] += 1
+                    if drawing and clock < drawing:
+                        drawn[w, int(clock)] = DRAIN
+                    continue
                 op = place[at[w]]
                 why = SELECTED
+                if ready[w] > clock and why_ready[w] < 0:
+                    continue  # it has not begun
                 if waiting[w]:
                     why = AT_BARRIER
                 elif ready[w] > clock:
@@ -239,14 +276,6 @@ def simulate(
                                 why = LG if outside[s] * 2 > filled[s] else MIO
                         elif pipe[s, kind] > clock or (kind == HEAVY and pipe[s, FMA] > clock):
                             why = PIPE if kind != SPECIAL else MIO
-                    if why == SELECTED and window > 0:
-                        kept = last[s] == w
-                        even = float(code[op, 5] if kept else code[op, 7])
-                        odd = float(code[op, 6] if kept else code[op, 8])
-                        first = max(port[s, 0], clock) + min(even, window)
-                        second = max(port[s, 1], clock) + min(odd, window)
-                        if first > clock + window or second > clock + window:
-                            why = DISPATCH
                 if why == SELECTED:
                     rank = float(born[w])
                     if policy == 0 and last[s] == w:
@@ -268,10 +297,21 @@ def simulate(
                     drawn[w, int(clock)] = why
             if best < 0:
                 continue
-            progress = True
             w = best
             op = place[at[w]]
             kind = code[op, 0]
+            if window > 0:  # its sources are read in time, or nobody issues
+                kept = last[s] == w
+                even = float(code[op, 5] if kept else code[op, 7])
+                odd = float(code[op, 6] if kept else code[op, 8])
+                first = max(port[s, 0], clock) + min(even, window)
+                second = max(port[s, 1], clock) + min(odd, window)
+                if first > clock + window or second > clock + window:
+                    waits[op, DISPATCH] += 1
+                    if drawing and clock < drawing:
+                        drawn[w, int(clock)] = DISPATCH
+                    continue
+            progress = True
             waits[op, SELECTED] += 1
             if drawing and clock < drawing:
                 drawn[w, int(clock)] = SELECTED
@@ -295,6 +335,7 @@ def simulate(
                 filled[s] += 1
                 if code[op, 11] != SHARED:
                     outside[s] += 1
+                    outgoing[w] += kind == STORE
                 if writes < SCOREBOARDS:
                     held[w, writes] += 1
                     held_by[w, writes] = SHORT if code[op, 11] == SHARED else LONG
@@ -321,32 +362,45 @@ def simulate(
             if kind == BARRIER and active[at[w]]:
                 waiting[w] = True
                 arrived[slot] += 1
+                barrier_free = max(barrier_free, clock) + barrier_each
             at[w] += 1
             if at[w] >= end[w]:
-                stream[w] = -1
                 waiting[w] = False
-                running -= 1
-                alive[slot] -= 1
-                if alive[slot] == 0:
-                    arrived[slot] = 0
-                    if next_block < len(blocks):
-                        for warp in range(per_block):
-                            x = slot * per_block + warp
-                            stream[x] = blocks[next_block, warp]
-                            at[x], end[x] = stream_at[stream[x]], stream_at[stream[x] + 1]
-                            born[x] = order
-                            ready[x], why_ready[x] = clock + barrier_latency, WAIT
-                            order += 1
-                        alive[slot] = per_block
-                        running += per_block
-                        next_block += 1
-            if arrived[slot] and arrived[slot] == alive[slot]:
+                ended[w] = True
+                leaving += 1
+                at_work[slot] -= 1
+            if arrived[slot] and arrived[slot] == at_work[slot]:
                 arrived[slot] = 0
                 for x in range(slot * per_block, (slot + 1) * per_block):
                     if waiting[x]:
                         waiting[x] = False
-                        ready[x] = max(ready[x], clock + barrier_latency)
+                        ready[x] = max(ready[x], max(barrier_free, clock) + barrier_latency)
                         why_ready[x] = AT_BARRIER
+        # a warp is gone when its stores have left, and its block makes room when all warps are
+        for w in range(warps if leaving else 0):
+            if ended[w] and outgoing[w] == 0 and leaves[w] <= clock:
+                progress = True
+                ended[w] = False
+                leaving -= 1
+                stream[w] = -1
+                running -= 1
+                slot = w // per_block
+                alive[slot] -= 1
+                if alive[slot] == 0 and next_block < len(blocks):
+                    begins = max(clock + block_start, block_next)
+                    block_next = begins + block_interval
+                    for warp in range(per_block):
+                        x = slot * per_block + warp
+                        stream[x] = blocks[next_block, warp]
+                        at[x], end[x] = stream_at[stream[x]], stream_at[stream[x] + 1]
+                        born[x], leaves[x] = order, 0.0
+                        ready[x] = begins + warp * warp_start
+                        why_ready[x] = -1
+                        order += 1
+                    alive[slot] = at_work[slot] = per_block
+                    arrived[slot] = 0
+                    running += per_block
+                    next_block += 1
         clock += 1
         if not progress:  # nothing happens until the next event: the same waits until then
             later = 1e18
@@ -361,17 +415,21 @@ def simulate(
                 if port[s, 0] >= clock or port[s, 1] >= clock:
                     later = clock
             for w in range(warps):
-                if stream[w] >= 0 and not waiting[w] and ready[w] >= clock:
+                if stream[w] >= 0 and not waiting[w] and not ended[w] and ready[w] >= clock:
                     later = min(later, ready[w])
+                if ended[w] and outgoing[w] == 0:
+                    later = min(later, max(leaves[w], clock))
             if later >= 1e18:
-                return -1.0, issued, path_busy
+                return -1.0, issued, path_busy, loads_busy, stores_busy, dram_busy
             gap = np.ceil(later) - clock
             if gap > 0:
                 for w in range(warps):
-                    if stream[w] >= 0:
-                        op = place[at[w]]
+                    if stream[w] >= 0 and not (ready[w] > clock and why_ready[w] < 0):
+                        op = place[min(at[w], end[w] - 1)]
                         why = AT_BARRIER
-                        if not waiting[w]:
+                        if ended[w]:
+                            why = DRAIN
+                        elif not waiting[w]:
                             why = why_ready[w]
                             if ready[w] <= clock:
                                 mask = code[op, 2]
@@ -387,4 +445,4 @@ def simulate(
                             for cycle in range(int(clock), min(int(clock + gap), drawing)):
                                 drawn[w, cycle] = why
                 clock += gap
-    return clock, issued, path_busy
+    return clock, issued, path_busy, loads_busy, stores_busy, dram_busy

@@ -20,7 +20,7 @@ from ...compiled.warps.execution import Execution, execution
 from ...compiled.warps.run import CodeLaunch
 from .caches import far_share, missed, partly_stored
 from .instructions import table
-from .machine import Machine
+from .machine import WHOLE, Machine, Use
 from .scheduler import REASONS, simulate
 
 __all__ = ["Ran", "Streams", "sampled", "streams"]
@@ -37,7 +37,7 @@ class Streams:
     Attributes:
         table: a row per machine instruction, as `instructions.table` makes it.
         place, active, taken, request, begins: instructions of all warps, one warp after the other.
-        space, wavefronts, missed, far: of each access.
+        space, wavefronts, missed, far, lines: of each access; lines of stores alone.
         warps: of a block.
         samples: blocks that were run.
         partly: share of the sectors that leave L1 of stores that fill less than half of them.
@@ -53,6 +53,7 @@ class Streams:
     wavefronts: Any
     missed: Any
     far: Any
+    lines: Any
     warps: int
     samples: int
     partly: float = 0.0
@@ -63,19 +64,27 @@ class Streams:
         return len(self.place) / self.samples
 
     @property
+    def stored(self) -> float:
+        """The share of stores in the sectors that come from DRAM or go there."""
+        moved = self.missed * self.far
+        return float(moved[self.lines > 0].sum()) / max(1.0, float(moved.sum()))
+
+    @property
     def sectors_from_dram(self) -> float:
         """Sectors of a block that come from DRAM or go there, on average."""
         return float((self.missed * self.far).sum()) / self.samples
 
-    def run(self, machine: Machine, resident: int, blocks: int, busy: int) -> Ran:
+    def run(self, machine: Machine, resident: int, blocks: int, busy: int, use: Use = WHOLE) -> Ran:
         """So many blocks on one multiprocessor, `resident` at a time, `busy` of them at work."""
         order = np.arange(blocks) % self.samples
         plan = (order[:, None] * self.warps + np.arange(self.warps)).astype(np.int32)
         waits = np.zeros((len(self.table), len(REASONS)), np.int64)
-        cycles, issued, path = simulate(
-            *self._arrays, plan, resident, machine.row(busy), waits, np.zeros((0, 0), np.int8)
+        nothing = np.zeros((0, 0), np.int8)
+        row = machine.row(busy, self.stored, use)
+        cycles, issued, path, loads, stores, dram = simulate(
+            *self._arrays, plan, resident, row, waits, nothing
         )
-        return Ran(cycles, issued, path, waits)
+        return Ran(cycles, issued, path, loads, stores, dram, waits)
 
     def timeline(self, machine: Machine, resident: int, blocks: int, busy: int, cycles: int) -> Any:
         """What each warp does in each of the first cycles: place in `REASONS`, -1 for no warp."""
@@ -83,7 +92,7 @@ class Streams:
         plan = (order[:, None] * self.warps + np.arange(self.warps)).astype(np.int32)
         waits = np.zeros((len(self.table), len(REASONS)), np.int64)
         drawn = np.full((resident * self.warps, cycles), -1, np.int8)
-        simulate(*self._arrays, plan, resident, machine.row(busy), waits, drawn)
+        simulate(*self._arrays, plan, resident, machine.row(busy, self.stored), waits, drawn)
         return drawn
 
     @property
@@ -99,6 +108,7 @@ class Streams:
             self.wavefronts,
             self.missed,
             self.far,
+            self.lines,
         )
 
 
@@ -110,13 +120,22 @@ class Ran:
         cycles: until the last of them had ended.
         issued: instructions.
         path: cycles in which an access was under way to shared memory or L1.
+        loads, stores, dram: cycles in which L2 and DRAM served, at this multiprocessor's share.
         waits: cycles of warps, by instruction and by reason.
     """
 
     cycles: float
     issued: float
     path: float
+    loads: float
+    stores: float
+    dram: float
     waits: Any
+
+    @property
+    def use(self) -> Use:
+        """Shares of its time in which L2 and DRAM served."""
+        return Use(*(min(1.0, each / self.cycles) for each in (self.loads, self.stores, self.dram)))
 
     def less(self, other: Ran) -> Ran:
         """What this one has beyond a shorter run of the same."""
@@ -125,6 +144,9 @@ class Ran:
             cycles=self.cycles - other.cycles,
             issued=self.issued - other.issued,
             path=self.path - other.path,
+            loads=self.loads - other.loads,
+            stores=self.stores - other.stores,
+            dram=self.dram - other.dram,
             waits=self.waits - other.waits,
         )
 
@@ -196,6 +218,9 @@ def streams(
         np.concatenate([one.requests.wavefronts for one in done]).astype(np.int32),
         np.concatenate(gone).astype(np.int32),
         np.concatenate(far).astype(np.float32),
+        np.concatenate(
+            [np.where(one.requests.store, one.requests.lines, 0) for one in done]
+        ).astype(np.int32),
         len(done[0].warps),
         len(done),
         max(partly_stored(one, each) for one, each in zip(done, gone, strict=True)),

@@ -11,7 +11,10 @@ whether its thread has waited for that group; and if so, after which barrier oth
                           its group; or a copy in a group that is open when the kernel ends
     wrong_group           a load after a wait that leaves the copy's group pending
     overwritten_stage     a copy into words that another thread has loaded since the last barrier
-    store_under_way       a store, or a second copy, into words whose copy is under way
+    store_under_way       a store, or a second copy, into words whose copy is under way, also by
+                          another lane of one request; of copies that bring the same bits it is
+                          "race_same_value"
+    overwritten_source    a store to what a copy still reads (`copy_sources`)
 
 Lockstep order lets every copy land at once, so values look right; the findings come from what the
 events say. A launch whose source names no copy is not looked at.
@@ -20,8 +23,7 @@ An mbarrier tells the threads that found its phase over of the copies that were 
 
 **Limits**: in launches with mbarriers nobody looks for overwritten stages, as an mbarrier may say
 that they have been read; `limits` says so. A `syncwarp` of some lanes of a warp counts as one of
-them all. Two lanes of one request that copy into one word are not reported. What a copy reads in
-global memory is judged where it is issued (`races`).
+them all.
 """
 
 from __future__ import annotations
@@ -36,8 +38,9 @@ import numpy as np
 from ...hardware import WORD_BYTES
 from ...lockstep.fibers.waiting import starts_copies
 from ...lockstep.lanes import WARP, spread
-from ...lockstep.watch import Access, ArrayInfo, Barrier, CopyGroup, Site, Watcher
+from ...lockstep.watch import Access, ArrayInfo, Barrier, CopyGroup, Fence, Site, Watcher
 from ..model import Observation
+from .copy_sources import Met, Sources
 from .races.clocks import Clocks
 from .races.touch import index_of
 
@@ -151,8 +154,9 @@ class Table:
         """From here on each of `count` blocks has words of its own."""
         self.loads.repeated(count)
         self.stores.repeated(count)
-        for name in ("copy", "thread", "group", "landed", "interval", "epoch", "barrier", "phase"):
-            setattr(self, name, np.tile(getattr(self, name), count))
+        for name, values in vars(self).items():
+            if isinstance(values, np.ndarray):
+                setattr(self, name, np.tile(values, count))
 
 
 @dataclass(eq=False)
@@ -186,9 +190,13 @@ class _Threads:
 
 @dataclass(eq=False)
 class _Found:
-    """A finding as it grows: its first example, and the elements it concerns."""
+    """A finding as it grows: its first example, and the elements it concerns.
+
+    `same` holds as long as all that was copied into an element were the same bits.
+    """
 
     first: Observation
+    same: bool = False
     elements: Array = field(default_factory=lambda: np.zeros(0, np.int64))
 
 
@@ -216,16 +224,25 @@ class Copies(Watcher):
         self._issued, self._left = list[Issued](), list[Issued]()
         self._threads = _Threads.fresh(batch.shape[1] * WARP)
         self._passed = dict[int, Array]()  # address of an mbarrier -> phases that a thread knows of
+        self._sources = Sources()
 
     def barrier(self, event: Barrier) -> None:
         """What was done before it is ordered before what follows."""
         if event.scope == "warp":
             self._clocks.pass_warp(event)
-        else:
-            self._clocks.pass_block(event)
+        elif self._clocks.pass_block(event) is None:
+            self._sources.barrier(self._shape)
+
+    def fence(self, event: Fence) -> None:
+        """Behind it an atomic may tell others what a thread has waited for."""
+        self._sources.fenced = True
 
     def access(self, event: Access) -> None:
-        """Compare an access to shared memory with the copies under way."""
+        """Compare an access with the copies under way."""
+        if event.array.space == "global":
+            for one in event.each_round():
+                self._in_global(one)
+            return
         if event.array.space != "shared":
             return
         self._watching |= event.copy
@@ -238,6 +255,22 @@ class Copies(Watcher):
         # rows of matrices belong to the lanes that get or give them, not to those that name them
         for one in event.cells() if event.touched else (event,):
             self._touched(one, table)
+
+    def _in_global(self, event: Access) -> None:
+        """Keep what a copy reads, and compare what is stored with it."""
+        if not event.copy and (event.kind == "load" or not self._sources):
+            return
+        if any(np.ndim(one) and one.shape[0] > 1 for one in (event.offset, event.active)):
+            self._part()
+        if event.copy:
+            self._sources.issued(event, self._threads.committed)
+            return
+        for met in self._sources.met_by(event, self._clocks, self._shape, self._passed):
+            self._note_source(event, met)
+
+    @property
+    def _shape(self) -> tuple[int, int, int]:
+        return (self._rows, *self._batch.shape[1:])
 
     def _touched(self, event: Access, table: Table) -> None:
         """Compare what lanes load or store with the copies under way."""
@@ -270,6 +303,7 @@ class Copies(Watcher):
         threads.when = np.where(active, self._clocks.tick(), threads.when)
         threads.closed = np.where(active, threads.committed, threads.closed)
         threads.pending = np.where(active, event.pending, threads.pending)
+        self._sources.waited(self._clocks.now, threads.arrived)
         self._land()
 
     def end_batch(self) -> None:
@@ -289,7 +323,11 @@ class Copies(Watcher):
         """One observation per kind and pair of sites."""
         met = {site for _, site, other in self._found if other}  # told in better words
         return [
-            replace(found.first, count=len(found.elements))
+            replace(
+                found.first,
+                kind="race_same_value" if found.same else kind,
+                count=len(found.elements),
+            )
             for (kind, site, other), found in self._found.items()
             if other is not None or site not in met
         ]
@@ -368,6 +406,9 @@ class Copies(Watcher):
         table.barrier[made.words] = -1
         table.thread[made.words] = made.thread[:, None]
         table.group[made.words] = group[:, None]
+        beside = table.thread[made.words] != made.thread[:, None]  # where a later lane copies, too
+        if beside.any():
+            self._note_beside(made, table, beside, one)
 
     def _of_mbarrier(self, event: CopyGroup) -> None:
         """Copies are attached to an mbarrier, or a thread knows that its phase is over."""
@@ -379,7 +420,9 @@ class Copies(Watcher):
             spread(one, shape).reshape(self._rows, -1)
             for one in (event.active, event.barrier, event.phase)
         )
-        if event.step == "passed":
+        if event.step == "attach":
+            self._sources.attached(event, shape, self._passed)
+        else:
             for address in np.unique(barrier[active]).tolist():
                 known = self._passed.setdefault(address, np.zeros(active.shape, np.int64))
                 known[:] = np.maximum(known, np.where(active & (barrier == address), phase, 0))
@@ -457,7 +500,61 @@ class Copies(Watcher):
                         wait = self._sites[int(threads.wait[block, by])]
                         detail |= {"wait": wait.line, "wait_text": wait.text}
                         detail |= {"pending": int(threads.pending[block, by])}
-                    self._note(kind, made, mask, at, copy, by, detail)
+                    same = made.event.copy and self._same_bits(made, mask, copy, owner)
+                    self._note(kind, made, mask, at, copy, by, detail, same=same)
+
+    def _note_beside(self, made: Requested, table: Table, beside: Array, copy: Issued) -> None:
+        """Several lanes of one request copy into one word."""
+        owner = table.thread[made.words]
+        at = int(np.flatnonzero(beside.any(axis=1))[0])
+        other = int(owner[at, int(np.flatnonzero(beside[at])[0])])
+        site, same = made.event.site, self._same_bits(made, beside, copy, owner)
+        self._keep(("store_under_way", site, site), made, beside, at, int(made.thread[at]), other,
+                   {"beside": 1}, same=same)  # fmt: skip
+
+    def _same_bits(self, made: Requested, mask: Array, copy: Issued, owner: Array) -> bool:
+        """Whether copies bring what the copies of `owner` under way bring, word by word."""
+        lane, place = np.nonzero(mask)
+        row, thread, other = made.row[lane], made.thread[lane], owner[lane, place]
+        numbers = np.zeros((self._rows, self._batch.shape[1] * WARP), np.int64)
+        numbers[copy.row, copy.thread] = np.arange(len(copy.row))
+        its_place = made.words[lane, place] - copy.words[numbers[row, other], 0]
+        mine, theirs = _words(made.event, self._shape), _words(copy.event, self._shape)
+        if self._rows == 1:  # of all blocks
+            return bool((mine[:, thread, place] == theirs[:, other, its_place]).all())
+        of_mine, of_its = row * (len(mine) > 1), row * (len(theirs) > 1)
+        found = mine[of_mine, thread, place] == theirs[of_its, other, its_place]
+        return bool(found.all())
+
+    def _note_source(self, event: Access, met: Met) -> None:
+        """A lane stores to what a copy still reads."""
+        launch, array, site = self._launch, event.array, met.copy.site
+        key = ("overwritten_source", site, event.site)
+        if key not in self._found:
+            row, thread, other = int(met.row[0]), int(met.thread[0]), int(met.other[0])
+            detail: dict[str, int | str] = {"landed": int(met.landed[0])}
+            if met.landed[0]:
+                wait = self._sites[int(self._threads.wait[row, thread])]
+                detail |= {"wait": wait.line, "wait_text": wait.text}
+            self._found[key] = _Found(
+                Observation(
+                    kind=key[0],
+                    site=site,
+                    other=event.site,
+                    array=array,
+                    block=launch.block_of(self._batch.first + row),
+                    thread=launch.thread_of(*divmod(thread, WARP)),
+                    warp=thread // WARP,
+                    other_thread=launch.thread_of(*divmod(other, WARP)),
+                    other_warp=other // WARP,
+                    index=index_of(array, (int(met.address[0]) - array.base) // array.unit),
+                    count=0,
+                    detail=detail,
+                )
+            )
+        found = self._found[key]
+        element = (met.address - array.base) // array.itemsize
+        found.elements = np.union1d(found.elements, element)
 
     def _note(
         self,
@@ -468,12 +565,14 @@ class Copies(Watcher):
         copy: Issued,
         by: int | None = None,
         detail: Mapping[str, int | str] | None = None,
+        *,
+        same: bool = False,
     ) -> None:
         """Keep what a lane does with words of a copy; without `by` it is the copy's own lane."""
         site, other = copy.event.site, None if by is None else made.event.site
         thread = int(made.thread[at])
         self._keep((kind, site, other), made, mask, at, thread if by is None else by,
-                   None if by is None else thread, detail or {})  # fmt: skip
+                   None if by is None else thread, detail or {}, same=same)  # fmt: skip
 
     def _note_after(
         self, kind: str, made: Requested, mask: Array, other: Array, site: Site
@@ -500,6 +599,8 @@ class Copies(Watcher):
         thread: int,
         other_thread: int | None,
         detail: Mapping[str, int | str],
+        *,
+        same: bool = False,
     ) -> None:
         launch, batch, array = self._launch, self._batch, made.event.array
         first = made.place[:, None] // WORD_BYTES * WORD_BYTES
@@ -534,8 +635,19 @@ class Copies(Watcher):
                     index=index_of(array, offset // array.unit),
                     count=0,
                     detail=detail,
-                )
+                ),
+                same,
             )
         found = self._found[key]
+        if found.same and not same:
+            found.same = False
         cells = blocks.astype(np.int64) << 32 | element
         found.elements = np.union1d(found.elements, cells)
+
+
+def _words(event: Access, shape: tuple[int, int, int]) -> Array:
+    """What a request of copies brings: words by block (or for all), thread and place."""
+    values = event.value if isinstance(event.value, tuple) else (event.value,)
+    blocks = max(len(one) if np.ndim(one) == 3 else 1 for one in values)
+    lanes = [spread(one, (blocks, *shape[1:])).reshape(blocks, -1) for one in values]
+    return np.stack(lanes, axis=2).view(np.uint32)

@@ -6,7 +6,7 @@ from numba import cuda, float32
 
 import smemnb
 from smemnb.figures.replay.state import state
-from smemnb.figures.replay.still import panels, still
+from smemnb.figures.replay.still import crosses, panels, still
 from smemnb.kernels.ptx.asynchronous import close_group, copy4, groups_awaited
 
 N, STAGES, ROUNDS = 64, 3, 4
@@ -47,6 +47,15 @@ def test_stages_under_way(found):
         [N, 0, 0],
     ]
     assert [(panel.warps >= 0).sum() for panel in drawn] == [2 * N, 3 * N, 3 * N]
+
+
+def test_crosses_of_a_flat_array(found):
+    """Three rows of 64 are drawn high: a cross stands for 3 neighbours, or for what is left."""
+    flat = panels(found.runs[0])[0]
+    stale = ((0, 4), (0, 5), (0, 6), (0, 7), (0, 9), (1, 0))
+    assert crosses(flat._replace(stale=stale)) == [(0, 4, 3), (0, 7, 1), (0, 9, 1), (1, 0, 1)]
+    square = flat._replace(rows=32, cols=32, stale=stale)
+    assert crosses(square) == [(row, col, 1) for row, col in stale]
 
 
 def test_arrivals(found):

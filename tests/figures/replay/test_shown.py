@@ -16,7 +16,7 @@ from smemnb.errors import SmemnbError
 from smemnb.figures.explorer.widget import INSTALL, VIEW
 from smemnb.figures.replay import module_text, page, style_text
 from smemnb.figures.replay.state import ELEMENTS, packed
-from smemnb.figures.replay.still import WRITTEN, panels, still
+from smemnb.figures.replay.still import WRITTEN, Panel, _high, _side, panels, still
 from smemnb.figures.replay.words import lines_of, order_explained
 from smemnb.figures.sheet import SERIES
 from tests.facts import facts
@@ -179,6 +179,18 @@ def test_still_of_one_dimension():
     """An array of one dimension is drawn in rows of 32."""
     run = smemnb.replay(long_walk)[1, 64](np.zeros(64, np.int32), 2).run
     assert {(one.rows, one.cols) for one in panels(run)} == {(2, 32)}
+
+
+def test_few_rows_are_high_enough_to_be_told_apart():
+    """Three stages of 64 elements: 14 pixels each, where an element is 4 pixels wide."""
+    none = np.full((3, 64), -1)
+    stages = Panel("phase 1", 0, "stages", 3, 64, none, (), none > 0)
+    for panel, size in (
+        (stages, (4, 14)),
+        (stages._replace(rows=64), (4, 4)),
+        (stages._replace(rows=8, cols=8), (32, 32)),
+    ):
+        assert (_side(panel), _high(panel)) == size
 
 
 def test_still_of_a_large_array():

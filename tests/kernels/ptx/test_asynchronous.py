@@ -149,6 +149,14 @@ def some_of_four(out, inp, wanted):
     out[tx] = tile[4 * tx]
 
 
+def test_copies_that_no_group_has():
+    """`await_copies` closes their group: they are there behind it, where they land late, too."""
+    inp, out = np.arange(1, 129, dtype=np.float32), np.zeros(32, np.float32)
+    found = trace(some_of_four, order="late")[1, 32](out, inp, np.full(32, 4, np.int32))
+    np.testing.assert_array_equal(out, inp[::4])
+    assert [one.kind for one in found.findings if one.race] == []
+
+
 @pytest.mark.parametrize("elements", [-1, 5])
 def test_as_many_elements_as_a_copy_has(elements):
     """Fewer than none and more than 16 bytes: undefined on a GPU, and refused with the line."""

@@ -1,5 +1,7 @@
 """Products by the tensor cores: every shape and type against a plain product, lane by lane."""
 
+from functools import cache
+
 import numpy as np
 import pytest
 from numba import cuda, float32, uint32
@@ -21,6 +23,7 @@ from smemnb.laboratory.tensor_values import drawn, multiplied, ruled
 from smemnb.rules import tensor_core
 from smemnb.simulator import devices
 from smemnb.simulator.seam import OUT_OF_TREE
+from smemnb.tracing import trace
 
 NAMES = [name for name in vars(tensor) if name.startswith("mma_")]
 PER_WORD = {"f16": 2, "bf16": 2, "tf32": 1, "s8": 4, "u8": 4}
@@ -33,6 +36,7 @@ def shape(name):
     return k, sums, kind, k // (4 * PER_WORD[kind]), 2 if sums == "f16" else 4
 
 
+@cache
 def words_of(count):
     """A device function: a tuple of words from a row of an array."""
     if count == 1:
@@ -42,6 +46,7 @@ def words_of(count):
     return cuda.jit(device=True)(lambda row: (row[0], row[1], row[2], row[3]))
 
 
+@cache
 def kernel_of(name):
     """A kernel of one warp per product: fragments from memory, fragments to memory."""
     _, _, _, of_b, of_c = shape(name)
@@ -186,13 +191,106 @@ def test_words():
     assert [hex(one) for one in words[0, :4]] == [
         "0x3f802000", "0xbf802000", "0x3f808000", "0x3f818000"
     ]  # fmt: skip
-    assert words[0, 4] == 0x7FFFFFFF
+    assert words[0, 4] == 0x7FC00000
     halves = words[1].view(np.float16).reshape(6, 2)
     with np.errstate(over="ignore"):
         np.testing.assert_array_equal(halves, np.stack([x, y], axis=1).astype(np.float16))
     assert [hex(one) for one in words[2]] == [
         "0x40003f80", "0xc000bf80", "0x3f003f80", "0x7f803f82", "0x40007fff", "0x322c4789"
     ]  # fmt: skip
+
+
+@cuda.jit
+def to_tf32(words, x):
+    i = cuda.grid(1)
+    words[i] = cvt_rna_tf32(x[i])
+
+
+def special_singles():
+    """Bits of float32: ties, the largest, subnormals, infinities, NaN of all kinds; random ones."""
+    tie = 1 << 12
+    ones = [0x3F800000, 0x3F802000, 0xBF800000, 0x00000000, 0x00002000, 0x7F7FE000, 0x007FE000]
+    around = [one + tie + step for one in ones for step in (-1, 0, 1)]
+    odd = [0, 1, 1 << 31, 0x7F7FFFFF, 0xFF7FFFFF, 0x7F800000, 0xFF800000, 0x7FC00000, 0x7FFFFFFF,
+           0x7F800001, 0xFF801FFF, 0x7F802000, 0xFFFFFFFF]  # fmt: skip
+    bits = np.array([*around, *odd], np.int64).astype(np.uint32)
+    rest = np.random.default_rng(5).integers(0, 1 << 32, 256 - len(bits)).astype(np.uint32)
+    return np.concatenate([bits, rest])
+
+
+def test_nearest_tf32():
+    """Of finite numbers the nearest of 10 bits behind the point, by exact fractions; else cut."""
+    bits = special_singles()
+    words = np.zeros(256, np.uint32)
+    to_tf32[8, 32](words, bits.view(np.float32))
+    assert (words & 0x1FFF == 0).all()
+    for one, word in zip(bits.tolist(), words.tolist(), strict=True):
+        size, sign = one & 0x7FFFFFFF, one & 0x80000000
+        if size >= 0x7F800000:
+            assert word == one & 0xFFFFE000
+            continue
+        low = size // 8192 * 8192  # patterns of one sign are ordered as their numbers are
+        up = size - low >= (low + 8192) - size  # the same step on both sides, ties away from 0
+        assert word == sign | (low + 8192 * up)
+
+
+@pytest.mark.toolchain
+@pytest.mark.skipif(not OUT_OF_TREE, reason="the numba.cuda inside Numba links nothing")
+def test_what_the_compiler_makes_of_cvt_rna_tf32():
+    """No instruction of its own: half a last place is added unless it is infinite, then a cut."""
+    for cc in ((8, 0), (9, 0)):
+        code = instructions(cubin(to_tf32, "void(uint32[::1], float32[::1])", cc))
+        begin = next(at for at, one in enumerate(code) if one.name.startswith("LDG"))
+        end = next(at for at, one in enumerate(code) if one.name.startswith("STG"))
+        made = [(one.name.split(".")[0], one.operands, one.guard) for one in code[begin:end]]
+        compared = [where for name, where, _ in made if name == "FSETP"]
+        cut = [where for name, where, _ in made if "0xffffe000" in where]
+        added = [guard for name, where, guard in made if guard]
+        assert [("|" in one, "+INF" in one) for one in compared] == [(True, True)]
+        assert (len(cut), len(added)) == (1, 1)
+        assert not [name for name, _, _ in made if name in ("F2F", "F2FP", "F2I")]
+    bits = special_singles()
+    words = np.zeros(256, np.uint32)
+    found = trace(to_tf32)[8, 32](words, bits.view(np.float32))
+    np.testing.assert_array_equal(found.as_compiled().arrays[0], words)
+
+
+@cuda.jit
+def to_tf32_by_chip(words, x):
+    i = cuda.grid(1)
+    words[i] = tensor.to_tf32(x[i])
+
+
+@pytest.mark.parametrize(("cc", "tie", "nan"), [((9, 0), 0x3F800000, 0x7FFFE000),
+                                                ((8, 0), 0x3F802000, 0x7FC00000)])  # fmt: skip
+def test_one_instruction_rounds_to_tf32(cc, tie, nan):
+    """Ties to even from cc 9.0 on, away from zero before; what is no tie is the same."""
+    x = np.array([1 + 2**-11, 1 + 3 * 2**-11, 1 + 2**-11 + 2**-20, -np.inf, np.nan], np.float32)
+    words = np.zeros(5, np.uint32)
+    before = devices.cc()
+    devices.use(cc)
+    try:
+        to_tf32_by_chip[1, 5](words, x)
+    finally:
+        devices.use(before)
+    assert [int(one) for one in words] == [tie, 0x3F804000, 0x3F802000, 0xFF800000, nan]
+
+
+@pytest.mark.toolchain
+@pytest.mark.parametrize(("cc", "name"), [((9, 0), "F2FP.TF32"), ((8, 0), "FSETP")])
+def test_what_the_compiler_makes_of_to_tf32(cc, name):
+    """An instruction of its own from cc 9.0 on; on 8.0 the sequence of `cvt.rna`."""
+    code = instructions(cubin(to_tf32_by_chip, "void(uint32[::1], float32[::1])", cc))
+    assert any(one.name.startswith(name) for one in code)
+
+
+@pytest.mark.gpu
+def test_gpu_rounds_to_tf32_likewise():
+    """Bit by bit, also of numbers that are none."""
+    bits = special_singles()
+    words = np.zeros(256, np.uint32)
+    to_tf32[8, 32](words, bits.view(np.float32))
+    np.testing.assert_array_equal(words, tensor_core.rounded_to_tf32(bits.view(np.float32)))
 
 
 @cuda.jit

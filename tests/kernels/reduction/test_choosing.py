@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from smemnb.kernels.reduction.choosing import Lie, launch
+from smemnb.kernels.reduction.choosing import Lie, launch, launches
 from smemnb.kernels.reduction.combining import DTYPES, NAMES, combining
+from smemnb.kernels.reduction.variants.finish import THREADS, finish_of
 from smemnb.tracing import trace
 from tests.tiers import exhaustive
 
@@ -49,7 +50,7 @@ LAYOUTS = {
     "rows element by element": (5, 9, 3),
     "lines": (3, 5000, 1),
     "lines in parts": (1, 70_001, 1),
-    "narrow": (2, 3000, 7),
+    "narrow": (2, 9000, 7),
     "columns": (1, 7, 3000),
     "columns in parts": (2, 300, 66),
 }
@@ -75,8 +76,42 @@ def test_small_shapes_wait_for_nobody():
     assert out.tolist() == x.reshape(-1).tolist()
     made, _ = chosen("sum", np.zeros((1 << 16, 7, 1), np.float32), 132)
     assert (made.kernel.__name__, made.grid) == ("sum_rows", 256), "a thread for each line"
+    made, _ = chosen("min", np.zeros((190, 14550, 1), np.float32), 132)
+    assert (made.kernel.__name__, made.grid, int(made.args[-1])) == ("min_lines", 190, 1)
+    made, _ = chosen("argmax", np.zeros((1, 951, 21), np.float32), 132)
+    assert (made.kernel.__name__, made.grid, int(made.args[-1])) == ("argmax_narrow", 1, 1)
     made, _ = chosen("argmax", np.zeros((1, 84, 3), np.float32), 132)
     assert (made.kernel.__name__, made.grid) == ("argmax_rows", 1)
+
+
+@pytest.mark.parametrize("name", ["sum", "argmax"])
+def test_small_arrays_take_no_tickets(name):
+    """Parts are put together by a second launch, equal elements and all; large arrays have one."""
+    x = elements(np.random.default_rng(6), (2, 33_001, 1), np.float32)
+    of = combining(name, "float32")
+    out = np.zeros(2, of.out)
+    made = launches(of, new, out, x.reshape(-1), lie_of(x), FEW)
+    assert [one.kernel.__name__ for one in made] == [f"{name}_lines", f"{name}_parts"]
+    assert made[0].args[4].size == 0 and made[0].args[-1] > 1
+    for one in made:
+        one.start()
+    assert_right(name, x, out)
+    large = np.broadcast_to(np.float32(1), (1, 1 << 25, 1))
+    assert len(launches(of, new, out, large, lie_of(large), FEW)) == 1
+
+
+def test_parts_beyond_the_threads_of_a_block():
+    """600 parts of two lines, in the order of their places: the first of equal ones wins."""
+    of, rng = combining("argmax", "float32"), np.random.default_rng(7)
+    values = rng.integers(0, 9, (2, 600)).astype(np.float32)
+    places = np.tile(np.arange(600, dtype=np.uint32), (2, 1))
+    out = np.zeros(2, of.out)
+    args = out, values.reshape(-1), places.reshape(-1), np.uint32(600), np.uint32(600)
+    finish_of(of)[2, THREADS](*args)
+    assert out.tolist() == values.argmax(1).tolist()
+    values[:, 599] = 10  # of the last part
+    finish_of(of)[2, THREADS](*args)
+    assert out.tolist() == [599, 599]
 
 
 def test_values_of_lines():

@@ -4,9 +4,12 @@ import numpy as np
 import pytest
 
 from smemnb.kernels.scan import choosing
+from smemnb.kernels.scan.choosing import LARGE, cut_of
 from smemnb.kernels.scan.combining import combining
+from smemnb.kernels.scan.lookback import words_needed
 from smemnb.kernels.scan.variants import columns, short_rows
 from smemnb.kernels.scan.variants.single_pass import Cut, run_of, scan_of
+from smemnb.kernels.scan.variants.waiting import scan_waiting_of
 from smemnb.tracing import trace
 from tests.tiers import exhaustive
 
@@ -41,17 +44,20 @@ def assert_scans(of, lie, seed=1, exclusive=False, beyond=0, **options):
     x = rng.integers(0, 9, lie).astype(str(of.dtype))
     out = np.zeros(lie, str(of.acc))
     flat = out.reshape(-1), x.reshape(-1)
-    one = choosing.launch(of, new, *flat, lie, exclusive=exclusive, beyond=beyond, **options)
-    one.start()
+    for one in choosing.launches(
+        of, new, *flat, lie, exclusive=exclusive, beyond=beyond, **options
+    ):
+        one.start()
     assert (out == expected_of(of, x, exclusive)).all(), (of.name, lie, exclusive)
     return one.kernel.py_func.__name__
 
 
 CHOICES = [
     ((1, 5, 1), "scan_sum_alone"),
-    ((200, 7, 1), "scan_sum_short"),
+    ((600, 7, 1), "scan_sum_short"),
+    ((20, 7, 1), "scan_sum_alone"),
     ((9, 130, 1), "scan_sum_alone"),
-    ((1, 20000, 1), "scan_sum"),
+    ((1, 20000, 1), "scan_sum_after"),
     ((3, 16, 20), "scan_sum_short"),
     ((1, 16, 40), "scan_sum_columns"),
     ((2, 300, 7), "scan_sum_cut_columns"),
@@ -116,6 +122,31 @@ def test_rows_that_begin_anywhere():
             assert not out[:to].any() and not out[to + rows * length :].any()
 
 
+@exhaustive
+@pytest.mark.parametrize(("name", "kind"), [("sum", "f4"), ("max", "f8")])
+def test_tiles_that_wait(name, kind):
+    """Rows that begin anywhere, of one tile and of several, both ways; nothing is found."""
+    of, cut, exclusive = combining(name, kind, kind), Cut(64, 3, 2, waits=True), name == "sum"
+    kernel = scan_waiting_of(of, cut, exclusive)
+    for rows, length in ((1, 1600), (3, 803)):
+        x = np.random.default_rng(length).integers(0, 9, (rows, length)).astype(kind)
+        out, tiles = np.zeros_like(x), -(-(length + 3) // cut.tile(of))
+        words = np.zeros(words_needed(rows, tiles), np.uint64)
+        numbers = [np.uint32(n) for n in (rows, tiles, length)]
+        args = out.reshape(-1), x.reshape(-1), words, *numbers
+        kernel[rows * tiles, cut.threads](*args)
+        assert (out == expected_of(of, x[..., None], exclusive)[..., 0]).all()
+    assert trace(kernel)[rows * tiles, cut.threads](*args).all_findings == ()
+
+
+def test_cuts_of_large_arrays():
+    """Tiles wait where elements are of the type of the sums, and a tile fits without asking."""
+    cut = cut_of(SUM, LARGE)
+    assert cut.waits and 16 * cut.threads * cut.chunks < 48 * 1024
+    assert not cut_of(SUM, LARGE - 1).waits
+    assert not cut_of(combining("sum", "i4", "i8"), LARGE).waits
+
+
 def _run_on_views(kernel, cut, out, x, words, to, begin, rows, tiles, length):
     from numba import cuda
 
@@ -131,7 +162,7 @@ def _run_on_views(kernel, cut, out, x, words, to, begin, rows, tiles, length):
 def test_no_races(lie):
     """No kernel races, and of its findings none is an error or a warning."""
     x = np.random.default_rng(1).integers(0, 9, lie).astype(np.float32).reshape(-1)
-    one = choosing.launch(SUM, new, np.zeros_like(x), x, lie, processors=2)
-    found = trace(one.kernel)[one.grid, one.block](*one.args)
-    assert found.races == () and found.limits == ()
-    assert {one.severity for one in found.findings} <= {"note"}
+    for one in choosing.launches(SUM, new, np.zeros_like(x), x, lie, processors=2):
+        found = trace(one.kernel)[one.grid, one.block](*one.args)
+        assert found.races == () and found.limits == ()
+        assert {one.severity for one in found.findings} <= {"note"}

@@ -1,7 +1,7 @@
 """The scans compiled without a GPU: no local memory, registers, widths of accesses."""
 
 import pytest
-from numba import float32, int32, int64, uint8, uint64
+from numba import float32, float64, int32, int64, uint8, uint64
 
 from smemnb.compiled import cubin
 from smemnb.compiled.machine import count, instructions, nvdisasm
@@ -11,6 +11,8 @@ from smemnb.kernels.scan.ladder import LADDER
 from smemnb.kernels.scan.variants.columns import scan_columns_of, scan_cut_columns_of
 from smemnb.kernels.scan.variants.short_rows import scan_short_of
 from smemnb.kernels.scan.variants.single_pass import Cut, scan_alone_of, scan_of
+from smemnb.kernels.scan.variants.twice import scan_after_of, tile_sums_of
+from smemnb.kernels.scan.variants.waiting import scan_waiting_of
 from smemnb.simulator.seam import OUT_OF_TREE
 
 pytestmark = [
@@ -43,8 +45,9 @@ SIGNATURES = {step.name: ROWS for step in LADDER[:5]} | {
     "scan_grouped": flat(float32, float32, uint64, numbers=1),
     "scan_early": flat(float32, float32, uint64, numbers=1),
     "scan_broad": flat(float32, float32, uint64, numbers=1),
+    "scan_waiting": flat(float32, float32, uint64, numbers=1),
 }
-RESIDENT = {"scan_deep": 4, "scan_grouped": 3, "scan_early": 3, "scan_broad": 2}
+RESIDENT = {"scan_deep": 4, "scan_grouped": 3, "scan_early": 3, "scan_broad": 2, "scan_waiting": 5}
 CHUNKS = {"scan_deep": 8, "scan_grouped": 8, "scan_early": 8, "scan_broad": 16}
 
 
@@ -67,10 +70,13 @@ def test_other_launches():
 
 
 VARIANTS = {
-    "large": (scan_of(SUM, cut_of(SUM, 1 << 28)), flat(float32, float32, uint64, numbers=3)),
+    "large": (
+        scan_waiting_of(SUM, cut_of(SUM, 1 << 28)),
+        flat(float32, float32, uint64, numbers=3),
+    ),
     "middle": (scan_of(SUM, cut_of(SUM, 1 << 20)), flat(float32, float32, uint64, numbers=3)),
     "exclusive": (
-        scan_of(SUM, cut_of(SUM, 1 << 28), True),
+        scan_waiting_of(SUM, cut_of(SUM, 1 << 28), True),
         flat(float32, float32, uint64, numbers=3),
     ),
     "integers": (
@@ -81,6 +87,8 @@ VARIANTS = {
         scan_of(combining("sum", "u1", "i8"), Cut(256, 4, 3)),
         flat(int64, uint8, uint64, numbers=3),
     ),
+    "sums": (tile_sums_of(SUM, Cut(256, 8)), flat(float64, float32, numbers=3)),
+    "after": (scan_after_of(SUM, Cut(256, 8)), flat(float32, float32, float64, numbers=3)),
     "alone": (scan_alone_of(SUM, Cut(32, 4)), flat(float32, float32, numbers=2)),
     "short": (scan_short_of(SUM), flat(float32, float32, numbers=4)),
     "columns": (scan_columns_of(SUM), flat(float32, float32, numbers=3)),
@@ -91,7 +99,13 @@ VARIANTS = {
 @pytest.mark.parametrize("name", VARIANTS)
 def test_variants(name):
     """Nothing is spilled, and words are read and written by pairs."""
-    _, local, code = built(*VARIANTS[name])
+    registers, local, code = built(*VARIANTS[name])
+    kernel = VARIANTS[name][0]
+    bounds = kernel.targetoptions["launch_bounds"]
+    if isinstance(bounds, tuple):
+        assert registers * bounds[0] * bounds[1] <= 65536
+    if "waiting" in kernel.__name__:
+        assert count(code, "LDGSTS.E.BYPASS.128") >= 11 <= count(code, "STG.E.128")
     assert local == 0 and count(code, "LDL") == count(code, "STL") == 0
 
 

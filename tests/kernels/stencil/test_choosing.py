@@ -71,6 +71,16 @@ def test_choice():
         assert one.kernel.py_func.__module__.endswith(name)
 
 
+def test_lines():
+    """A line of any length goes by 16 bytes: 4 elements for a thread, the ends one by one."""
+    for cols, size in ((1003, (1, 3)), (520, (1, 9))):
+        (one,) = launches((1, 1, cols), size, np.float32)[3]
+        assert one.kernel.py_func.__module__.endswith("framed")
+        part = inside(1, cols, size, 0, size[1] // 2, 4)
+        assert cols - part.cols < 16 and one.grid == part.blocks[1] + 1
+        check((1, 1, cols), size)
+
+
 def test_many_weights():
     """15x15 in three launches, those of a column times a row in one, 40 x 40 of them in pieces."""
     assert len(launches((1, 40, 64), (15, 15))[3]) == 3

@@ -99,18 +99,19 @@ def test_sliding(dtype, number, size, wide, shift, separable):
     is_as_promised(kernel, f"void({arrays}, {numbers}, UniTuple({number}, {taps}))", wanted)
 
 
-FRAMED = [  # type, weights, columns per thread, columns before the first
-    (float32, (3, 3), 4, 3),
-    (float32, (5, 5), 1, 0),
-    (float64, (5, 5), 2, 0),
+FRAMED = [  # type, weights, columns per thread, columns before the first, rows
+    (float32, (3, 3), 4, 3, HIGH),
+    (float32, (5, 5), 1, 0, HIGH),
+    (float64, (5, 5), 2, 0, HIGH),
+    (float32, (1, 9), 4, 0, 1),
 ]
 
 
-@pytest.mark.parametrize(("number", "size", "wide", "shift"), FRAMED)
-def test_framed(number, size, wide, shift):
-    """Nothing spilt, blocks as promised; multiply-adds for 4 rows of columns, and for the frame."""
-    kernel, taps = stencil_framed_of(number, size, wide, shift), size[0] * size[1]
+@pytest.mark.parametrize(("number", "size", "wide", "shift", "tall"), FRAMED)
+def test_framed(number, size, wide, shift, tall):
+    """Nothing spilt, blocks as promised; multiply-adds for rows of columns, and for the frame."""
+    kernel, taps = stencil_framed_of(number, size, wide, shift, tall=tall), size[0] * size[1]
     numbers = [*["uint32"], *["int32"] * 4, *["uint32"] * 3, *["int32"] * 3, str(number)]
     types = ", ".join([*[f"{number}[::1]"] * 3, *numbers, f"UniTuple({number}, {taps})"])
-    wanted = {"FFMA" if number == float32 else "DFMA": taps * (HIGH * wide + 1)}
+    wanted = {"FFMA" if number == float32 else "DFMA": taps * (tall * wide + 1)}
     is_as_promised(kernel, f"void({types})", wanted)

@@ -10,6 +10,7 @@ from smemnb.kernels.tensor.choosing import CUTS, choose, step_cycles
 from smemnb.kernels.tensor.tensor_cut import TensorCut
 from smemnb.kernels.tensor.variants.aligned import THREADS as COPY_THREADS
 from smemnb.kernels.tensor.variants.aligned import aligned_copy_of
+from smemnb.kernels.tensor.variants.lasting import lasting_product_of
 from smemnb.kernels.tensor.variants.parts import THREADS, parts_added_of
 from smemnb.kernels.tensor.variants.peak import THREADS as PEAK_THREADS
 from smemnb.kernels.tensor.variants.peak import mma_peak_of
@@ -60,7 +61,52 @@ def made(cut, kind, sides, shape, *, result=None, wide=True, factors=(1, 0), man
     return singles(out, result), right, report
 
 
+LASTING = TensorCut(32, 32, warp_rows=32, warp_cols=32, stages=4, lasting=1)
+
+
+def made_lasting(kind, sides, shape, *, blocks, result, factors=(1, 0)):
+    """The same by blocks that stay: fewer blocks than tiles."""
+    rows, cols, depth = shape
+    a, b, before = drawn((rows, depth), 1), drawn((depth, cols), 2), drawn((rows, cols), 3)
+    held = words(a.T if sides[0] else a, kind), words(b.T if sides[1] else b, kind)
+    out = before if result == "float32" else bits(before, result).view(np.uint16).copy()
+    kernel = lasting_product_of(LASTING, kind, *sides, result, not cols % 8)
+    weights = map(np.float32, factors)
+    report = trace(kernel)[blocks, LASTING.threads, 0, LASTING.shared_bytes](out, *held, *weights)
+    right = factors[0] * (a @ b) + factors[1] * drawn((rows, cols), 3)
+    if result != "float32":
+        right = singles(bits(right, result), result)
+        out = out.view(np.float16) if result == "f16" else out
+    return singles(out, result), right, report
+
+
 LAYOUTS = list(itertools.product((False, True), (False, True)))
+
+
+@pytest.mark.parametrize(
+    ("depth", "sides"), sampled(itertools.product((51, 1), LAYOUTS), 1, second=2)
+)
+def test_depths_that_fill_no_chunk(depth, sides):
+    """Rows are filled up with zeros, and no line behind the other operand's last is read."""
+    found, right, report = made(SMALL, "bf16", sides, (40, 72, depth))
+    np.testing.assert_array_equal(found, right)
+    assert [str(one) for one in report.findings if one.severity != "note"] == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "sides"),
+    sampled(itertools.product(("f16", "bf16", "tf32"), LAYOUTS), 1, second=1),
+)
+def test_blocks_that_stay(kind, sides):
+    """Two blocks take six tiles; steps of a tile are fewer, or more, than are sent ahead."""
+    for depth, factors in ((20, (1, 0)), (120, (2, 3))):
+        result = "float32" if kind == "tf32" else kind
+        shape = 40, 72, depth if kind != "tf32" else depth // 2
+        found, right, report = made_lasting(
+            kind, sides, shape, blocks=2, result=result, factors=factors
+        )
+        np.testing.assert_array_equal(found, right)
+        assert [str(one) for one in report.findings if one.severity != "note"] == []
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,8 @@
 """Constants have a source and a reading; instructions have a pipe; caches are followed."""
 
 import re
+from importlib.resources import files
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,15 +11,30 @@ from smemnb.compiled.control_bits import Control
 from smemnb.compiled.listing import read_listing
 from smemnb.compiled.warps.execution import Execution, Requests
 from smemnb.errors import SmemnbError
+from smemnb.laboratory.rates.recording import load
 from smemnb.laboratory.rates.table import READINGS
 from smemnb.tracing.timing.instructions import COLUMNS, kind_of, table
-from smemnb.tracing.timing.machine import CONSTANTS, ORDER, RATES, UNREAD, machine
+from smemnb.tracing.timing.machine import ORDER, RATES, UNREAD, Use, constants, machine
+
+GPUS = ("H200", "H100 SXM")
 
 
-def test_every_constant_has_a_reading():
+@pytest.fixture(scope="module")
+def read():
+    """Readings of both GPUs by name; none was made twice."""
+    found = {}
+    for name in ("h100_rates.json", "h200_rates.json"):
+        one = load(Path(str(files("smemnb.measure.recorded") / name)))
+        assert not set(one) & set(found)
+        found |= {name: reading["read"] for name, reading in one.items()}
+    return found
+
+
+@pytest.mark.parametrize("gpu", GPUS)
+def test_every_constant_has_a_reading(gpu):
     """Each names a microbenchmark that there is, lies in its doubt, and has a source."""
     names = {one.name for one in READINGS}
-    for one in CONSTANTS:
+    for one in constants(gpu):
         assert one.low <= one.value <= one.high, one.name
         assert one.reading in names, one.name
         assert one.source
@@ -30,24 +47,68 @@ def test_constants_follow_from_the_recorded_chases():
     from smemnb.laboratory.latency.recording import load
 
     read = load()
-    said = {one.name: re.search(r"([\d.]+) cycles", one.source)[1] for one in CONSTANTS[:5]}
-    assert float(said["shared_latency"]) == read.shared
-    assert float(said["l1_latency"]) == read.footprints[32768]
-    assert abs(float(said["l2_near_latency"]) - read.footprints[2 << 20]) < 1
-    assert abs(float(said["l2_far_latency"]) - read.footprints[40 << 20]) < 1
-    assert abs(float(said["dram_latency"]) - read.footprints[256 << 20]) < 1
+    said = {one.name: one.source for one in constants("H200")}
+    said = {name: float(re.search(r"([\d.]+) cycles", said[name])[1]) for name in CHASED}
+    assert said["shared_latency"] == read.shared
+    assert said["l1_latency"] == read.footprints[32768]
+    assert abs(said["l2_near_latency"] - read.footprints[2 << 20]) < 1
+    assert abs(said["l2_far_latency"] - read.footprints[40 << 20]) < 1
+    assert abs(said["dram_latency"] - read.footprints[256 << 20]) < 1
+
+
+CHASED = ("shared_latency", "l1_latency", "l2_near_latency", "l2_far_latency", "dram_latency")
+GHZ = 1.98
+
+
+def test_constants_follow_from_the_recorded_rates(read):
+    """Each by the sum that its source says in words."""
+    known = machine("H100 SXM").constants
+    each = {name: cycles / 16 for name, cycles in read.items() if isinstance(cycles, float)}
+    assert known["constant_latency"] == round(each["constants"] - 6 - 1)
+    assert known["special_latency"] == round(each["power_1x1"] - 8 - 6)
+    assert known["special_latency"] == round(each["bits_set_1x1"] - 8 - 6)
+    assert known["exchange_latency"] == round(each["exchanged_1x1"] - 4 - 1)
+    turn = (each["barriers_32"] - each["barriers_16"]) / 16
+    assert known["barrier_each"] == round(turn)
+    assert known["barrier_latency"] == round(each["barriers_1"] - 2 - 2)
+    assert known["branch_extra"] == each["branches"] - 30
+    assert known["l2_bytes_per_cycle"] == round(read["read_l2"] / GHZ)
+    four, one = 128 * GHZ / read["write_l2"], 4 * GHZ / read["write_columns"]
+    sector = (four - one) / 3  # a line of four sectors and its head, less one of one sector
+    assert known["packet_sectors"] == pytest.approx(one / sector - 1, abs=0.05)
+    assert known["block_interval"] == round(read["blocks_of_32"])
+    assert known["dram_read"] == pytest.approx(read["read_dram"] / GHZ, rel=1e-3)
+    assert known["dram_copied"] == pytest.approx(read["copy_by_512_bytes"] / GHZ, rel=1e-3)
+    assert [round(resident * read[name] - 8192) for resident, name in LASTING] == [430, 444]
+
+
+LASTING = ((8, "lasting_of_256"), (2, "lasting_of_1024"))
+
+
+@pytest.mark.parametrize(("name", "steps", "pipe"), [
+    ("multiply_add_int_16x4", 256, "heavy"), ("turn_16x4", 512, "alu"),
+    ("power_16x4", 256, "special"), ("multiply_add64_16x4", 256, "double"),
+    ("bits_set_16x4", 256, "popc"), ("uniform_xor_add_16x4", 384, "uniform"),
+])  # fmt: skip
+def test_rates_of_pipes(read, name, steps, pipe):
+    """What four warps of a quarter ask of a pipe keeps it busy, and little comes on top."""
+    assert 1 <= read[name] / (steps * RATES[pipe][0]) < 1.17
 
 
 def test_rates_are_shared():
     """132 multiprocessors have 132 times less of DRAM each than one alone; a port bounds L2."""
     many, one = machine("H200").row(132), machine("H200").row(1)
     dram, l2 = ORDER.index("sector_dram"), ORDER.index("sector_l2")
-    assert many[dram] == pytest.approx(132 * one[dram])
-    assert one[l2] == 0.5
-    assert many[l2] == pytest.approx(32 * 132 / 5120)
+    assert one[l2] == one[dram] == 0.5
+    assert many[dram] == pytest.approx(32 * 132 / (4263 / GHZ))
+    assert many[l2] == pytest.approx(32 * 132 / 2202)
+    half = machine("H200").row(132, 0.0, Use(0.5, 0.1, 0.5))
+    assert half[l2] == pytest.approx(many[l2] / 2)
+    assert half[ORDER.index("sector_in")] == 0.5
+    assert half[dram] == pytest.approx(16 * 132 / (4319 / GHZ))
 
 
-@pytest.mark.parametrize(("gpu", "said"), [("H100 SXM", "not of H100 SXM"), ("GTX", "no figures")])
+@pytest.mark.parametrize(("gpu", "said"), [("A100 80GB", "not of A100"), ("GTX", "no figures")])
 def test_other_gpus_are_refused(gpu, said):
     with pytest.raises(SmemnbError, match=said):
         machine(gpu)
@@ -107,6 +168,7 @@ def done(*accesses, store=False):
             np.concatenate(accesses).astype(np.int64),
             np.broadcast_to(store, count).astype(bool),
             np.full(count, 4, np.int32),
+            np.ones(count, np.int32),
         ),
     )
 

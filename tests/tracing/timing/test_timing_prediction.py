@@ -148,7 +148,9 @@ def test_conflicts_cost_time():
     busiest = max(slow.lines, key=lambda line: line.share)
     assert busiest.line == first + 9
     assert sum(line.share for line in slow.lines) == pytest.approx(1)
-    with pytest.raises(SmemnbError, match="less than half of a sector"):
-        trace(stored_apart)[grid, block](out, inp).time()
-    with pytest.raises(SmemnbError, match="not of H100"):
-        trace(row_of_tile)[grid, block](out, inp).time(gpu="H100 SXM")
+    stored = trace(stored_apart)[grid, block](out, inp).time()
+    assert stored.compared(fast) == "not told apart"
+    other = trace(row_of_tile)[grid, block](out, inp).time(gpu="H100 SXM")
+    assert (other.gpu, fast.gpu) == ("H100 SXM", "H200")
+    with pytest.raises(SmemnbError, match="not of A100"):
+        trace(row_of_tile)[grid, block](out, inp).time(gpu="A100 80GB")

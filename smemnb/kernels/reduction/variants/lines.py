@@ -10,7 +10,7 @@ apart, from `line // inner * outer_step + line % inner * inner_step` on. What a 
 2. Merge lanes by shuffles, warps through shared memory.
 3. With several parts, leave that in `values` and `places` and draw a ticket. Who draws the last one
    takes all parts, in their order, so that the result is the same in every run; the ticket is 0
-   again.
+   again. Without tickets the parts are left to a second launch (`finish`).
 """
 
 from __future__ import annotations
@@ -100,6 +100,9 @@ def lines_of(of: Combining, form: Form) -> Any:
             if has_places:
                 places[block] = at
             cuda.threadfence()  # the part is in memory before its ticket is drawn
+        if tickets.size == 0:
+            return
+        if tx == 0:
             last[0] = cuda.atomic.inc(tickets, line, uint32(parts - uint32(1)))
         cuda.syncthreads()  # everyone knows who came before, and warp 0 has read what warps left
         if last[0] != parts - uint32(1):

@@ -126,7 +126,7 @@ def sum_before(words, tile, lane):
         if whole != 0:
             first = uint32(cuda.ffs(whole) - 1)
             between = uint32((uint32(1) << first) - uint32(1))
-            if there & between == between:
+            if (there & between) == between:
                 near = first
 
     # b. from there to the right, each sum to all before it

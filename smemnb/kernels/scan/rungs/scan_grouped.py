@@ -177,7 +177,7 @@ def sum_before(words, launch, tiles, tile, total, lane):
         if done != 0:
             first = uint32(cuda.ffs(done) - 1)
             between = uint32((uint32(1) << first) - uint32(1))
-            if said & between == between:
+            if (said & between) == between:
                 near = first
         if near == NOWHERE and far != WHOLE:
             far, before = look(words, at, launch)

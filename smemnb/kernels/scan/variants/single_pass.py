@@ -26,11 +26,15 @@ from ..lookback import EVERYONE, LOW, say, sum_before_of, take
 
 
 class Cut(NamedTuple):
-    """How a row is cut: threads of a block, chunks of a warp, least blocks on a multiprocessor."""
+    """How a row is cut: threads of a block, chunks of a warp, least blocks on a multiprocessor.
+
+    `waits`: a tile's elements are in shared memory, and not in registers (`waiting`).
+    """
 
     threads: int
     chunks: int
     resident: int = 0
+    waits: bool = False
 
     def tile(self, what: Combining) -> int:
         """Elements of a tile."""

@@ -2,8 +2,9 @@
 
 `..rungs.stencil_framed` is the same kernel for 5x5 weights of float32 with its numbers in it: read
 that one. A picture has an inside, whose windows do not reach beyond an edge, and a frame around it.
-A thread makes `HIGH` rows of `wide` columns of the inside, or one element of the frame; blocks of
-the frame come first, so that none of them is left for the end.
+A thread makes `tall` rows of `wide` columns of the inside, or one element of the frame; blocks of
+the frame come first, so that none of them is left for the end. Of a line a thread makes one row,
+and all threads of a block lie side by side.
 """
 
 from __future__ import annotations
@@ -18,10 +19,11 @@ from ...unrolled import device, jit, named
 from .edges import OUTSIDE, edged
 from .sliding import laid_out
 
-LANES, WARPS = 32, 4
-THREADS = LANES * WARPS
+THREADS = 128
 HIGH = 4
-"""Rows of a thread."""
+"""Rows of a thread, but for lines."""
+LANES = {HIGH: 32, 1: THREADS}
+"""Threads of a block side by side."""
 
 
 class Inside(NamedTuple):
@@ -30,10 +32,11 @@ class Inside(NamedTuple):
     Attributes:
         row: the first one.
         col: the first one.
-        down: tiles of `HIGH` rows.
+        down: tiles of `tall` rows.
         across: chunks of columns.
         rows: of the inside.
         cols: of the inside.
+        tall: rows of a thread.
     """
 
     row: int
@@ -42,11 +45,13 @@ class Inside(NamedTuple):
     across: int
     rows: int
     cols: int
+    tall: int = HIGH
 
     @property
     def blocks(self) -> tuple[int, int]:
         """Blocks down and across."""
-        return -(-self.down // WARPS), -(-self.across // LANES)
+        lanes = LANES[self.tall]
+        return -(-self.down // (THREADS // lanes)), -(-self.across // lanes)
 
 
 def chunks_of(size: tuple[int, int], wide: int, shift: int) -> int:
@@ -58,17 +63,20 @@ def inside(rows: int, cols: int, size: tuple[int, int], up: int, left: int, wide
     """The inside of a picture; without rows or columns where all windows reach beyond an edge.
 
     >>> inside(8192, 8192, (5, 5), 2, 2, 4)
-    Inside(row=2, col=4, down=2047, across=2046, rows=8188, cols=8184)
+    Inside(row=2, col=4, down=2047, across=2046, rows=8188, cols=8184, tall=4)
+    >>> inside(1, 1001, (1, 3), 0, 1, 4)
+    Inside(row=0, col=4, down=1, across=248, rows=1, cols=992, tall=1)
     """
+    tall = HIGH if rows > 1 else 1
     shift = -left % wide
     near = chunks_of(size, wide, shift) * wide
     row, col = max(0, up), max(0, left + shift)
-    down = max(0, min(rows, rows - size[0] + 1 + up) - row) // HIGH
+    down = max(0, min(rows, rows - size[0] + 1 + up) - row) // tall
     last = min(cols - wide, cols - near + left + shift)
     across = max(0, (last - col) // wide + 1)
     if not down or not across:
-        return Inside(0, 0, 0, 0, 0, 0)
-    return Inside(row, col, down, across, down * HIGH, across * wide)
+        return Inside(0, 0, 0, 0, 0, 0, tall)
+    return Inside(row, col, down, across, down * tall, across * wide, tall)
 
 
 @cache
@@ -79,6 +87,7 @@ def stencil_framed_of(
     shift: int = 0,
     *,
     adds: bool = False,
+    tall: int = HIGH,
 ) -> Any:
     """out = the window of inp, weighted, plus `before` where `adds` is set.
 
@@ -91,13 +100,16 @@ def stencil_framed_of(
         wide: columns per thread: 1, or as many as are 16 bytes, where rows begin at such.
         shift: columns from a multiple of `wide` to the first one of a window.
         adds: whether `before` is added.
+        tall: rows of a thread: `HIGH`, or 1.
     """
     high, along = size
+    lanes = LANES[tall]
+    warps = THREADS // lanes
     chunks = chunks_of(size, wide, shift)
     near = chunks * wide
-    sums, places_shape = (HIGH, wide), (high + along, THREADS)
+    sums, places_shape = (tall, wide), (high + along, THREADS)
     words = number.bitwidth // 32
-    registers = words * (HIGH * wide + near) + 36
+    registers = words * (tall * wide + near) + 36
     resident = max(2, min(12, 512 // (-(-registers // 8) * 8)))
 
     @device
@@ -116,7 +128,7 @@ def stencil_framed_of(
         """Add row y of a thread's windows to column c of the result for which it is row i."""
         i, c = k // wide, k % wide
         r = y - i
-        if r >= 0 and r < HIGH:
+        if r >= 0 and r < tall:
             for j in range(along):
                 acc[r, c] += weights[i * along + j] * window[shift + c + j]
 
@@ -128,7 +140,7 @@ def stencil_framed_of(
         load_window((window, inp, uint32(at + uint32(y) * pitch)))
         adds_to((y, acc, weights, window))
 
-    take_rows = laid_out(HIGH + high - 1, take_row)
+    take_rows = laid_out(tall + high - 1, take_row)
 
     @device
     def store_row(r, out, before, to, pitch, acc):
@@ -156,7 +168,7 @@ def stencil_framed_of(
                 fourth += four[3]
             store16(out, place, (first, second, third, fourth))
 
-    store_rows = laid_out(HIGH, store_row)
+    store_rows = laid_out(tall, store_row)
 
     @device
     def add_edge(i, total, inp, base, cols, cval, weights, places, tx):
@@ -198,17 +210,17 @@ def stencil_framed_of(
         if block >= frame_blocks:
             # 1. a tile of the inside, 16 bytes at a time
             block = uint32(block - uint32(frame_blocks))
-            blocks_across = uint32((across + uint32(LANES - 1)) // uint32(LANES))
-            chunk = uint32(block % blocks_across * uint32(LANES) + uint32(tx % LANES))
+            blocks_across = uint32((across + uint32(lanes - 1)) // uint32(lanes))
+            chunk = uint32(block % blocks_across * uint32(lanes) + uint32(tx % lanes))
             block = uint32(block // blocks_across)
-            blocks_down = uint32((down + uint32(WARPS - 1)) // uint32(WARPS))
-            tile = uint32(block % blocks_down * uint32(WARPS) + uint32(tx // LANES))
+            blocks_down = uint32((down + uint32(warps - 1)) // uint32(warps))
+            tile = uint32(block % blocks_down * uint32(warps) + uint32(tx // lanes))
             image = uint32(block // blocks_down)
             if image < images and tile < down and chunk < across:
                 base = uint32(image * uint32(rows * cols))
-                row = uint32(row_in + uint32(HIGH) * tile)
+                row = uint32(row_in + uint32(tall) * tile)
                 col = uint32(col_in + uint32(wide) * chunk)
-                for r in range(HIGH):
+                for r in range(tall):
                     for c in range(wide):
                         acc[r, c] = number(0)
                 at = uint32(base + uint32(row - uint32(up)) * pitch)
@@ -218,7 +230,7 @@ def stencil_framed_of(
                 store_rows((out, before, to, pitch, acc))
         else:
             # 2. an element of the frame: rows above and below, then columns on both sides
-            rows_in, cols_in = int32(down * uint32(HIGH)), int32(across * uint32(wide))
+            rows_in, cols_in = int32(down * uint32(tall)), int32(across * uint32(wide))
             bands = uint32((rows - rows_in) * cols)
             sides = uint32(cols - cols_in)
             frame = uint32(bands + uint32(rows_in) * sides)

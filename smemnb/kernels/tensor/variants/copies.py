@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from numba import cuda, int32, uint32
 
 from ...ptx.asynchronous import copy16
-from ...unrolled import device
+from ...unrolled import device, smaller
 from ..tensor_cut import CHUNK, LINE, Kind, TensorCut
 
 
@@ -97,7 +97,8 @@ def _along(cut: TensorCut, kind: Kind, lines: Lines, extent: int) -> Copies:
         at = uint32(uint32(first + line) * pitch + k_word)
         to = uint32(line * uint32(words) + swizzled(chunk, line) * uint32(CHUNK))
         behind = uint32(uint32(k_behind + uint32(per_word - 1)) // uint32(per_word))
-        return at, to, int32(array.shape[0]) - int32(first + line), int32(behind) - int32(k_word)
+        e_left = int32(int32(array.shape[0]) - int32(first + line))
+        return at, to, e_left, int32(int32(behind) - int32(k_word))
 
     @device
     def send(array, tile, stage, pitch, state):
@@ -111,7 +112,7 @@ def _along(cut: TensorCut, kind: Kind, lines: Lines, extent: int) -> Copies:
     @device
     def on(pitch, state):
         at, to, e_left, k_left = state
-        return uint32(at + uint32(words)), to, e_left, k_left - int32(words)
+        return uint32(at + uint32(words)), to, e_left, int32(k_left - int32(words))
 
     return Copies(begin, send, on)
 
@@ -133,7 +134,10 @@ def _across(cut: TensorCut, kind: Kind, lines: Lines, extent: int) -> Copies:
         )
         at = uint32(uint32(k_first + k) * pitch + word)
         to = uint32(line * uint32(words) + swizzled(chunk, k) * uint32(CHUNK))
-        return at, to, int32(array.shape[1]) - int32(word), int32(k_behind) - int32(k_first + k)
+        # a of whole words may be deeper than b has lines, by the zeros behind its rows
+        behind = smaller(k_behind, uint32(array.shape[0]))
+        k_left = int32(int32(behind) - int32(k_first + k))
+        return at, to, int32(int32(array.shape[1]) - int32(word)), k_left
 
     @device
     def send(array, tile, stage, pitch, state):
@@ -148,6 +152,6 @@ def _across(cut: TensorCut, kind: Kind, lines: Lines, extent: int) -> Copies:
     @device
     def on(pitch, state):
         at, to, e_left, k_left = state
-        return uint32(at + uint32(uint32(deep) * pitch)), to, e_left, k_left - int32(deep)
+        return uint32(at + uint32(uint32(deep) * pitch)), to, e_left, int32(k_left - int32(deep))
 
     return Copies(begin, send, on)

@@ -19,10 +19,10 @@ from numba import cuda, uint16, uint32
 from ...ptx import load1
 from ...ptx.matrices import ldmatrix_x4, ldmatrix_x4_trans
 from ...ptx.tensor import (
-    cvt_rna_tf32,
     mma_m16n8k8_f32_tf32,
     mma_m16n8k16_f32_bf16,
     mma_m16n8k16_f32_f16,
+    to_tf32,
 )
 from ...ptx.word_numbers import single_of
 from ...unrolled import device
@@ -73,7 +73,7 @@ def _identity(word):
 
 @device
 def _to_tf32(word):
-    return cvt_rna_tf32(single_of(word))
+    return to_tf32(single_of(word))
 
 
 def _put_of(left: bool) -> Any:

@@ -33,6 +33,7 @@ from ..tensor_cut import KINDS, MMA_COLS, MMA_ROWS, WARP, TensorCut
 from .copies import copies_of, lines_of
 from .ending import ending_of
 from .fragments import multiplied_of, reads_of
+from .tile_place import tile_place_of
 
 
 @cache
@@ -69,7 +70,7 @@ def tensor_product_of(
     b_reads = reads_of(cut, of, b_lines, left=False)
     multiply = _main_loop(cut, of, left, right, a_reads, b_reads)
     finish = ending_of(cut, result, wide)
-    place, per_word = _tile_place(cut), of.per_word
+    place, per_word = tile_place_of(cut), of.per_word
     down, across = cut.warp_rows // MMA_ROWS, cut.warp_cols // MMA_COLS
     a_along, warps_across = not a_columns, cut.cols // cut.warp_cols
     warp_rows, warp_cols, deep = cut.warp_rows, cut.warp_cols, cut.depth * per_word
@@ -77,7 +78,7 @@ def tensor_product_of(
     @device
     def product(out, a, b, alpha, beta, part, parts):
         acc = cuda.local.array((down, across, 4), float32)
-        row, col = place(out)
+        row, col = place(out, uint32(cuda.blockIdx.x))
         if a_along:
             k_size = uint32(a.shape[1] * per_word)
         else:
@@ -93,7 +94,7 @@ def tensor_product_of(
         warp = uint32(cuda.threadIdx.x // WARP)
         row = uint32(row + uint32(warp // uint32(warps_across)) * uint32(warp_rows))
         col = uint32(col + uint32(warp % uint32(warps_across)) * uint32(warp_cols))
-        finish(out, acc, row, col, float32(alpha), float32(beta))
+        finish(out, acc, row, col, float32(alpha), float32(beta), uint32(0))
 
     if many == "batch":
 
@@ -118,24 +119,6 @@ def tensor_product_of(
         product(out, a, b, alpha, beta, uint32(0), uint32(1))
 
     return named(product_of_two, name)
-
-
-def _tile_place(cut: TensorCut) -> Any:
-    """Where the block's tile begins: bands of tiles are walked together, so that L2 serves them."""
-    rows, cols, band = cut.rows, cut.cols, cut.band
-
-    @device
-    def place(out):
-        high = uint32(uint32(out.shape[0] + (rows - 1)) // uint32(rows))
-        across = uint32(uint32(out.shape[1] + (cols - 1)) // uint32(cols))
-        tile = uint32(cuda.blockIdx.x)
-        first = uint32(uint32(tile // uint32(across * uint32(band))) * uint32(band))
-        within = uint32(tile - first * across)
-        tall = smaller(uint32(band), uint32(high - first))
-        row = uint32(uint32(first + within % tall) * uint32(rows))
-        return row, uint32(uint32(within // tall) * uint32(cols))
-
-    return place
 
 
 def _main_loop(cut: TensorCut, of: Any, left: Any, right: Any, a_reads: Any, b_reads: Any) -> Any:

@@ -141,6 +141,34 @@ def chained(name, chains):
 
 
 @cache
+def uniform(chains):
+    """A kernel of so many chains of numbers that are the same in all lanes."""
+
+    @cuda.jit
+    def kernel(out, times, a, b, rounds, partitions):
+        """out = the numbers after `UNROLLED * rounds` steps each, added up."""
+        kept = cuda.local.array(chains, uint32)
+        tid = cuda.threadIdx.x
+        for chain in range(chains):
+            kept[chain] = uint32(a + chain)
+        cuda.syncthreads()
+        began = cycles()
+        for _ in range(rounds):
+            for _ in range(UNROLLED):
+                for chain in range(chains):
+                    kept[chain] = uint32((kept[chain] ^ a) + b)
+        ended = cycles()
+        total = uint32(0)
+        for chain in range(chains):
+            total += kept[chain]
+        out[tid] = total
+        if tid % 32 == 0:
+            times[tid // 32, 0], times[tid // 32, 1] = began, ended
+
+    return kernel
+
+
+@cache
 def mixed(name):
     """A kernel of four chains of float32 multiply-adds beside four of another step's."""
     step, dtype = STEPS[name]

@@ -6,6 +6,10 @@ from functools import cache
 
 from numba import cuda, uint32
 
+from ....kernels.ptx import cycles
+
+LASTING = 8192
+
 
 @cache
 def copies(words):
@@ -39,17 +43,30 @@ def reads(out, inp, rounds):
 
 
 @cuda.jit
-def writes(out, value):
-    """out = value everywhere."""
-    for at in range(cuda.grid(1), out.size, cuda.gridsize(1)):
-        out[at] = value
+def writes(out, value, rounds):
+    """out = value everywhere, `rounds` times over."""
+    for turn in range(rounds):
+        for at in range(cuda.grid(1), out.size, cuda.gridsize(1)):
+            out[at] = uint32(value + turn)
 
 
 @cuda.jit
-def writes_apart(out, value):
-    """out = value in one word of each sector: sectors that are written in part."""
-    for at in range(cuda.grid(1), out.size // 8, cuda.gridsize(1)):
-        out[at * 8] = value
+def writes_apart(out, value, rounds):
+    """out = value in one word of each sector, `rounds` times: sectors that are written in part."""
+    for turn in range(rounds):
+        for at in range(cuda.grid(1), out.size // 8, cuda.gridsize(1)):
+            out[at * 8] = uint32(value + turn)
+
+
+@cuda.jit
+def writes_columns(out, value):
+    """out = value everywhere, by warps that store a column of 32 rows: 4 bytes in each sector.
+
+    A block has 32 columns, so that its 32 warps together fill every sector.
+    """
+    row, col = cuda.threadIdx.x % 32, cuda.threadIdx.x // 32
+    for part in range(4):
+        out[cuda.blockIdx.y * 32 + row, cuda.blockIdx.x * 32 + part * 8 + col] = value
 
 
 @cuda.jit
@@ -57,3 +74,14 @@ def nothing(out):
     """Nothing: blocks that only begin and end."""
     if out.size == 0:
         out[0] = 0
+
+
+@cuda.jit
+def lasting(out):
+    """Nothing, for `LASTING` cycles: a warp looks at the clock, the others wait for it."""
+    if cuda.threadIdx.x < 32:
+        began = cycles()
+        while cycles() - began < LASTING:
+            if out.size == 0:  # never: without it the loop would be moved
+                out[0] = 0
+    cuda.syncthreads()

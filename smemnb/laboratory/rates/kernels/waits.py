@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numba import cuda, float32, uint32
+from functools import cache
 
-from ....kernels.ptx import cycles
+import numpy as np
+from numba import cuda, uint32, uint64
+
+from ....kernels.ptx import cycles, load16
 
 UNROLLED = 16
 CONSTANTS = 256
@@ -29,19 +31,16 @@ def barriers(out, times, a, b, rounds, partitions):
 
 @cuda.jit
 def branches(out, times, a, b, rounds, partitions):
-    """out = steps of a loop that has a branch in each, which all lanes take in every second one."""
+    """out = a number after `UNROLLED * rounds` steps of a loop that jumps back after each."""
     tid = cuda.threadIdx.x
-    acc = float32(tid)
-    number = uint32(a)
+    number, left = uint32(a), uint32(rounds * UNROLLED)
     began = cycles()
     if (tid // 32) % 4 < partitions:
-        for _ in range(rounds):
-            for _ in range(UNROLLED):
-                if number & uint32(1):
-                    acc = acc / (acc + float32(2))
-                number = uint32(number * uint32(5) + uint32(1))
+        while left != uint32(0) and number != uint32(tid + 1):  # never: the number is even
+            number = uint32(number * uint32(4) + uint32(2) * uint32(b))
+            left -= uint32(1)
     ended = cycles()
-    out[tid] = uint32(acc) + number
+    out[tid] = number + left
     if tid % 32 == 0:
         times[tid // 32, 0], times[tid // 32, 1] = began, ended
 
@@ -83,3 +82,36 @@ def slowest(out, waits, ring, rounds):
     out[tid] = at
     if tid % 32 == 0:
         waits[tid // 32, 0], waits[tid // 32, 1] = before - began, longest
+
+
+@cache
+def global_loads(width, apart):
+    """Loads that L1 has and that do not wait for each other; lanes `apart` words apart."""
+
+    @cuda.jit
+    def kernel(out, times, a, b, rounds, partitions):
+        """out = exclusive or of what the thread has read of `out`."""
+        tid = cuda.threadIdx.x
+        mask = uint32(out.size // 2 - 1)
+        first, acc = uint32(tid % 32 * apart), uint32(0)
+        at = first
+        for place in range(tid, out.size, cuda.blockDim.x):
+            acc ^= out[place]  # L1 has all of it
+        cuda.syncthreads()
+        began = cycles()
+        if (tid // 32) % 4 < partitions:
+            for turn in range(rounds):
+                for step in range(UNROLLED):
+                    if width == 16:
+                        read = load16(out, at + uint32(step * 16))
+                        acc ^= read[0] ^ read[1] ^ read[2] ^ read[3]
+                    else:
+                        acc ^= out[uint64(at) + uint64(step * 4)]  # apart: never merged
+                at = (first + uint32(turn * 32)) & mask
+        ended = cycles()
+        cuda.syncthreads()
+        out[tid] = acc
+        if tid % 32 == 0:
+            times[tid // 32, 0], times[tid // 32, 1] = began, ended
+
+    return kernel

@@ -233,8 +233,88 @@ def copied_over_a_copy(out, x):
     out[tx] = tile[tx]
 
 
+@cuda.jit
+def two_lanes_to_one_place(out, x):
+    """Neighbours copy to one element; the first of them is meant to stay."""
+    tile = cuda.shared.array(THREADS, int32)
+    tx = cuda.threadIdx.x
+    copy4(tile, tx // 2, x, tx, True)
+    await_copies()
+    cuda.syncthreads()
+    out[tx] = tile[tx // 2]
+
+
+@cuda.jit
+def two_warps_to_one_place(out, x):
+    """The later half of the threads copies where the first half does, and is meant to stay."""
+    tile = cuda.shared.array(HALF, int32)
+    tx = cuda.threadIdx.x
+    if tx < HALF:
+        cuda.nanosleep(LATE)
+    copy4(tile, tx % HALF, x, tx, True)
+    await_copies()
+    cuda.syncthreads()
+    out[tx] = tile[tx % HALF]
+
+
+@cuda.jit
+def source_zeroed_behind_the_copy(out, x):
+    """Each thread zeroes the element that it has just sent a copy for."""
+    tile = cuda.shared.array(THREADS, int32)
+    tx = cuda.threadIdx.x
+    copy4(tile, tx, x, tx, True)
+    close_group()
+    x[tx] = int32(0)
+    all_arrived()
+    out[tx] = tile[tx]
+
+
+@cuda.jit
+def source_zeroed_behind_a_barrier(out, x):
+    """A barrier before the wait; behind it others zero what is copied."""
+    tile = cuda.shared.array(THREADS, int32)
+    tx = cuda.threadIdx.x
+    copy4(tile, tx, x, tx, True)
+    close_group()
+    cuda.syncthreads()
+    x[THREADS - 1 - tx] = int32(0)
+    all_arrived()
+    out[tx] = tile[tx]
+
+
+@cuda.jit
+def source_zeroed_far_away(out, x):
+    """Each thread copies four elements that lie far apart, and zeroes them at once."""
+    tile = cuda.shared.array((4, THREADS), int32)
+    tx = cuda.threadIdx.x
+    for i in range(4):
+        copy4(tile, i * THREADS + tx, x, 32 * ((tx + 61 * i) % THREADS), True)
+    close_group()
+    x[32 * tx] = int32(0)
+    all_arrived()
+    out[tx] = tile[0, tx] + tile[1, tx] + tile[2, tx] + tile[3, tx]
+
+
 def _rounds(seed: int) -> tuple[Array, Array]:
     return zeros(), numbers(seed, ROUNDS * THREADS)
+
+
+def _apart(seed: int) -> tuple[Array, Array]:
+    return zeros(), numbers(seed, 32 * THREADS)
+
+
+def _first_of_two(out: Array, x: Array) -> Array:
+    return x[: len(out)][np.arange(THREADS) // 2 * 2].copy()
+
+
+def _second_half(out: Array, x: Array) -> Array:
+    return x[: len(out)][np.arange(THREADS) % HALF + HALF].copy()
+
+
+def _four_apart(out: Array, x: Array) -> Array:
+    tx = np.arange(THREADS)
+    four: Array = np.sum([x[32 * ((tx + 61 * i) % THREADS)] for i in range(4)], axis=0)
+    return four.astype(np.int32)
 
 
 def _same(out: Array, x: Array) -> Array:
@@ -300,4 +380,23 @@ EXPERIMENTS = (
         lambda out, x: x[THREADS : 2 * THREADS].copy(),
         hides="the copies of one thread arrive in their order, which nothing promises",
     ),
+    _of("store_under_way", two_lanes_to_one_place, vectors, _first_of_two),
+    _of("store_under_way", two_warps_to_one_place, vectors, _second_half),
+    _of(
+        "overwritten_source",
+        source_zeroed_behind_the_copy,
+        vectors,
+        _same,
+        hides="copies and stores of one thread to one element reach memory in their order, which"
+        " nothing promises",
+    ),
+    _of(
+        "overwritten_source",
+        source_zeroed_behind_a_barrier,
+        vectors,
+        _same,
+        hides="copies of a block that were sent before a barrier have read before what is stored"
+        " behind it, which nothing promises",
+    ),
+    _of("overwritten_source", source_zeroed_far_away, _apart, _four_apart),
 )

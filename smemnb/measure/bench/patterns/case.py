@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from ....kernels.step import Step
@@ -34,10 +35,12 @@ class Prepared(NamedTuple):
     Attributes:
         runs: by the names of contenders, `smemnb` among them; each returns its result.
         right: `right(result)`, "" or what is wrong with it.
+        rights: the same of contenders that are judged in another way, by name.
     """
 
     runs: Mapping[str, Callable[[], Any]]
     right: Callable[[Any], str]
+    rights: Mapping[str, Callable[[Any], str]] = MappingProxyType({})
 
 
 @dataclass(frozen=True)

@@ -8,9 +8,20 @@ may keep an older value in a register; the hardware gives some value the cell ha
 
 - a look before a `compare_and_swap`, `max` or `min` on the same cell by the same thread is no
   finding: that atomic decides, whatever the look saw;
-- a look before a fence is taken for a poll ("race_flag", a warning): it works if the compiler
-  loads again each time;
+- a poll is "race_flag", a warning: it works if the compiler loads again each time;
 - any other is "race_atomic", an error, as every plain store beside an atomic is.
+
+What makes a poll is the pattern that the memory model orders by, but for the load, which would have
+to be relaxed or volatile: the writer runs a fence and then the atomic (a release), and the reader
+loads and then runs a fence (an acquire), both fences reaching the other thread (`threadfence_block`
+within a block only). A fence of the reader alone orders nothing: counters to which others add
+without a fence before it may be half of what they will be, whatever fence comes behind the look.
+
+Source: PTX ISA, memory consistency model, release and acquire patterns.
+
+**Limits**: that a fence of the writer came before its atomic is asked of the line, not of each
+element, and what stands between the two is not looked at: in a loop, the fence of the round before
+is enough.
 """
 
 from __future__ import annotations
@@ -22,7 +33,7 @@ from typing import Any
 import numpy as np
 
 from .order import Nodes, neighbours
-from .pairs import ATOMIC, FLAG, Pair
+from .pairs import ATOMIC, BLOCKS, FLAG, Pair
 from .touch import Record, Touch, flat
 from .trail import FenceRecord, Trail, trail_of, trail_of_fences
 
@@ -167,7 +178,8 @@ def judged(
             atomics = [t for t in touches if t.atomic and _operation(t) in DECIDES]
             if _decided(loads, atomics, lanes):
                 continue
-            if any(_beside_a_fence(fences, t, lanes, after=True).any() for t in loads):
+            atomics = [t for t in stores if t.atomic]
+            if _handed_over(pair, atomics, loads, fences, lanes):
                 pair = replace(pair, kind=FLAG)
         elif loads and stores and fences and pair.array.dtype.kind in "iub":
             address = [touch.cell for touch in touches]
@@ -176,6 +188,17 @@ def judged(
                 pair = replace(pair, kind=FLAG)
         kept.append(pair)
     return kept
+
+
+def _handed_over(
+    pair: Pair, atomics: list[Touch], loads: list[Touch], fences: list[FenceRecord], lanes: int
+) -> bool:
+    """Whether atomics follow a fence, and loads are followed by one, that reach the other side."""
+    reaching = [one for one in fences if pair.scope != BLOCKS or one.event.scope != "block"]
+    return bool(reaching) and all(
+        any(_beside_a_fence(reaching, touch, lanes, after=after).any() for touch in side)
+        for side, after in ((atomics, False), (loads, True))
+    )
 
 
 def _touch_only(loads: list[Touch], cells: Array) -> bool:

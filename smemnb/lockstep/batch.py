@@ -20,7 +20,10 @@ from .memory import KernelArray, SharedStore
 from .memory.views import in_bytes
 from .watch import (
     Access,
+    Arrival,
     Barrier,
+    Bulk,
+    BulkGroup,
     CopyGroup,
     Ended,
     Fence,
@@ -196,13 +199,16 @@ class Batch:
     `scrutiny`, in a long loop, only those that change what they find; `weight` is how many blocks
     of the launch each of these stands for, 0 if nobody watches them; `look_every` is how many
     rounds a while loop makes between two calls of `look`; `under_way` are the asynchronous copies
-    that have not landed, where they land late.
+    that have not landed, where they land late; `warpgroups` what its tensor cores have under way;
+    `barriers` those of parts of a block, `arriving` bulk copies that have not landed.
 
     `__slots__` names every field, so that a part of a batch, as a fiber has it (`FiberBatch`),
     cannot miss one.
     """
 
     __slots__ = (
+        "arriving",
+        "barriers",
         "block_axis",
         "block_index",
         "count",
@@ -217,6 +223,7 @@ class Batch:
         "shared_top",
         "thread_index",
         "under_way",
+        "warpgroups",
         "watched",
         "watchers",
         "weight",
@@ -246,6 +253,9 @@ class Batch:
         self.shared_top = 0
         self.dynamic: KernelArray | None = None
         self.under_way: UnderWay | None = None
+        self.warpgroups: Any = None
+        self.barriers: Any = None
+        self.arriving: dict[Any, list[Callable[[], None]]] = {}
 
     @property
     def lane_number(self) -> np.ndarray[Any, np.dtype[np.int64]]:
@@ -381,6 +391,21 @@ class Batch:
         """Hand a fence to the watchers."""
         for watcher in self.watchers:
             watcher.fence(event)
+
+    def report_bulk(self, event: Bulk) -> None:
+        """Hand an access of a whole region to the watchers."""
+        for watcher in self.watchers:
+            watcher.bulk(event)
+
+    def report_bulk_group(self, event: BulkGroup) -> None:
+        """Hand a step of such accesses to the watchers."""
+        for watcher in self.watchers:
+            watcher.bulk_group(event)
+
+    def report_arrival(self, event: Arrival) -> None:
+        """Hand an arrival at an mbarrier to the watchers."""
+        for watcher in self.watchers:
+            watcher.arrival(event)
 
     def report_copy_group(self, event: CopyGroup) -> None:
         """Hand a commit of copies, or a wait for them, to the watchers."""

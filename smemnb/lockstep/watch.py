@@ -293,6 +293,67 @@ class CopyGroup:
     phase: Any = None
 
 
+class Region:
+    """Bytes of one block's shared memory, by their offsets.
+
+    These count from the first byte of the memory of `Bulk.array`. `span` is the swizzle by which
+    the bytes are placed (`rules.bulk_swizzle`), None where none is meant.
+    """
+
+    def __init__(self, octets: Any, span: int | None = None) -> None:
+        self.octets, self.span = octets, span
+
+
+@dataclass(slots=True, eq=False)
+class Bulk:
+    """An access of a whole region of shared memory that is no request of lanes.
+
+    The bulk engine and the tensor cores touch memory on their own: `kind` "store" is a bulk copy
+    to shared memory, which arrives before the mbarrier at the shared address `barrier` ends its
+    phase of the number `phase`; "load" is one from there, or a matrix that tensor cores read, under
+    way until a `BulkGroup` of this `unit` ("bulk" or "wgmma") says that it is done. `active` are
+    the lanes that asked for it, of one warp of one block. `turn` as for `Access`.
+    """
+
+    site: Site
+    kind: str
+    unit: str
+    array: ArrayInfo
+    active: Lanes
+    region: Region
+    barrier: Any = None
+    phase: Any = None
+    turn: Lanes | None = None
+
+
+@dataclass(slots=True, eq=False)
+class BulkGroup:
+    """A step in the life of what the active lanes have asked for of a `unit`.
+
+    `step` is "commit" (what was asked for since the last one is a group), "wait" (all groups but
+    the last `pending` are done) or "fence" (what the lanes
+    have stored in shared memory is seen by the unit).
+    """
+
+    site: Site
+    unit: str
+    step: str
+    active: Lanes
+    pending: int = 0
+    turn: Lanes | None = None
+
+
+@dataclass(slots=True, eq=False)
+class Arrival:
+    """Lanes that arrive at the mbarrier at a shared address, in its phase of this number."""
+
+    site: Site
+    active: Lanes
+    barrier: Any
+    phase: Any
+    turn: Lanes | None = None
+
+
 @dataclass(slots=True, eq=False)
 class Exchange:
     """A shuffle, vote or match of a warp in which the lanes do not fit together.
@@ -375,6 +436,15 @@ class Watcher:
 
     def copy_group(self, event: CopyGroup) -> None:
         """When copies to shared memory become a group, or a thread waits for groups."""
+
+    def bulk(self, event: Bulk) -> None:
+        """At each access of a whole region by the bulk engine or the tensor cores."""
+
+    def bulk_group(self, event: BulkGroup) -> None:
+        """When such accesses become a group, or a thread waits for groups or sets a fence."""
+
+    def arrival(self, event: Arrival) -> None:
+        """At each arrival at an mbarrier."""
 
     def out_of_range(self, event: OutOfRange) -> None:
         """At lanes whose index leaves the array, or is wrapped back into it."""

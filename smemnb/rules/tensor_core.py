@@ -22,8 +22,9 @@ others, "MMA-Sim: bit-accurate reference model of tensor cores and matrix cores"
 (2025), has the numbers used here, which its authors compared with GPUs; F. Khattak, M. Mikaitis,
 "Accurate models of NVIDIA tensor cores", arXiv:2512.07004 (2025).
 
-**Limits**: the rounding is the literature's. This project has not compared it with a GPU: `python
--m smemnb.laboratory.tensor_values FILE` does.
+**Limits**: the rounding is the literature's. Of wgmma, an H200 gave its bits (`python -m
+smemnb.laboratory.bulk_values FILE products`); mma.sync this project has not compared with a GPU:
+`python -m smemnb.laboratory.tensor_values FILE` does.
 """
 
 from __future__ import annotations

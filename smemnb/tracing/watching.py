@@ -13,6 +13,7 @@ from .model import Observation, SiteCounts
 from .prices import Prices
 from .watchers.barriers import Barriers
 from .watchers.bounds import Bounds
+from .watchers.bulk import Tiles
 from .watchers.copies import Copies
 from .watchers.counting import Counting
 from .watchers.initialisation import Initialisation
@@ -46,11 +47,11 @@ class Watched(Watcher):
         self._barriers: set[Site] = set()
         self._counting = [Counting()] if counts else []
         self._checking: list[
-            Races | Copies | Initialisation | Barriers | Bounds | Orders | Threads
+            Races | Copies | Initialisation | Barriers | Bounds | Orders | Threads | Tiles
         ] = []
         if checks:
             self._checking = [Races(), Copies(), self._written, Barriers(), Bounds()]
-            self._checking += [Orders(), Threads()]
+            self._checking += [Orders(), Threads(), Tiles()]
 
     @property
     def all(self) -> tuple[Watcher, ...]:
@@ -95,7 +96,7 @@ class Watched(Watcher):
         return tuple(
             said
             for one in self._checking
-            if isinstance(one, Races | Copies)
+            if isinstance(one, Races | Copies | Tiles)
             for said in one.limits()
         )
 

@@ -21,6 +21,7 @@ from tests.corpus import (  # noqa: F401
     races_rows,
     races_shared,
     threads,
+    tiles,
 )
 from tests.corpus.pairs import PAIRS, Pair
 

@@ -23,8 +23,9 @@ from smemnb.tracing.findings.kinds import KINDS
 LAUNCHED, BACK = {"state": "launch", "number": 0}, {"state": "back", "number": 0, "wrong": 0}
 WRONG = {"state": "back", "number": 1, "wrong": 3, "first": [17, 5, 9]}
 READY = {"state": "ready"}
+# kinds whose kernels no GPU has run yet
 NOT_MEASURED = {"read_before_arrival", "missing_commit", "wrong_group", "overwritten_stage"}
-NOT_MEASURED |= {"store_under_way", "overwritten_source"}  # kinds whose kernels no GPU has run yet
+NOT_MEASURED |= {"store_under_way", "overwritten_source"}
 
 
 def test_each_kind_of_error_has_three_kernels():

@@ -6,10 +6,15 @@
     relaxed        words through which blocks talk while they run
     hints          what caches need not keep; a fence before bulk copies
     mbarriers      barriers in shared memory, at which copies arrive, too
+    tensor_maps    what the bulk engine (TMA) knows of an array
+    bulk           copies of whole tiles by the bulk engine
+    warpgroups     products by four warps, of matrices in shared memory (wgmma)
+    roles          warps that do different things: elected lanes, their barriers and registers
     asynchronous   copies to shared memory that nobody waits for at once; kernels that begin early
     matrices       8 x 8 matrices between shared memory and the registers of a warp
     tensor         products of small matrices by the tensor cores, and the words that they take
     held           kernels that run these and hand out what each lane then holds
+    held_tiles     the same of bulk copies and products by warpgroups
     warp_wide      what those instructions of a whole warp have in common
 
 Most are one instruction of the GPU. In the engine the same call is counted and checked like any

@@ -3,10 +3,11 @@
     load16_once(array, index)            as `load16`, of global memory; L1 keeps none of it
     store16_once(array, index, values)   as `store16`, to global memory; caches drop it first
     fence_async()                        what this thread stored in shared memory is seen by copies
-                                         of the bulk engine (TMA) that come after it
+                                         of the bulk engine (TMA) and by tensor cores (wgmma)
+                                         that come after it
 
-Of elements of 4 bytes. In the engine the first two are `load16` and `store16`, and the fence is
-nothing, as no bulk copy is known there. `cuda.threadfence_block()` and its like are Numba's.
+Of elements of 4 bytes. In the engine the first two are `load16` and `store16`; a trace finds where
+the fence is missing. `cuda.threadfence_block()` and its like are Numba's.
 
 Source: PTX ISA, `ld.global.L1::no_allocate`, `st.global.cs`, `fence.proxy.async`.
 """
@@ -20,6 +21,7 @@ from numba.core import types
 from numba.cuda.extending import intrinsic
 
 from ...lockstep.protocol import implementation_of, lockstep_implementation
+from ...lockstep.watch import BulkGroup
 from .accesses import _address, load16, store16
 from .asynchronous import GLOBAL, _said, _since
 
@@ -91,4 +93,5 @@ for _one, _other in ((load16_once, load16), (store16_once, store16)):
 
 @lockstep_implementation(fence_async)
 def _(batch: Any, mask: Any, site: Any) -> None:
-    """Nothing: there are no bulk copies here."""
+    if batch.watched:
+        batch.report_bulk_group(BulkGroup(site, "bulk", "fence", mask))

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ...errors import SmemnbError
 from .experiment import Experiment
-from .kernels import barriers, copies, exceptions, indices, lanes, memory, races
+from .kernels import barriers, copies, exceptions, indices, lanes, memory, races, tiles
 
 EXPERIMENTS: tuple[Experiment, ...] = tuple(
     one
-    for family in (races, copies, barriers, lanes, memory, indices, exceptions)
+    for family in (races, copies, tiles, barriers, lanes, memory, indices, exceptions)
     for one in family.EXPERIMENTS
 )
 """In the order of the kinds."""

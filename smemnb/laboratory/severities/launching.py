@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import KernelStopped
+from ...kernels.ptx.tensor_maps import TensorMap
 from .everything import experiment
 from .experiment import Experiment
 from .kernels.memory import leaves_numbers_in_shared_memory
@@ -85,7 +86,8 @@ def _launched(one: Experiment, number: int) -> dict[str, Any]:
     given = _on_device(host)
     one.kernel[one.grid, one.block](*given)
     cuda.synchronize()
-    found = np.ravel(given[0].copy_to_host())
+    out = given[0].array if isinstance(given[0], TensorMap) else given[0]
+    found = np.ravel(out.copy_to_host())
     wrong = np.flatnonzero(found != right)
     if not wrong.size:
         return {"wrong": 0}

@@ -171,11 +171,11 @@ class PartOfBatch(Batch):
 class FiberBatch(
     PartOfBatch,
     own=(
-        *("listeners", "live", "scrutiny", "shape", "thread_index", "under_way", "watchers"),
-        "writes",
+        *("listeners", "live", "scrutiny", "shape", "thread_index", "under_way"),
+        *("warpgroups", "watchers", "writes"),
     ),
     copied=("block_axis", "block_index", "count", "first", "launch", "watched", "weight"),
-    shared=("dynamic", "shared", "shared_top"),
+    shared=("arriving", "barriers", "dynamic", "shared", "shared_top"),
 ):
     """The batch as the closures of one fiber see it: one warp of each block, or one lane."""
 
@@ -186,7 +186,7 @@ class FiberBatch(
         super().__init__(parent)
         self.fiber, self.live, self.scrutiny = fiber, live, False
         self.shape = (parent.count, 1, WARP)
-        self.under_way = None
+        self.under_way, self.warpgroups = None, None
         warp = slice(fiber.warp, fiber.warp + 1)
         self.thread_index = Xyz(
             *(

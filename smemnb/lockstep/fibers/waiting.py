@@ -33,14 +33,14 @@ def waits_on_memory(loop: ast.While) -> bool:
         return True
     if any(isinstance(node, (ast.Break, ast.Return)) for node in inside):
         return True
-    return bool(_names(loop.test) & _taken_from_memory(inside))
+    return bool(_variables(loop.test) & _taken_from_memory(inside))
 
 
 def _touches(nodes: Iterable[ast.AST]) -> bool:
     return any(isinstance(node, _TOUCHES) for node in nodes)
 
 
-def _names(node: ast.AST) -> set[str]:
+def _variables(node: ast.AST) -> set[str]:
     return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}
 
 
@@ -50,12 +50,12 @@ def _taken_from_memory(nodes: list[ast.AST]) -> set[str]:
     for node in nodes:
         if isinstance(node, (ast.Assign, ast.AugAssign, ast.AnnAssign)) and node.value is not None:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            written = {name for target in targets for name in _names(target)}
+            written = {name for target in targets for name in _variables(target)}
             steps.append((written, node.value))
     found: set[str] = set()
     for _ in steps:
         for written, value in steps:
-            if _touches(ast.walk(value)) or _names(value) & found:
+            if _touches(ast.walk(value)) or _variables(value) & found:
                 found |= written
     return found
 
@@ -67,6 +67,8 @@ def needs(function: Any) -> frozenset[str]:
     for _, node, target in _loops_and_calls(function, set()):
         if isinstance(node, ast.While) and waits_on_memory(node):
             found.add("wait")
+        if getattr(implementation_of(target), "waits", False):
+            found.add("wait")
         if getattr(target, "__name__", "") == "this_grid":
             found.add("grid")
     return frozenset(found)
@@ -75,8 +77,19 @@ def needs(function: Any) -> frozenset[str]:
 @once_per_function
 def starts_copies(function: Any) -> bool:
     """Whether a kernel, with the functions it calls, names an asynchronous copy."""
+    return _names(function, "starts_copies")
+
+
+@once_per_function
+def has_tiles(function: Any) -> bool:
+    """Whether it names a bulk copy or a product of a warpgroup."""
+    return _names(function, "of_tiles")
+
+
+def _names(function: Any, mark: str) -> bool:
+    """Whether it names an intrinsic whose implementation has this mark."""
     return any(
-        getattr(implementation_of(target), "starts_copies", False)
+        getattr(implementation_of(target), mark, False)
         for _, _, target in _loops_and_calls(function, set())
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..model import Observation
+from . import bulk
 from .races import put_between
 from .words import Words, element
 
@@ -43,6 +44,8 @@ def _then_a_barrier(seen: Observation) -> str:
 
 def read_before_arrival(words: Words, seen: Observation) -> tuple[str, str]:
     """Shared memory is loaded while a copy into it is under way."""
+    if seen.detail.get("bulk"):
+        return bulk.read_before_arrival(words, seen)
     then = seen.other or seen.site
     if seen.detail.get("landed"):
         cause = (
@@ -65,6 +68,8 @@ def read_before_arrival(words: Words, seen: Observation) -> tuple[str, str]:
 
 def missing_commit(words: Words, seen: Observation) -> tuple[str, str]:
     """Copies that no group holds: nobody can wait for them."""
+    if seen.detail.get("bulk"):
+        return bulk.missing_commit(words, seen)
     if seen.other is None:
         cause = (
             f"{_copies(words, seen)} for {element(seen)}, and the kernel ends with these copies in "
@@ -102,6 +107,8 @@ def wrong_group(words: Words, seen: Observation) -> tuple[str, str]:
 
 def overwritten_stage(words: Words, seen: Observation) -> tuple[str, str]:
     """A copy goes into elements that another thread may not have read yet."""
+    if seen.detail.get("bulk"):
+        return bulk.overwritten_stage(words, seen)
     then = seen.other or seen.site
     cause = (
         f"{_meets(words, seen)}, and no barrier comes between: the copy may arrive before "
@@ -115,6 +122,8 @@ def overwritten_stage(words: Words, seen: Observation) -> tuple[str, str]:
 
 def store_under_way(words: Words, seen: Observation) -> tuple[str, str]:
     """A store or a second copy into an element whose copy is under way."""
+    if seen.detail.get("bulk"):
+        return bulk.store_under_way(words, seen)
     then = seen.other or seen.site
     if seen.detail.get("beside"):
         cause = (

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from typing import Literal, get_args
 
 from ...errors import SmemnbError
-from . import barriers, copies, indices, memory, prices, races, signals, threads, waivers
+from . import barriers, bulk, copies, indices, memory, prices, races, signals, threads, waivers
 from .words import Say
 
 Severity = Literal["error", "warning", "note"]
@@ -103,6 +103,8 @@ KINDS = _table(
         Kind("wrong_group", "error", "element", copies.wrong_group, of_copies=True),
         Kind("overwritten_stage", "error", "element", copies.overwritten_stage, of_copies=True),
         Kind("store_under_way", "error", "element", copies.store_under_way, of_copies=True),
+        Kind("missing_async_fence", "error", "word", bulk.missing_async_fence, of_copies=True),
+        Kind("wrong_swizzle", "error", "word", bulk.wrong_swizzle, of_copies=True),
         Kind("overwritten_source", "error", "element", copies.overwritten_source, of_copies=True),
         # threads that do not come
         # counted each time that a thread does not come, which a loop makes more than threads

@@ -39,6 +39,7 @@ import numpy as np
 from ...errors import UnsupportedSyntax
 from ...lockstep.language.scope import InferredTypes, live_tree
 from ...lockstep.memory.attributes import numpy_dtype
+from ...lockstep.protocol import implementation_of
 from ...lockstep.source import closure_values
 
 ROUNDS = 128
@@ -631,6 +632,8 @@ class _Run:
         if isinstance(body, FunctionType) and not module.startswith(("numba", "numpy", "math")):
             return self._function(body, node, args, named)
         self._spend(_WEIGHTS.get(getattr(called, "__name__", ""), 1))
+        if getattr(implementation_of(called), "by_constants", False):
+            return None  # it takes each element by its number
         for one in (*args, *named.values()):
             self._escape(one, node, f"is handed to {ast.unparse(node.func)}")
         return Unknown(RUN_TIME, f"the result of {ast.unparse(node.func)}")

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...hardware import limits
 from ...lockstep.memory import KernelArray
-from ...lockstep.watch import Site, Watcher
+from ...lockstep.watch import Bulk, Site, Watcher
 from ..model import Observation, SiteCounts
 from ..watchers.initialisation import Initialisation
 from .arithmetic import double_arithmetic
@@ -29,6 +29,8 @@ class Prices(Watcher):
     def __init__(self) -> None:
         self.declared: dict[Site, KernelArray] = {}
         """Where shared arrays were declared."""
+        self.tiles: set[tuple[Any, ...]] = set()
+        """Shared arrays that bulk copies or products of warpgroups touch."""
         self.dynamic: dict[np.dtype[Any], KernelArray] = {}
         """The dynamic shared memory, as elements of each type that the kernel takes it for."""
 
@@ -39,6 +41,11 @@ class Prices(Watcher):
     def begin_batch(self, batch: Batch) -> None:
         """Remember the blocks in flight."""
         self._batch = batch
+
+    def bulk(self, event: Bulk) -> None:
+        """Note an array that is touched as a whole."""
+        array = event.array
+        self.tiles.add((array.name, array.base, array.shape))
 
     def end_batch(self) -> None:
         """Note the shared arrays that these blocks came by."""
@@ -64,7 +71,7 @@ class Prices(Watcher):
             return
         yield from inefficient_accesses(counts)
         yield from conflicting_rows(counts)
-        yield from unused_arrays(self.declared, counts)
+        yield from unused_arrays(self.declared, counts, self.tiles)
         alone = self.dynamic.values() if len(self.dynamic) == 1 else ()
         for array in (*self.declared.values(), *alone):
             on_it = [one for one in counts if _same(one, array)]

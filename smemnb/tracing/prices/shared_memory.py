@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 from ...hardware import WARP_LANES, Limits
 from ...lockstep.watch import ArrayInfo, Site
@@ -48,13 +48,18 @@ def few_blocks(
 
 
 def unused_arrays(
-    declared: Mapping[Site, ArrayInfo], counts: Iterable[SiteCounts]
+    declared: Mapping[Site, ArrayInfo],
+    counts: Iterable[SiteCounts],
+    tiles: Collection[tuple[Any, ...]] = (),
 ) -> Iterator[Observation]:
-    """Shared arrays that no thread loads or stores in a launch that does some work."""
+    """Shared arrays that no thread loads or stores in a launch that does some work.
+
+    `tiles` are those that bulk copies or products touch: name, base and shape.
+    """
     counts = list(counts)
     if not any(one.array.space == "shared" or one.kind == "load" for one in counts):
         return  # a launch without work
-    touched = {(one.array.name, one.array.base, one.array.shape) for one in counts}
+    touched = set(tiles) | {(one.array.name, one.array.base, one.array.shape) for one in counts}
     for site, array in declared.items():
         if (array.name, array.base, array.shape) not in touched:
             yield Observation(

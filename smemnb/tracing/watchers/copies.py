@@ -449,7 +449,7 @@ class Copies(Watcher):
 
     def limits(self) -> list[str]:
         """What was not examined."""
-        if not self._mbarriers:
+        if not self._mbarriers or not self._watching:
             return []
         return ["whether stages are overwritten while they are read: the launch has mbarriers"]
 

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...lockstep.watch import Access, ArrayInfo, Site, Unwritten, Watcher
+from ...hardware import WORD_BYTES
+from ...lockstep.lanes import spread
+from ...lockstep.watch import Access, ArrayInfo, Bulk, Site, Unwritten, Watcher
 from ..model import Observation
 from .cells import cell_count
 from .unwritten import UnwrittenReads
@@ -159,6 +161,19 @@ class Initialisation(Watcher):
                 self._look(written, cell)
             if event.kind != "load":
                 self._mark(written, cell)
+
+    def bulk(self, event: Bulk) -> None:
+        """Mark what a bulk load brings."""
+        if event.kind != "store":
+            return
+        array, block = event.array, int(np.argwhere(spread(event.active, self._batch.shape))[0, 0])
+        if id(array.memory) not in self._written:
+            self._written[id(array.memory)] = (_Written(array.memory, WORD_BYTES), array)
+        written = self._written[id(array.memory)][0]
+        if len(written.table) == 1 and self._batch.count > 1:
+            written.table = np.repeat(written.table, self._batch.count, axis=0)
+        written.table[block, np.unique(event.region.octets // written.grain)] = True
+        written.complete = bool(written.table.all())
 
     def end_batch(self) -> None:
         """Remember which cells these blocks leave behind, and the first block of each."""

@@ -2,18 +2,24 @@
 
 import numpy as np
 import pytest
-from numba import cuda, float32, uint32, uint64
+from numba import cuda, float32, int32, uint32, uint64
 
+from smemnb.errors import KernelStopped
 from smemnb.kernels.ptx.asynchronous import copy4
 from smemnb.kernels.ptx.mbarriers import (
     mbarrier_arrive,
     mbarrier_arrive_after_copies,
+    mbarrier_arrive_expecting,
+    mbarrier_complete,
+    mbarrier_expect,
     mbarrier_init,
+    mbarrier_init_fence,
     mbarrier_passed,
     mbarrier_tried,
 )
 from smemnb.simulator.seam import OUT_OF_TREE
 from smemnb.tracing import trace
+from tests.facts import facts
 
 N = 64
 
@@ -129,3 +135,69 @@ def test_instructions(cc, test, tries):
     wanted = {"mbarrier.init.": True, "cp.async.mbarrier.arrive.noinc": True, "trap;": False}
     wanted |= {"mbarrier.test_wait.": bool(test), "mbarrier.try_wait.": bool(tries)}
     assert {text: text in ptx for text in wanted} == wanted  # loops have them more than once
+
+
+@cuda.jit
+def bytes_counted(out):
+    """A barrier of one arrival, of which 48 bytes are expected and come in two parts."""
+    barriers = cuda.shared.array(1, uint64)
+    if cuda.threadIdx.x == 0:
+        mbarrier_init(barriers, 0, uint32(1))
+        mbarrier_init_fence()
+        mbarrier_complete(barriers, 0, uint32(16))  # bytes may come before they are expected
+        mbarrier_arrive_expecting(barriers, 0, uint32(48))
+        out[0] = mbarrier_passed(barriers, 0, uint32(0))
+        mbarrier_complete(barriers, 0, uint32(32))
+        out[1] = mbarrier_passed(barriers, 0, uint32(0))
+        mbarrier_expect(barriers, 0, uint32(8))
+        mbarrier_arrive(barriers, 0)
+        out[2] = mbarrier_passed(barriers, 0, uint32(1))
+        mbarrier_complete(barriers, 0, uint32(8))
+        out[3] = mbarrier_passed(barriers, 0, uint32(1))
+
+
+def test_bytes():
+    """A phase is over when its arrivals have come and no byte is missing."""
+    out = np.full(4, -1, np.int32)
+    trace(bytes_counted)[1, 32](out)
+    assert out.tolist() == [0, 1, 0, 1]
+
+
+def refused(made, expected, brought):
+    """A barrier that one thread makes or not, and bytes."""
+
+    @cuda.jit
+    def kernel():
+        barriers = cuda.shared.array(1, uint64)
+        if cuda.threadIdx.x == 0:
+            if made:
+                mbarrier_init(barriers, 0, uint32(1))
+            mbarrier_complete(barriers, 0, uint32(brought))
+            mbarrier_arrive_expecting(barriers, 0, uint32(expected))
+
+    return kernel
+
+
+@pytest.mark.parametrize(
+    ("made", "expected", "brought", "said"),
+    [(False, 16, 0, {"mbarrier_init"}), (True, 16, 48, {"32"}), (True, 0, 600_000, {"524287"})],
+)
+def test_phases_that_never_end(made, expected, brought, said):
+    """No barrier, more bytes than are expected, more than the engine counts: each is refused."""
+    with pytest.raises(KernelStopped) as stopped:
+        trace(refused(made, expected, brought))[1, 32]()
+    assert said <= set(facts(str(stopped.value)))
+
+
+@pytest.mark.toolchain
+@pytest.mark.skipif(not OUT_OF_TREE, reason="the numba.cuda inside Numba links nothing")
+def test_bytes_in_machine_code():
+    """Each call is the instruction that it names."""
+    found, _ = cuda.compile_ptx(bytes_counted.py_func, (int32[::1],), cc=(9, 0))
+    wanted = (
+        "arrive.expect_tx",
+        "mbarrier.expect_tx",
+        "mbarrier.complete_tx",
+        "mbarrier_init.release",
+    )
+    assert [found.count(name) for name in wanted] == [1, 1, 3, 1]

@@ -170,10 +170,10 @@ def rounded_to_tf32(number: npt.ArrayLike, *, to_even: bool = False) -> npt.NDAr
     bits = np.ascontiguousarray(np.asarray(number, np.float32)).view(np.uint32)
     bits = bits.reshape(np.shape(number))
     finite = (bits & np.uint32(0x7F800000)) != np.uint32(0x7F800000)
-    half = np.uint32(1 << 12)
+    nearest = bits + np.uint32(1 << 12)
     if to_even:
-        half = half - np.uint32(1) + ((bits >> np.uint32(13)) & np.uint32(1))
-    nearest = (bits + half) & np.uint32(0xFFFFE000)
+        nearest = bits + np.uint32((1 << 12) - 1) + ((bits >> np.uint32(13)) & np.uint32(1))
+    nearest &= np.uint32(0xFFFFE000)
     kept = bits & np.uint32(0xFFFFE000)
     if to_even:
         nan = (bits & np.uint32(0x7FFFFFFF)) > np.uint32(0x7F800000)

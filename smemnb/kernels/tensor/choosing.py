@@ -12,8 +12,8 @@ and blocks come in rounds; the last round may be nearly empty. Where tiles are t
 multiprocessors, the depth is cut into parts, whose sums are added by a launch of their own.
 
 **Limits**: `MMA_CYCLES` is measured, on one H200; the rates of L2 and of memory are those of
-`matmul.choosing`. What a barrier costs is not modelled: that longer steps are faster for 16 bits and
-not for tf32 is a reading (`TUNING.md`). No time is promised.
+`matmul.choosing`. What a barrier costs is not modelled: that longer steps are faster for 16 bits,
+and not for tf32, is a reading (`TUNING.md`). No time is promised.
 """
 
 from __future__ import annotations

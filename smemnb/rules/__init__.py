@@ -3,6 +3,7 @@
     request     what a rule takes: 32 byte addresses and a mask
     bank        wavefronts of a shared-memory request
     sector      sectors of a global-memory request
+    async_copy  wavefronts and sectors of a copy from global to shared memory
     local_memory  sectors of a local-memory request
     layout      where a tile keeps its cell (row, column): row-major, padded, swizzled
     tensor_core  which lane holds which element of a small product, and how its sum is rounded

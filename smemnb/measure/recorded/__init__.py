@@ -18,6 +18,9 @@ it.
 read with Nsight Compute on an H200. With one warp there is no arbitration, so the counter is the
 hardware's own count; `rules.bank` must equal it.
 
+`h200_copies.json`: 404 launches of one warp with one asynchronous copy each, read there likewise;
+`laboratory.copies_probe` makes and reads it, and `rules.async_copy` says where it equals it.
+
 `h200_agreement.json`: counters of the launches of `smemnb.laboratory.corpus` on an H200, per launch
 and per line, with what the machine code that ran predicts; `laboratory.agreement` makes it,
 `measure.verify.recording` reads it.

@@ -12,6 +12,7 @@ what was recorded. The files lie in `smemnb/measure/recorded/`.
                       h200_severities.json, SEVERITIES.md
     conflict_counter  the counter of bank conflicts on a kernel without any:
                       h200_conflict_counter.json
+    copies_probe      asynchronous copies of one warp, by counters: h200_copies.json
     strides           times of loads at several strides: h200_strides.json
     tensor_values     products of tensor cores beside the rule: h200_tensor_values.json
     latency/          chases, and kernels that each wait for one thing: h200_latency.json
@@ -25,6 +26,7 @@ On a GPU, with Nsight Compute:
     python -m smemnb.laboratory record --out FILE.json
     python -m smemnb.laboratory.twins record --out FILE.json
     python -m smemnb.laboratory.conflict_counter FILE.json
+    python -m smemnb.laboratory.copies_probe record FILE.json
     python -m smemnb.laboratory.latency record --out FILE.json
     python -m smemnb.laboratory timing
 

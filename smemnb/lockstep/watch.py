@@ -83,7 +83,8 @@ class Access:
     ran at once: axis 0 of the lane values then counts them, in their order. `relaxed` accesses go
     to memory themselves and are never half done, as atomics are: they race with none of that kind.
     `copy` marks both sides of an asynchronous copy to shared memory, when it is issued: what it
-    reads, and what it will have stored when its group arrives (`CopyGroup`). `first` is None, or
+    reads, and what it will have stored when its group arrives (`CopyGroup`); the two come one after
+    the other. `past_l1` is of one that L1 does not keep. `first` is None, or
     says of each lane that only so many of its `elements` are touched.
     Of a request for `matrices` of 8 rows, 1, 2 or 4 of them, the active lanes are those that name
     a row, and `offset` is where it begins; `touched` are the pieces that lanes get or give: offset,
@@ -105,6 +106,7 @@ class Access:
     matrices: int = 0
     touched: tuple[tuple[Any, ...], ...] = ()
     first: Any = None
+    past_l1: bool = False
 
     def __post_init__(self) -> None:
         """Fill in the usual unit."""

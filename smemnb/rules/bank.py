@@ -13,21 +13,19 @@ want the same word share it, so a broadcast costs nothing.
 Lanes *pair up* if every active lane i has a partner i ^ 1 (or every one i ^ 2) that is inactive
 or has the same address. Atomics are 4 bytes and one phase: `atomic_increment` (add of the
 constant 1) merges the lanes of one word, `atomic_add` takes one pass per *lane* of the busiest
-bank, `atomic_cas` two. An asynchronous copy (LDGSTS) is taken for a store of its width: all lanes
-that copy, also those that only fill with zeros. `ldmatrix` and `stmatrix` move matrices of 8 rows
-of 16 bytes, whose places 8 lanes give each: a phase per matrix, however rows repeat.
+bank, `atomic_cas` two. `ldmatrix` and `stmatrix` move matrices of 8 rows of 16 bytes, whose places
+8 lanes give each: a phase per matrix, however rows repeat. An asynchronous copy (LDGSTS) is none
+of these: `rules.async_copy`.
 
 Source: counters of one-warp launches on an H200 (cc 9.0), `smemnb/measure/recorded`; the rule
-equals all 138 load and store readings and all 18 integer atomics. Taught in `14_banks`
-and `16_widths`.
+equals all 138 load and store readings, all 18 integer atomics, and 69 launches with `ldmatrix` or
+`stmatrix`. Taught in `14_banks` and `16_widths`.
 
-**Limits**: not yet compared with chips of other compute capabilities; `ldmatrix` and `stmatrix` not
-with any. That a copy is a store is a hypothesis, and so is that it reads sectors as a load does
-(`smemnb verify` has the cases of all of them). Counts, not time:
-arbitration between warps adds up to 1.5 % to the counters of a full launch. Atomics were read
-with full warps. Atomics on floats, and 8-byte ones other than exchange and compare-and-swap, are
-retry loops with no fixed count (in SASS: `ATOMS.CAST.SPIN`). `ideal` of `atomic_cas` is 1 although
-none takes fewer than 2.
+**Limits**: not yet compared with chips of other compute capabilities. Counts, not time: arbitration
+between warps adds up to 1.5 % to the counters of a full launch. Atomics were read with full warps.
+Atomics on floats, and 8-byte ones other than exchange and compare-and-swap, are retry loops with no
+fixed count (in SASS: `ATOMS.CAST.SPIN`). `ideal` of `atomic_cas` is 1 although none takes fewer
+than 2.
 """
 
 from __future__ import annotations

@@ -5,9 +5,10 @@ launch runs once more in the engine, with the arguments as they were before it. 
 request (addresses and active lanes) is kept once, in the order in which they first came, with how
 often it was made; the sums over them are those of the trace, or they are not given.
 
-**Limits**: of an access `MOST` distinct requests are kept, the worst among them; of the others only
-the sums are. A trace that was read from JSON, that watched some blocks only, or whose launch takes
-another course now, has its worst requests and nothing else; `why` then says so.
+**Limits**: asynchronous copies are left out, as banks alone do not decide what they take
+(`rules.async_copy`). Of an access `MOST` distinct requests are kept, the worst among them; of the
+others only the sums are. A trace that was read from JSON, that watched some blocks only, or whose
+launch takes another course now, has its worst requests and nothing else; `why` then says so.
 """
 
 from __future__ import annotations
@@ -91,7 +92,7 @@ def requests_of(trace: Trace, rows: Sequence[AccessRow] | None = None) -> list[A
 
 
 def _counted(row: AccessRow) -> bool:
-    return row.space == "shared" and row.modelled and row.requests > 0
+    return row.space == "shared" and row.modelled and row.requests > 0 and not row.copy
 
 
 class _Tally:

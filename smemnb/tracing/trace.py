@@ -202,12 +202,13 @@ class Trace:
             array: which array, where the line touches several; otherwise the worst one.
 
         Raises:
-            SmemnbError: the line makes no shared-memory request; the text says which lines do.
+            SmemnbError: the line makes no shared-memory request, or asynchronous copies alone,
+                which banks do not decide (`rules.async_copy`); the text says which lines do.
         """
         kept = [
             (row, row.worst)
             for row in self.lines
-            if row.space == "shared" and row.modelled
+            if row.space == "shared" and row.modelled and not row.copy
             if row.worst is not None and array in (None, row.array)
         ]
         here = [one for one in kept if one[0].line == line]

@@ -177,13 +177,14 @@ ZERO = "STS.128 [R1], RZ\nISETP.LT.U32.AND P0, PT, R20, 0x2, PT\n"
 @pytest.mark.parametrize(("text", "sectors", "read", "wavefronts", "sums"), [
     ("LDGSTS.E [R1], desc[UR4][R2.64]", 4, 8, 1, [7] * 8),
     ("LDGSTS.E.64 [R1], desc[UR4][R2.64]", 4, 8, 1, [14] * 8),
-    ("LDGSTS.E.BYPASS.128 [R1], desc[UR4][R2.64]", 4, 8, 1, [28] * 8),
+    ("LDGSTS.E.128 [R1], desc[UR4][R2.64]", 4, 8, 1, [28] * 8),
+    ("LDGSTS.E.BYPASS.128 [R1], desc[UR4][R2.64]", 4, 8, 0, [28] * 8),
     ("LDGSTS.E.BYPASS.LTC128B.128 [R1], desc[UR4][R2.64], P0", 1, 2, 1, [28] * 2 + [0] * 6),
-    ("LDGSTS.E.128 [R1], desc[UR4][R2.64], !P0", 3, 6, 1, [0] * 2 + [28] * 6),
+    ("LDGSTS.E.128 [R1], desc[UR4][R2.64], !P0", 3, 6, 2, [0] * 2 + [28] * 6),
     ("@P0 LDGSTS.E.128 [R1], desc[UR4][R2.64]", 1, 2, 1, [28] * 2 + [0] * 6),
 ])  # fmt: skip
 def test_copy(text, sectors, read, wavefronts, sums):
-    """Eight lanes 16 bytes apart: their words lie in banks of their own, whatever the width."""
+    """Eight lanes 16 bytes apart, with banks of their own: zeros go apart, and past L1 alone."""
     load, store, out = copied(ZERO + text)
     assert (load["sectors"], load["lanes"]) == (4 * sectors, 4 * read)
     assert store["wavefronts"] == 4 * wavefronts

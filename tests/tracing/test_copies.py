@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 from numba import cuda, float32, uint32, uint64
 
+from smemnb.errors import SmemnbError
 from smemnb.kernels.ptx.asynchronous import (
     await_copies,
     close_group,
     copy4,
+    copy16,
     copy16_first,
     groups_awaited,
 )
@@ -19,6 +21,7 @@ from smemnb.kernels.ptx.mbarriers import (
     mbarrier_passed,
 )
 from smemnb.tracing import trace
+from smemnb.tracing.requests import requests_of
 from smemnb.tracing.watchers import copies
 from tests.corpus.copies import (
     bias_too_early,
@@ -396,3 +399,39 @@ def test_launch_without_copies_is_left_alone(monkeypatch):
     inp, out = np.arange(N, dtype=np.float32), np.zeros(N, np.float32)
     assert trace(plain)[1, N](out, inp).findings == ()
     np.testing.assert_array_equal(out, inp[::-1])
+
+
+@cuda.jit
+def through_and_past(out, inp):
+    """A row of 8 words for each lane, by copies of 4 bytes and of 16; the last are zeros."""
+    tile = cuda.shared.array(1024, float32, alignment=16)
+    tx = uint32(cuda.threadIdx.x)
+    copy4(tile, uint32(tx * 8), inp, uint32(tx % 32 * 8), tx < 48)
+    copy16(tile, uint32(512 + tx * 8), inp, uint32(tx % 32 * 4), tx < 32)
+    await_copies()
+    cuda.syncthreads()
+    out[tx] = tile[tx]
+
+
+@pytest.mark.parametrize("order", [None, "reversed"])
+def test_counts_of_both_ways(order):
+    """What each side takes, also of warps that run apart; explorer and map leave copies out."""
+    inp, out = np.arange(256, dtype=np.float32), np.zeros(64, np.float32)
+    report = trace(through_and_past, **({"order": order} if order else {}))[1, 64](out, inp)
+    counts = {
+        (row.text.split("(")[0], row.space): (row.requests, row.wavefronts, row.ideal, row.sectors)
+        for row in report.lines
+        if row.copy
+    }
+    assert counts == {
+        # of four lines 4 lanes to a bank, in the order of the banks they read; two such groups of
+        # the first warp, one of the second, and zeros 4 lanes to a bank
+        ("copy4", "shared"): (2, 2 * 4 + 4 + 4, 3, 0),
+        ("copy4", "global"): (2, 0, 0, 32 + 16),
+        ("copy16", "shared"): (2, 8, 4, 0),
+        ("copy16", "global"): (1, 0, 0, 32),
+    }
+    assert not any(one.row.copy for one in requests_of(report))
+    (line,) = {row.line for row in report.lines if row.text.startswith("copy4") and row.copy}
+    with pytest.raises(SmemnbError):
+        report.bank_map(line)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...hardware import WORD_BYTES
-from ...rules import bank, local_memory, sector
+from ...rules import async_copy, bank, local_memory, sector
 from ..listing import Located
 from .operands import Array
 from .state import Group
@@ -41,10 +41,21 @@ class Site:
     counts: dict[str, dict[str, int]] = field(default_factory=dict)
     asked: int = 0
     seen: Seen | None = None
-    _waiting: dict[str, list[tuple[Array, Array]]] = field(default_factory=dict)
+    past_l1: bool = False
+    _waiting: dict[str, list[tuple[Array, ...]]] = field(default_factory=dict)
 
-    def add(self, group: Group, space: str, address: Array, lanes: Array | None = None) -> None:
-        """Count one execution by the rows of a group; of some of its lanes where they are given."""
+    def add(
+        self,
+        group: Group,
+        space: str,
+        address: Array,
+        lanes: Array | None = None,
+        beside: tuple[Array, Array] | None = None,
+    ) -> None:
+        """Count one execution by the rows of a group; of some of its lanes where they are given.
+
+        `beside` is the other side of an asynchronous copy: its addresses and its lanes.
+        """
         active = group.mask if lanes is None else lanes
         if self.seen is not None:
             self.seen(self, group.rows, active, space, address)
@@ -56,13 +67,12 @@ class Site:
         if not executed:
             return
         _plus(counts, "lanes", int(active.sum()))
+        rows: tuple[Array, ...] = (address, active, *(beside or ()))
         if executed < len(some):
-            address, mask = address[some], active[some]
-        else:
-            mask = active
+            rows = tuple(one[some] for one in rows)
         waiting = self._waiting.setdefault(space, [])
-        waiting.append((address, mask))
-        if sum(len(rows) for rows, _ in waiting) >= _ROWS:
+        waiting.append(rows)
+        if sum(len(one[0]) for one in waiting) >= _ROWS:
             self._measure(space)
 
     def settle(self) -> None:
@@ -74,11 +84,15 @@ class Site:
         waiting = self._waiting.pop(space, [])
         if not waiting:
             return
-        address = np.concatenate([np.asarray(rows) for rows, _ in waiting])
-        mask = np.concatenate([rows for _, rows in waiting])
+        address, mask, *beside = (
+            np.concatenate([np.asarray(one) for one in column])
+            for column in zip(*waiting, strict=True)
+        )
         counts = self.counts[space]
         self.asked = (self.asked + _digest(address, mask, self.width)) % 2**64
-        if space in ("global", "local"):
+        if beside:
+            self._measure_copy(space, (address, mask), (beside[0], beside[1]))
+        elif space in ("global", "local"):
             rule = sector if space == "global" else local_memory
             found = rule.measure(address, width=self.width, active=mask)
             _plus(counts, "sectors", int(found.sectors.sum()))
@@ -89,6 +103,25 @@ class Site:
             _plus(counts, "wavefronts", int(passes.wavefronts.sum()))
             _plus(counts, "ideal", int(passes.ideal.sum()))
             counts["ways"] = max(counts.get("ways", 0), int(passes.ways.max(initial=0)))
+
+    def _measure_copy(
+        self, space: str, here: tuple[Array, Array], there: tuple[Array, Array]
+    ) -> None:
+        """Count one side of copies."""
+        (to, copying), (source, reading) = (here, there) if space == "shared" else (there, here)
+        found = async_copy.measure(
+            *(to.astype(np.int64), source.astype(np.int64), copying, reading),
+            width=self.width,
+            past_l1=self.past_l1,
+        )
+        counts = self.counts[space]
+        if space == "shared":
+            _plus(counts, "wavefronts", int(found.wavefronts.sum()))
+            _plus(counts, "ideal", int(found.ideal.sum()))
+            counts["ways"] = max(counts.get("ways", 0), int(found.ways.max(initial=0)))
+        else:
+            _plus(counts, "sectors", int(found.sectors.sum()))
+            _plus(counts, "ideal_sectors", int(found.ideal_sectors.sum()))
 
 
 def _digest(address: Array, mask: Array, width: int) -> int:

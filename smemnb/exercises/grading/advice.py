@@ -384,7 +384,7 @@ def on_wavefronts(rows: list[AccessRow]) -> str:
 
 def meeting(row: AccessRow) -> tuple[tuple[int, int], tuple[int, int]] | None:
     """Find two (lane, word) that meet in the fullest bank of a row's worst request."""
-    if row.worst is None:
+    if row.worst is None or row.copy:
         return None
     atomic = row.kind.startswith("atomic") and row.kind != "atomic_increment"
     phase = max(1, 128 // max(row.width, 4))  # lanes that are served together

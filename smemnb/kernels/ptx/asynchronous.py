@@ -279,13 +279,21 @@ def _sides(batch: Any, site: Any, tile: Any, array: Any) -> None:
         )
 
 
-def _read(batch: Any, mask: Any, site: Any, array: Any, index: Any, size: int) -> list[Any]:
+def _read(
+    batch: Any, mask: Any, site: Any, array: Any, index: Any, size: int, *, past_l1: bool
+) -> list[Any]:
     """What the active lanes read, element by element; 0 in the others."""
     offset, active, count = _place_wide(batch, mask, site, array, index, size)
     if batch.watched and array.reported:
         root, unit = array.root, array.unit
         batch.report_access(
-            Access(site, root, "load", offset, active, elements=count, unit=unit, copy=True)
+            Access(
+                *(site, root, "load", offset, active),
+                elements=count,
+                unit=unit,
+                copy=True,
+                past_l1=past_l1,
+            )
         )
     zero = np.zeros((), array.dtype)
     places = [np.where(active, offset + at, 0) for at in range(count)]
@@ -303,7 +311,12 @@ def _read_first(
         few = None if (wanted >= count).all() else wanted
         batch.report_access(
             Access(
-                site, root, "load", offset, active, elements=count, unit=unit, copy=True, first=few
+                *(site, root, "load", offset, active),
+                elements=count,
+                unit=unit,
+                copy=True,
+                first=few,
+                past_l1=True,
             )
         )
     zero, found = np.zeros((), array.dtype), []
@@ -313,7 +326,9 @@ def _read_first(
     return found
 
 
-def _issue(batch: Any, mask: Any, site: Any, tile: Any, to: Any, values: list[Any]) -> None:
+def _issue(
+    batch: Any, mask: Any, site: Any, tile: Any, to: Any, values: list[Any], *, past_l1: bool
+) -> None:
     """Let the values land: now, or when their thread waits for them."""
     size = len(values) * tile.itemsize
     offset, active, count = _place_wide(batch, mask, site, tile, to, size)
@@ -321,7 +336,12 @@ def _issue(batch: Any, mask: Any, site: Any, tile: Any, to: Any, values: list[An
         root, unit = tile.root, tile.unit
         shown = tuple(values) if count > 1 else values[0]
         batch.report_access(
-            Access(site, root, "store", offset, active, shown, count, unit=unit, copy=True)
+            Access(
+                *(site, root, "store", offset, active, shown, count),
+                unit=unit,
+                copy=True,
+                past_l1=past_l1,
+            )
         )
     places = [np.where(active, offset + at, 0) for at in range(count)]
     if batch.launch.lands_late:
@@ -332,12 +352,13 @@ def _issue(batch: Any, mask: Any, site: Any, tile: Any, to: Any, values: list[An
         tile.store.write(batch, place, active, value)
 
 
-def _copies(size: int) -> Any:
+def _copies(size: int, *, past_l1: bool) -> Any:
     def copied(batch, mask, site, tile, to, array, index, present):
         _sides(batch, site, tile, array)
         there = np.asarray(present).astype(bool)
         read = mask if there.ndim == 0 and there else mask & there
-        _issue(batch, mask, site, tile, to, _read(batch, read, site, array, index, size))
+        values = _read(batch, read, site, array, index, size, past_l1=past_l1)
+        _issue(batch, mask, site, tile, to, values, past_l1=past_l1)
 
     copied.starts_copies = True  # type: ignore[attr-defined]
     return copied
@@ -353,10 +374,11 @@ def _copies_first(batch, mask, site, tile, to, array, index, elements):
             "undefined. Pass a number between the two, such as min(left, most)."
         )
     values = _read_first(batch, mask, site, array, index, elements)
-    _issue(batch, mask, site, tile, to, values)
+    _issue(batch, mask, site, tile, to, values, past_l1=True)
 
 
 _copies_first.starts_copies = True  # type: ignore[attr-defined]
 lockstep_implementation(copy16_first)(_copies_first)
-for _one, _size in ((copy4, 4), (copy8, 8), (copy16, WIDE_BYTES), (copy16_ca, WIDE_BYTES)):
-    lockstep_implementation(_one)(_copies(_size))
+for _one, _size in ((copy4, 4), (copy8, 8), (copy16_ca, WIDE_BYTES)):
+    lockstep_implementation(_one)(_copies(_size, past_l1=False))
+lockstep_implementation(copy16)(_copies(WIDE_BYTES, past_l1=True))

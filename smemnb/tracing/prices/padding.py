@@ -35,7 +35,8 @@ def phantom_padding(
 
     `counts` are those of this array alone.
     """
-    conflicting = [one for one in counts if one.extra and one.kind in ("load", "store")]
+    asked = [one for one in counts if one.kind in ("load", "store") and not one.copy]
+    conflicting = [one for one in asked if one.extra]
     if not conflicting:
         return
     form = _form(array, counts, stored.reshape(array.shape))
@@ -123,7 +124,7 @@ def _worse(array: ArrayInfo, one: SiteCounts, pitch: int) -> bool:
 
 def _wavefronts(array: ArrayInfo, one: SiteCounts, pitch: int) -> tuple[int, int]:
     """Wavefronts of the worst request as it is, and with rows of `pitch`; (0, 0) if not known."""
-    if one.worst is None or one.kind not in ("load", "store"):
+    if one.worst is None or one.copy or one.kind not in ("load", "store"):
         return 0, 0
     active = np.array(one.worst.active)
     address = np.where(active, np.array(one.worst.address), array.base)

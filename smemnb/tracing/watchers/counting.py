@@ -3,6 +3,8 @@
 Every event becomes rows of 32 addresses, one per request, put aside until enough have come
 together for the vectorised rules. A row that stands for many blocks or warps (their addresses are
 the same) is measured once and weighted. Per expression the worst request is kept, to be drawn.
+An asynchronous copy is two events, what it reads and then what it stores; each side is measured
+with the other beside it (`rules.async_copy`).
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import numpy as np
 
 from ...lockstep.lanes import spread
 from ...lockstep.watch import Access, ArrayInfo, Site, Watcher
-from ...rules import bank, sector
+from ...rules import async_copy, bank, sector
 from ..model import SiteCounts, WorstRequest
 
 if TYPE_CHECKING:
@@ -32,7 +34,8 @@ class _Rows(NamedTuple):
     """Requests put aside: addresses and active lanes (rows, 32), and where they come from.
 
     `kept` are the places of these rows among all rows of the event, None if all were kept. With
-    `one_block` rows are rounds of one block, else those of block after block.
+    `one_block` rows are rounds of one block, else those of block after block. `beside` is the other
+    side of asynchronous copies: addresses and active lanes of the same rows.
     """
 
     address: Array
@@ -42,6 +45,7 @@ class _Rows(NamedTuple):
     warps: int  # rows per block
     kept: Array | None = None
     one_block: bool = False
+    beside: tuple[Array, Array] | None = None
 
 
 @dataclass
@@ -60,6 +64,7 @@ class _Tally:
     worst: tuple[Array, Array | None, int, int] | None = None
     in_turn: list[tuple[int, Array]] = field(default_factory=list)
     copy: bool = False
+    past_l1: bool = False
 
     def add(self, name: str, value: Any) -> None:
         self.sums[name] = self.sums.get(name, 0) + int(value)
@@ -78,6 +83,7 @@ class Counting(Watcher):
         self._launch: Launch | None = None
         self._batch: Batch | None = None
         self._masks = _Masks()
+        self._sources: dict[Site, _Source] = {}  # of copies whose store has not come
 
     def start(self, launch: Launch) -> None:
         """Remember the launch."""
@@ -86,6 +92,7 @@ class Counting(Watcher):
     def begin_batch(self, batch: Batch) -> None:
         """Remember the blocks in flight."""
         self._batch = batch
+        self._sources.clear()
 
     def access(self, event: Access) -> None:
         """Put the event's requests aside."""
@@ -93,16 +100,40 @@ class Counting(Watcher):
         assert batch is not None
         if event.relaxed and array.space == "shared":  # an mbarrier: no request of shared memory
             return
+        tally = self._tally(event)
+        if not event.copy:
+            self._put_aside(tally, _rows_of(event, batch, self._masks))
+        elif event.kind == "load":
+            self._sources[event.site] = _Source(
+                tally, event.address, event.active, self._sources.get(event.site)
+            )
+        else:
+            source = self._sources.pop(event.site, _NOTHING_READ)
+            read, stored, left = _rows_of_copy(source, event, batch)
+            self._put_aside(tally, stored)
+            if source.tally is not None:
+                self._put_aside(source.tally, read)
+            if left.active.any():
+                self._sources[event.site] = left
+
+    def _tally(self, event: Access) -> _Tally:
+        """The sums that an event belongs to."""
+        array = event.array
         key = (event.site, array.name, array.space, event.kind, event.width)
         tally = self._tallies.get(key)
         if tally is None:
             tally = self._tallies[key] = _Tally(
-                event.site, array, event.kind, event.width, event.matrices, copy=event.copy
+                *(event.site, array, event.kind, event.width, event.matrices),
+                copy=event.copy,
+                past_l1=event.past_l1,
             )
-        rows = _rows_of(event, batch, self._masks)
+        return tally
+
+    def _put_aside(self, tally: _Tally, rows: _Rows) -> None:
+        """Keep rows until there are enough to be measured."""
         if not len(rows.address):
             return
-        if len(tally.in_turn) < IN_TURN and (event.kind, array.space) == ("load", "global"):
+        if len(tally.in_turn) < IN_TURN and (tally.kind, tally.array.space) == ("load", "global"):
             tally.in_turn += _first_requests(rows, IN_TURN - len(tally.in_turn))
         tally.rows.append(rows)
         tally.waiting += len(rows.address)
@@ -163,6 +194,59 @@ def _rows_of(event: Access, batch: Batch, masks: _Masks) -> _Rows:
     if kept is None:
         return _Rows(address, mask, weight, batch.first, rows, None, one_block)
     return _Rows(address[kept], mask, weight, batch.first, rows, kept, one_block)
+
+
+@dataclass(frozen=True)
+class _Source:
+    """What lanes read by a copy whose store has not come yet; `before` of other lanes."""
+
+    tally: _Tally | None
+    address: Any
+    active: Array
+    before: _Source | None = None
+
+    def spread(self, shape: tuple[int, ...]) -> tuple[Array, Array]:
+        """The addresses and the lanes that read, of all together."""
+        address, active = spread(self.address, shape), spread(self.active, shape)
+        if self.before is None:
+            return address, active
+        others, there = self.before.spread(shape)
+        return np.where(active, address, others), active | there
+
+
+_NOTHING_READ = _Source(None, np.zeros((1, 1, 1), np.int64), np.zeros((1, 1, 1), np.bool_))
+
+
+def _rows_of_copy(source: _Source, store: Access, batch: Batch) -> tuple[_Rows, _Rows, _Source]:
+    """Both sides of an asynchronous copy, row beside row, and what is left of its source.
+
+    Rows are those in which some lane copies. Of fibers, loads of several may come before stores.
+    """
+    count, warps, lanes = batch.shape
+    one_block = store.rounds > 1
+    count = store.rounds if one_block else count
+    given = [store.offset, store.active]
+    part: _Source | None = source
+    while part is not None:
+        given += [part.address, part.active]
+        part = part.before
+    blocks, rows = (max(one.shape[axis] for one in given) for axis in (0, 1))
+    shape = (blocks, rows, lanes)
+    address, reading = source.spread(shape)
+    copying = spread(store.active, shape)
+    sides = (address, reading & copying, spread(store.address, shape), copying)
+    flat = [one.reshape(-1, lanes) for one in sides]
+    kept = np.flatnonzero(flat[3].any(axis=1))
+    at, reads, to, copies = (one[kept] for one in flat)
+    weight = (count // blocks) * (warps // rows) * batch.weight
+    whence = (weight, batch.first, rows, kept, one_block)
+    some = reads.any(axis=1)
+    of_some = (weight, batch.first, rows, kept[some], one_block)
+    return (
+        _Rows(at[some], reads[some], *of_some, beside=(to[some], copies[some])),
+        _Rows(to, copies, *whence, beside=(at, reads)),
+        _Source(source.tally, address, reading & ~copying),
+    )
 
 
 def _first_requests(rows: _Rows, most: int) -> list[tuple[int, Array]]:
@@ -235,7 +319,9 @@ def _measure(tally: _Tally) -> None:
         lanes = np.bitwise_count(np.packbits(active).view(np.uint32))
         tally.add("requests", weight[lanes > 0].sum())
         tally.add("lanes", lanes @ weight)
-    if tally.array.space == "shared":
+    if parts[0].beside is not None:
+        order = _add_copy(tally, parts, address, weight)
+    elif tally.array.space == "shared":
         order = _add_shared(tally, address, active, weight)
     else:
         order = _add_global(tally, address, active, weight)
@@ -306,6 +392,26 @@ def _add_shared(tally: _Tally, address: Array, active: Array | None, weight: Arr
     tally.add("ideal", least)
     tally.add("extra", wavefronts - least)
     tally.add("multicast", found.multicast @ weight)
+    tally.sums["ways"] = max(tally.sums.get("ways", 0), int(found.ways.max(initial=0)))
+    return found.ways
+
+
+def _add_copy(tally: _Tally, parts: list[_Rows], address: Array, weight: Array) -> Array:
+    """Add what one side of copies takes; return the n-way or the sectors of each row."""
+    active = np.concatenate([part.active for part in parts if part.active is not None])
+    others = [part.beside for part in parts if part.beside is not None]
+    other, there = (np.concatenate(column) for column in zip(*others, strict=True))
+    stores = tally.array.space == "shared"
+    sides = (address, other, active, there) if stores else (other, address, there, active)
+    found = async_copy.measure(*sides, width=tally.width, past_l1=tally.past_l1)
+    if not stores:
+        tally.add("sectors", found.sectors @ weight)
+        tally.add("ideal_sectors", found.ideal_sectors @ weight)
+        return found.sectors
+    wavefronts, least = int(found.wavefronts @ weight), int(found.ideal @ weight)
+    tally.add("wavefronts", wavefronts)
+    tally.add("ideal", least)
+    tally.add("extra", wavefronts - least)
     tally.sums["ways"] = max(tally.sums.get("ways", 0), int(found.ways.max(initial=0)))
     return found.ways
 

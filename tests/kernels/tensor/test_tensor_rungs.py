@@ -75,7 +75,7 @@ def each(name):
     return {key: (w / n, s / n) for key, (n, w, s) in found.items()}
 
 
-COPIES = {("copy16", "load"): (0, 16), ("copy16", "store"): (4, 0)}
+COPIES = {("copy16", "load"): (0, 16), ("copy16", "store"): (0, 0)}
 CLEAN = {("ldmatrix_x4", "load"): (4, 0), ("ldmatrix_x4_trans", "load"): (4, 0)}
 BY_PAIRS = {("store4", "store"): (0, 8)}
 BY_ROWS = {

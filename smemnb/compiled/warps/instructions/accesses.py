@@ -180,6 +180,7 @@ def copy(one: Instruction, context: BuildContext) -> Step:
     there = context.read.predicate(flags[0]) if flags else None
     memory, tally = context.tools["memory"], context.tools["tally"]
     loads, stores = (tally.site(one.located, kind, width) for kind in ("load", "store"))
+    loads.past_l1 = stores.past_l1 = "BYPASS" in one.modifiers
     cut = "ZFILL" in one.modifiers
 
     def step(group: Group) -> None:
@@ -187,8 +188,9 @@ def copy(one: Instruction, context: BuildContext) -> Step:
         reads = group.mask if there is None else group.mask & there(group)
         filled = where & (width - 1) if cut else np.zeros_like(where)
         where = where - filled
-        loads.add(group, "global", np.where(reads, where, 0), reads)
-        stores.add(group, "shared", place)
+        where, place = np.where(reads, where, 0), np.broadcast_to(place, reads.shape)
+        loads.add(group, "global", where, reads, beside=(place, group.mask))
+        stores.add(group, "shared", place, beside=(where, reads))
         _aligned(group, place, width)
         if (where[reads] & (width - 1)).any():
             raise BadAddress(f"address that is no multiple of {width}")

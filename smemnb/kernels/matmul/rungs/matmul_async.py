@@ -41,17 +41,19 @@ def put4(registers, first, quad):
 
 @device
 def send(a, b, a_tile, b_tile, a_at, b_at, a_step, b_step, a_to, b_to, a_rows, a_left, b_left):
-    """Send this thread's elements of a stage: 8 of a, 2 x 16 bytes of b."""
+    """Send this thread's elements of a stage: 8 of a, 2 x 16 bytes of b.
+
+    The 4 rows of a that a copy reads lie in the same banks of L1 if they begin 128 bytes apart, or
+    a multiple of it. Copies of b go past L1, and cost the pipe of shared memory nothing.
+    """
     for line in range(8):
         there = uint32(line * 16) < a_rows and uint32(0) < a_left
         copy4(
             a_tile, a_to + line * 16, a, uint32(a_at + line * a_step), there
-        )  # 4 sectors, 1 wavefront
+        )  # 4 sectors, 4 wavefronts
     for line in range(2):
         there = uint32(line * 4) < b_left
-        copy16(
-            b_tile, b_to + line * 4 * COLS, b, uint32(b_at + line * b_step), there
-        )  # 16 sectors, 4 wavefronts
+        copy16(b_tile, b_to + line * 4 * COLS, b, uint32(b_at + line * b_step), there)  # 16 sectors
 
 
 @device

@@ -46,7 +46,7 @@ def send(tiles, stage, a, b, row0, col0, k0):
         k = uint32(k0 + chunk * 8)
         present = row < uint32(a.shape[0]) and k < uint32(a.shape[1])
         to = uint32(stage + line * DEPTH + (chunk ^ line // uint32(2) % uint32(4)) * 8)
-        copy16(tiles, to, a, uint32(row * uint32(a.strides[0] // 2) + k), present)  # 4 wavefronts
+        copy16(tiles, to, a, uint32(row * uint32(a.strides[0] // 2) + k), present)  # 16 sectors
     chunk = uint32(tid % uint32(16))
     for turn in range(4):
         line = uint32(tid // uint32(16) + turn * 8)
@@ -54,7 +54,7 @@ def send(tiles, stage, a, b, row0, col0, k0):
         col = uint32(col0 + chunk * 8)
         present = k < uint32(b.shape[0]) and col < uint32(b.shape[1])
         to = uint32(stage + A_TILE + line * COLS + (chunk ^ line % uint32(8)) * 8)
-        copy16(tiles, to, b, uint32(k * uint32(b.strides[0] // 2) + col), present)  # 4 wavefronts
+        copy16(tiles, to, b, uint32(k * uint32(b.strides[0] // 2) + col), present)  # 16 sectors
     close_group()
 
 

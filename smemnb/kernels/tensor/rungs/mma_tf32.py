@@ -48,7 +48,7 @@ def send(tiles, stage, a, b, row0, col0, k0):
         k = uint32(k0 + chunk * 4)
         present = row < uint32(a.shape[0]) and k < uint32(a.shape[1])
         to = uint32(stage + line * DEPTH + (chunk ^ line // uint32(2) % uint32(4)) * 4)
-        copy16(tiles, to, a, uint32(row * uint32(a.strides[0] // 4) + k), present)  # 4 wavefronts
+        copy16(tiles, to, a, uint32(row * uint32(a.strides[0] // 4) + k), present)  # 16 sectors
     chunk = uint32(tid % uint32(32))
     for turn in range(4):
         line = uint32(tid // uint32(32) + turn * 4)
@@ -56,7 +56,7 @@ def send(tiles, stage, a, b, row0, col0, k0):
         col = uint32(col0 + chunk * 4)
         present = k < uint32(b.shape[0]) and col < uint32(b.shape[1])
         to = uint32(stage + A_TILE + line * COLS + (chunk ^ line % uint32(4) * uint32(2)) * 4)
-        copy16(tiles, to, b, uint32(k * uint32(b.strides[0] // 4) + col), present)  # 4 wavefronts
+        copy16(tiles, to, b, uint32(k * uint32(b.strides[0] // 4) + col), present)  # 16 sectors
     close_group()
 
 

@@ -127,7 +127,7 @@ def _details(rows: Sequence[AccessRow]) -> str:
     for row in rows:
         numbers = shared_words(row) if row.space == "shared" else global_words(row)
         text = f": {numbers}; {row.dtype}, {lanes_of(row)}"
-        if row.worst is not None and row.ways > 1:
+        if row.worst is not None and row.ways > 1 and not row.copy:
             worst = BankMap.of(row, row.worst)
             block = "(" + ", ".join(map(str, worst.block)) + ")"
             text += f"; worst request in block {block}, warp {worst.warp}:"

@@ -1,9 +1,9 @@
 """Asynchronous copies of 4, 8 and 16 bytes: where they store, what they read, which lanes copy.
 
-The hypothesis that these cases are for: on the side of shared memory a copy is a store of its
-width (one phase of 4 bytes per lane, two halves of 8, four quarters of 16), on the side of global
-memory a load of the lanes that read. A lane that only fills with zeros stores and does not read.
-One-warp launches, so that the hardware's own counter of wavefronts is exact.
+Launches of one warp, so that the hardware's own counters are exact: requests of both memories, and
+sectors. Copies past L1 and through it, all lanes or some, lanes that only put zeros. Wavefronts of
+copies have no counter of their own: `laboratory.copies_probe` reads them from that of all, and
+`rules.async_copy` is the rule that came of it.
 """
 
 from __future__ import annotations

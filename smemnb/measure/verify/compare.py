@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from .case import Case
-from .ncu.counters import COMPARED, COUNTS, readings
+from .ncu.counters import COMPARED, COUNTED_WITH, COUNTS, readings
 from .predicted import Line, counts, lines, traced
 from .recording import Measured, Recorded
 
@@ -21,6 +21,8 @@ _INSTRUCTIONS = {
     ("shared", "load"): ("LDS",),
     ("shared", "store"): ("STS",),
     ("shared", "atomic"): ("ATOMS",),
+    ("shared", "ldmatrix"): ("LDSM",),
+    ("shared", "stmatrix"): ("STSM",),
     ("shared", "copy"): ("LDGSTS",),
     ("global", "copy"): ("LDGSTS",),
     ("global", "load"): ("LDG", "LD"),
@@ -191,17 +193,29 @@ def causes(
                 unit = "wavefronts" if space == "shared" else "sectors"
                 count = f"{space}_{kind}_{unit}"
                 took = sum(getattr(row, unit) for row in done)
-                if count in differs and took != wanted.get(count, 0):
+                if COUNTED_WITH.get(count, count) in differs and took != wanted.get(count, 0):
                     said.append(
-                        f"{file}:{line}: {asked:,} {space} {kind}s take {wanted.get(count, 0):,}"
-                        f" {unit} in the source, {took:,} as executed: {_grouped(done)}"
+                        f"{file}:{line}: {_several(asked, space, kind)} take"
+                        f" {wanted.get(count, 0):,} {unit} in the source, {took:,} as executed:"
+                        f" {_grouped(done)}"
                     )
                 continue
             parts = ", ".join(f"{row.executed:,} {row.name}" for row in done) or "nothing"
-            asked_for = f"{asked:,} {space} {kind}{'' if asked == 1 else 's'}"
+            asked_for = _several(asked, space, kind)
             why = _why(asked, executed, done, wanted.get(f"{space}_{kind}_lanes", 0))
             said.append(f"{file}:{line}: {asked_for} in the source, executed as {parts}: {why}")
     return tuple(said)
+
+
+def _several(count: int, space: str, kind: str) -> str:
+    """How many accesses of a kind.
+
+    >>> _several(1, "shared", "load"), _several(0, "global", "copy")
+    ('1 shared load', '0 global copies')
+    """
+    several = {"copy": "copies", "ldmatrix": "ldmatrix", "stmatrix": "stmatrix"}
+    named = kind if count == 1 else several.get(kind, f"{kind}s")
+    return f"{count:,} {space} {named}"
 
 
 def _grouped(done: list[Measured]) -> str:

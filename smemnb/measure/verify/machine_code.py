@@ -15,10 +15,11 @@ import os
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from ...rules.bank import request_kind
 from ...rules.local_memory import tag_requests
 from ...tracing import Trace
 from ...tracing.as_compiled import MachineRow
-from .ncu.counters import COMPARED, ISSUED
+from .ncu.counters import COMPARED, COUNTED_WITH, ISSUED
 
 Result = TypeVar("Result")
 Read = TypeVar("Read")
@@ -63,11 +64,14 @@ def _counts(row: MachineRow) -> dict[str, int]:
     kind = row.kind if row.kind in ("load", "store") else "atomic"
     if row.instruction.startswith("LDGSTS"):
         kind = "copy"
+    if row.instruction.startswith(("LDSM", "STSM")):
+        kind = request_kind(kind, matrices=1)
     requests = f"{row.space}_{kind}_requests"
     executed = row.requests + (row.idle if requests in ISSUED else 0)
-    if row.space == "shared":
-        return {requests: executed, f"shared_{kind}_wavefronts": row.wavefronts}
-    return {requests: executed, f"global_{kind}_sectors": row.sectors}
+    moved = f"{row.space}_{kind}_wavefronts", row.wavefronts
+    if row.space != "shared":
+        moved = f"{row.space}_{kind}_sectors", row.sectors
+    return {COUNTED_WITH.get(name, name): n for name, n in ((requests, executed), moved)}
 
 
 def _local_counts(row: MachineRow) -> dict[str, int]:

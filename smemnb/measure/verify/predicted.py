@@ -20,7 +20,7 @@ from typing import Any
 
 from ...tracing import AccessRow, Trace, trace
 from .case import Case
-from .ncu.counters import COUNTS
+from .ncu.counters import COUNTED_WITH, COUNTS
 
 Line = tuple[str, int]
 
@@ -40,8 +40,9 @@ def counts(found: Trace) -> dict[str, int]:
     totals = dict.fromkeys(COUNTS, 0)
     for row in found.lines:
         for name, value in _of(row).items():
-            if name in totals:
-                totals[name] += value
+            count = COUNTED_WITH.get(name, name)
+            if count in totals:
+                totals[count] += value
     return totals
 
 
@@ -91,7 +92,7 @@ def _reached(called: Any, known: dict[int, FunctionType]) -> dict[int, FunctionT
 
 
 def _of(row: AccessRow) -> dict[str, int]:
-    kind = row.kind if row.kind in ("load", "store") else "atomic"
+    kind = row.rule if row.kind in ("load", "store") else "atomic"
     if row.copy:
         kind = "copy"
     unit, value = ("wavefronts", row.wavefronts)

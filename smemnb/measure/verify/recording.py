@@ -40,11 +40,11 @@ from .predicted import traced
 SCHEMA = "smemnb.agreement/1"
 SHIPPED = "h200_agreement.json"
 COMMAND = "python -m smemnb.laboratory record --out FILE"
-TOUCHED, SPILLED = TABLED
+TOUCHED, SPILLED, *MATRICES = TABLED
 _ATOMICS = ("ATOMG", "RED", "REDG", "ATOM")
 _MEMORY = (
     *("LDS", "STS", "ATOMS", "LDSM", "STSM", "LDL", "STL"),
-    *("LDG", "STG", "ATOMG", "RED", "REDG", "LD", "ST", "ATOM"),
+    *("LDG", "STG", "ATOMG", "RED", "REDG", "LD", "ST", "ATOM", "LDGSTS"),
 )
 
 
@@ -149,6 +149,9 @@ def recorded(case: Case, read: Read) -> Recorded:
     counters = dict(read.counters)
     if read.instructions:
         counters[TOUCHED] = _touched(lines)
+        for count, instruction in zip(MATRICES, ("LDSM", "STSM"), strict=True):
+            named = [row for row in lines if row.name.split(".")[0] == instruction]
+            counters[count] = sum(row.executed for row in named)
     if read.instructions and elf:
         marked = spills(elf)
         counters[SPILLED] = sum(

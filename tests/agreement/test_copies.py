@@ -7,6 +7,7 @@ from smemnb.laboratory.corpus.copies import CASES
 from smemnb.measure.verify.machine_code import totals
 from smemnb.measure.verify.predicted import counts, traced
 from smemnb.tracing import trace
+from tests.agreement.shipped import RECORDING, needs_recording
 from tests.compiled.programs import needs_machine_code
 
 BY_NAME = {case.name: case for case in CASES}
@@ -77,3 +78,14 @@ def test_machine_code(name):
     source, compiled = counts(found), totals(found)
     assert {count: compiled[count] for count in COPY} == {count: source[count] for count in COPY}
     np.testing.assert_array_equal(found.as_compiled().arrays[0], args[0])
+
+
+@needs_recording
+def test_the_counters_of_an_h200():
+    """Requests of both memories and sectors of all 53 launches, of the source and as compiled."""
+    read = {case.name: RECORDING.cases[case.name] for case in CASES}
+    for name, found in read.items():
+        source, compiled, counters = counts(traced(BY_NAME[name])), found.compiled, found.counters
+        for count in ("shared_copy_requests", "global_load_requests", "global_load_sectors"):
+            assert source[count] == compiled[count] == counters[count], (name, count)
+        assert source["shared_copy_wavefronts"] == compiled["shared_copy_wavefronts"], name

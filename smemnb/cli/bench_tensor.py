@@ -7,7 +7,7 @@ smemnb bench tensor --kinds f16 --sizes 4096 --rungs    the ladder beside them
 smemnb bench tensor --check                             small ones, once each, not timed
 smemnb bench tensor --list                              what would be timed; needs no GPU
 smemnb bench tensor --code                              main loops as compiled; needs no GPU
-smemnb bench tensor --show FILE.json                    what was measured
+smemnb bench tensor --show [FILE.json]                  what was measured, or what is shipped
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def main(argv: Sequence[str]) -> int:
     from ..measure.bench import tensor
 
     if options.show is not None:
-        show_report(tensor.lines(tensor.loaded(options.show)))
+        show_report(tensor.lines(tensor.loaded(options.show if options.show.name else None)))
         return 0
     cases = tensor.cases_named(options.kinds, options.sizes)
     if options.code:
@@ -75,7 +75,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--check", action="store_true", help="only compare small results")
     parser.add_argument("--list", action="store_true", help="only say what would be timed")
     parser.add_argument("--code", action="store_true", help="only say what the compiler makes")
-    parser.add_argument("--show", type=Path, metavar="FILE.json", help="print what is recorded")
+    parser.add_argument(
+        "--show",
+        type=Path,
+        nargs="?",
+        const=Path(),
+        metavar="FILE.json",
+        help="print what is recorded, or the shipped readings",
+    )
     return parser
 
 

@@ -95,6 +95,17 @@ def test_words(tmp_path, capsys):
         main(["--show", str(tmp_path / "none.json")])
 
 
+def test_what_is_shipped(capsys):
+    """An H200's readings of every case of the command, none wrong; `--show` prints them."""
+    found = tensor.loaded()
+    ours = {one.case: one for one in found if one.name == "smemnb"}
+    assert {case.name for case in tensor.CASES} <= set(ours)
+    assert [one for one in found if one.failed] == []
+    assert all(one.error <= tensor.LIMITS[one.case.split()[0]] for one in ours.values())
+    assert main(["--show"]) == 0
+    assert capsys.readouterr().out.count("bf16 8192x8192x8192 NT\n") == 1
+
+
 def test_operations_of_an_mma():
     """16 x 8 x 16 multiplications and additions, of tf32 half as many."""
     assert flops("f16") == 2 * 16 * 8 * 16

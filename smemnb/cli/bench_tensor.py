@@ -3,7 +3,7 @@
 smemnb bench tensor --out FILE.json                     all types, sizes and layouts
 smemnb bench tensor --kinds bf16 --sizes 8192,4096      some of them
 smemnb bench tensor --kinds bf16 --sizes 8192 --cuts    other choices of tiles beside them
-smemnb bench tensor --kinds f16 --sizes 4096 --rungs    the ladder beside them
+smemnb bench tensor --kinds f16 --sizes 4096 --rungs    the ladders beside them
 smemnb bench tensor --check                             small ones, once each, not timed
 smemnb bench tensor --list                              what would be timed; needs no GPU
 smemnb bench tensor --code                              main loops as compiled; needs no GPU
@@ -67,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
         help="8192 (all layouts), 4096, ragged, or such as 4096x4096x8192:NT",
     )
     parser.add_argument("--cuts", action="store_true", help="other choices of tiles beside ours")
-    parser.add_argument("--rungs", action="store_true", help="the ladder beside ours (f16)")
+    parser.add_argument("--rungs", action="store_true", help="the ladders beside ours (f16)")
     parser.add_argument("--against", type=words, default=("torch", "cupy"), help="cuBLAS through")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="then no further case")
     parser.add_argument("--out", type=Path, metavar="FILE.json", help="keep it, as it grows")
@@ -111,6 +111,7 @@ def _measured(options: argparse.Namespace, argv: Sequence[str], cases: Sequence[
         libraries=found,
         cuts=tensor.TUNED if options.cuts else (),
         rungs=options.rungs,
+        warpgroups=origin.gpu.cc == "9.0",
         seconds=options.seconds,
         out=options.out,
         about=about,

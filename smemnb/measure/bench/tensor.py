@@ -6,7 +6,8 @@ A case is a type, a shape and a layout. Its contenders take turns in one run:
     smemnb    what `matmul` launches; copies of misaligned operands and sums of parts are timed too
     a cut     the same with other choices, `128x256x16s4r1`: rows, columns, words of the depth,
               stages, blocks on a multiprocessor
-    a rung    of `kernels.tensor.ladder`, for float16 in rows that begin at multiples of 16 bytes
+    a rung    of `kernels.tensor.ladder`, for float16 in rows that begin at multiples of 16 bytes;
+              of `kernels.hopper.ladder` too, on a GPU that has its instructions
     torch, cupy   cuBLAS, into a result of the operands' dtype
 
 Results are compared with NumPy's product in float32 of some rows. Data are normally distributed;
@@ -32,6 +33,7 @@ from ...compiled import cubin
 from ...compiled.machine import instructions, main_loop
 from ...compiled.usage import read_resources
 from ...errors import SmemnbError
+from ...kernels.hopper import ladder as hopper
 from ...kernels.tensor.choosing import CUTS, DEEP_CUTS, step_cycles
 from ...kernels.tensor.ladder import LADDER
 from ...kernels.tensor.tensor_cut import KINDS, TensorCut
@@ -42,6 +44,7 @@ from ...operations.backends.find import array_view
 from ...operations.backends.matrix_view import MatrixView
 from ...operations.tensor_products import tensor_launches
 from ..rows import head, row
+from .contenders import TimedLaunch
 from .timing import Clock, in_rounds, spread
 
 __all__ = [
@@ -298,6 +301,14 @@ def _rung(rung: Any, arrays: Held) -> Callable[[], Any]:
     return lambda: kernel(arrays.out, arrays.a, arrays.b)
 
 
+def _hopper_rung(rung: Any, arrays: Held, multiprocessors: int) -> Callable[[], Any]:
+    made = hopper.prepared(rung, arrays.out, arrays.a, arrays.b, multiprocessors)
+    grid = rung.grid(*arrays.out.shape, multiprocessors)
+    one = made.launch
+    start = TimedLaunch(one.kernel, grid, (rung.threads, 1), one.args, one.shared_bytes).starter()
+    return lambda: (start(), made)  # the maps are kept as long as the launch
+
+
 def contenders(
     case: TensorCase,
     arrays: Held,
@@ -306,6 +317,7 @@ def contenders(
     cuts: Sequence[TensorCut] = (),
     *,
     rungs: bool = False,
+    warpgroups: bool = False,
 ) -> Iterator[tuple[str, Callable[[], Contender]]]:
     """Names, and what makes each contender: compiled only when it is asked for."""
     yield "peak", lambda: Contender("peak", peak(case, multiprocessors), makes=False)
@@ -317,6 +329,8 @@ def contenders(
     fits = case.kind == "f16" and case.layout == "NN" and not any(n % 8 for n in case.shape[1:])
     for rung in LADDER if rungs and fits else ():
         yield rung.name, partial(_rung_contender, rung, arrays, ours)
+    for one in hopper.LADDER if rungs and fits and warpgroups else ():
+        yield one.name, partial(_hopper_contender, one, arrays, multiprocessors, ours)
     for library in libraries:
         if library.name == "cupy" and case.kind == "bf16":
             continue
@@ -329,6 +343,10 @@ def _cut_contender(name: str, case: TensorCase, arrays: Held, cut: Any, ours: An
 
 def _rung_contender(rung: Any, arrays: Held, ours: Any) -> Contender:
     return Contender(rung.name, _rung(rung, arrays), result=ours)
+
+
+def _hopper_contender(rung: Any, arrays: Held, multiprocessors: int, ours: Any) -> Contender:
+    return Contender(rung.name, _hopper_rung(rung, arrays, multiprocessors), result=ours)
 
 
 def _library_contender(library: Any, case: TensorCase, arrays: Held) -> Contender:
@@ -567,6 +585,7 @@ def measured(
     libraries: Sequence[Any],
     cuts: Sequence[TensorCut],
     rungs: bool,
+    warpgroups: bool,
     seconds: float,
     out: Path | None,
     about: dict[str, Any],
@@ -575,13 +594,15 @@ def measured(
     between: Callable[[], object],
     show: Callable[[str], object] = print,
 ) -> list[Reading]:
-    """All readings; the file grows case by case."""
+    """All readings; the file grows case by case. With `warpgroups` rungs of Hopper's are timed."""
     begun, found = time.monotonic(), []
     for case in cases:
         if time.monotonic() - begun > seconds:
             break
         arrays = held(case)
-        some = contenders(case, arrays, multiprocessors, libraries, cuts, rungs=rungs)
+        some = contenders(
+            case, arrays, multiprocessors, libraries, cuts, rungs=rungs, warpgroups=warpgroups
+        )
         readings = list(read(case, some, arrays, clock, between=between))
         for line in lines(readings):
             show(line)

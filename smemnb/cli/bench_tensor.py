@@ -3,11 +3,11 @@
 smemnb bench tensor --out FILE.json                     all types, sizes and layouts
 smemnb bench tensor --kinds bf16 --sizes 8192,4096      some of them
 smemnb bench tensor --kinds bf16 --sizes 8192 --cuts    other choices of tiles beside them
-smemnb bench tensor --kinds f16 --sizes 4096 --rungs    the ladder beside them
+smemnb bench tensor --kinds f16 --sizes 4096 --rungs    the ladders beside them
 smemnb bench tensor --check                             small ones, once each, not timed
 smemnb bench tensor --list                              what would be timed; needs no GPU
 smemnb bench tensor --code                              main loops as compiled; needs no GPU
-smemnb bench tensor --show FILE.json                    what was measured
+smemnb bench tensor --show [FILE.json]                  what was measured, or what is shipped
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def main(argv: Sequence[str]) -> int:
     from ..measure.bench import tensor
 
     if options.show is not None:
-        show_report(tensor.lines(tensor.loaded(options.show)))
+        show_report(tensor.lines(tensor.loaded(options.show if options.show.name else None)))
         return 0
     cases = tensor.cases_named(options.kinds, options.sizes)
     if options.code:
@@ -67,7 +67,7 @@ def _parser() -> argparse.ArgumentParser:
         help="8192 (all layouts), 4096, ragged, or such as 4096x4096x8192:NT",
     )
     parser.add_argument("--cuts", action="store_true", help="other choices of tiles beside ours")
-    parser.add_argument("--rungs", action="store_true", help="the ladder beside ours (f16)")
+    parser.add_argument("--rungs", action="store_true", help="the ladders beside ours (f16)")
     parser.add_argument("--against", type=words, default=("torch", "cupy"), help="cuBLAS through")
     parser.add_argument("--seconds", type=float, default=float("inf"), help="then no further case")
     parser.add_argument("--out", type=Path, metavar="FILE.json", help="keep it, as it grows")
@@ -75,7 +75,14 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--check", action="store_true", help="only compare small results")
     parser.add_argument("--list", action="store_true", help="only say what would be timed")
     parser.add_argument("--code", action="store_true", help="only say what the compiler makes")
-    parser.add_argument("--show", type=Path, metavar="FILE.json", help="print what is recorded")
+    parser.add_argument(
+        "--show",
+        type=Path,
+        nargs="?",
+        const=Path(),
+        metavar="FILE.json",
+        help="print what is recorded, or the shipped readings",
+    )
     return parser
 
 
@@ -104,6 +111,7 @@ def _measured(options: argparse.Namespace, argv: Sequence[str], cases: Sequence[
         libraries=found,
         cuts=tensor.TUNED if options.cuts else (),
         rungs=options.rungs,
+        warpgroups=origin.gpu.cc == "9.0",
         seconds=options.seconds,
         out=options.out,
         about=about,

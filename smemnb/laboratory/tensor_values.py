@@ -11,7 +11,7 @@ equal elements settles what a chip does. It takes about two minutes, most of it 
 The file keeps counts, the largest differences, and d of the first products, which a test compares
 with the rule on any machine: a and b come from the seed again.
 
-**Limits**: until a file is shipped, the rule's rounding is the literature's.
+**Limits**: what ships is of one H200; the rule for cc 8.x is the literature's.
 """
 
 from __future__ import annotations

@@ -156,9 +156,10 @@ def short_of(problem: Problem, cut: Cut) -> str | None:
 def best_offer(problem: Problem, a: Side, b: Side, multiprocessors: int) -> Offer | None:
     """The one that costs least; None where no tile lies inside the result.
 
-    >>> best_offer(Problem(4096, 4000, 4096), Side(True, True), Side(True, True), 132).cut.rows
-    128
-    >>> best_offer(Problem(4000, 12, 4096), Side(True, True), Side(True, True), 132) is None
+    >>> found = best_offer(Problem(4096, 4000, 4096), Side(True, True), Side(True, True), 132)
+    >>> found.cut.rows, found.cut.cols
+    (64, 128)
+    >>> best_offer(Problem(4000, 7, 4096), Side(True, True), Side(True, True), 132) is None
     True
     """
     found = list(offers(problem, a, b, multiprocessors))

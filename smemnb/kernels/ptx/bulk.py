@@ -12,9 +12,10 @@
 
 One thread asks, for the whole box. `words` are a map's (`ptx.tensor_maps`); the coordinates are
 elements, in the order of the array's axes, and the box may lie outside of it: there a load brings
-0, and a store does nothing. A store begins at no negative coordinate. `to` and `at` are flat
-offsets in the tile, at multiples of 128 bytes. The box lies in the tile row by row, and its chunks
-of 16 bytes are exchanged as the map's swizzle says (`rules.bulk_swizzle`).
+0, and a store does nothing. A box begins at a multiple of 16 bytes of a row, and one that is stored
+at no negative coordinate; a GPU stops at others, and the engine refuses them. `to` and `at` are
+flat offsets in the tile, at multiples of 128 bytes. The box lies in the tile row by row, and its
+chunks of 16 bytes are exchanged as the map's swizzle says (`rules.bulk_swizzle`).
 
 A load brings all bytes of its box, also those that lie outside. The thread that asks for it says
 so before, `mbarrier_arrive_expecting(barriers, index, bytes)`; who finds that phase over sees the
@@ -27,12 +28,13 @@ nor its traffic in shared memory is a request of a warp.
 
 Source: PTX ISA, `cp.async.bulk.tensor`, `cp.async.bulk.commit_group`, `cp.async.bulk.wait_group`;
 CUDA C++ Programming Guide, "Tensor Memory Access". On an H200, boxes landed where the rule says in
-all of 24 cases (`python -m smemnb.laboratory.bulk_values FILE loads`).
+all of 24 cases of loads and 20 of stores (`python -m smemnb.laboratory.bulk_values FILE loads
+stores`). All of 11 loads that began 2, 3, 4, 8 or 12 bytes behind a multiple of 16 stopped there
+with an illegal instruction, of 1, 2 and 4 bytes for an element, with and without swizzle. So did
+stores that began at 8 bytes, at row -1 and at column -8 (16 bytes before the array).
 
 **Limits**: cc 9.0 or higher. Tiled mode, from and to a block's own shared memory; no multicast, no
-reduction. On an H100 and an H200 a load whose row began at an odd element stopped with an illegal
-instruction; which coordinates a GPU refuses is not read yet, and the engine refuses none of a load
-(`... bulk_values FILE odd_loads`).
+reduction.
 """
 
 from __future__ import annotations
@@ -65,6 +67,7 @@ _LOAD = (
 )
 _STORE = "cp.async.bulk.tensor.{rank}d.global.shared::cta.tile.bulk_group [$1, {{{at}}}], [$0];"
 _ALIGNMENT = 128
+_CHUNK = 16
 _NEEDED = (9, 0)
 
 
@@ -147,9 +150,10 @@ def bulk_prefetch(typingctx, words):
     def codegen(context, builder, sig, args):
         need("bulk_prefetch", _NEEDED)
         zero = ir.Constant(_PLACE, 0)
-        kinds = (sig.args[0], types.int64)
-        place = _pointer(context, builder, kinds, (args[0], zero), GLOBAL)
-        _asm(builder, "prefetch.global.tensormap [$0];", "l", ir.VoidType(), [place])
+        typed = _Sides(sig.args[0], types.int64)
+        # a generic address: of state spaces, PTX takes .const and .param alone here
+        place = builder.ptrtoint(_address(context, builder, typed, (args[0], zero)), _PLACE)
+        _asm(builder, "prefetch.tensormap [$0];", "l", ir.VoidType(), [place])
         return context.get_dummy_value()
 
     return types.void(words), codegen
@@ -259,6 +263,7 @@ def _asked(batch: Any, mask: Any, site: Any, tile: Any, place: Any, at: Any, wor
             f" {tile.name} is in {tile.space} memory, {words.name} in {words.space} memory"
         )
     one = _map(batch, site, words)
+    size = one.dtype.itemsize
     if len(at) != len(one.shape):
         raise KernelStopped(
             f"{site.text} in line {site.line} has {len(at)} coordinates; {one!r} has"
@@ -273,6 +278,13 @@ def _asked(batch: Any, mask: Any, site: Any, tile: Any, place: Any, at: Any, wor
         alone[block, warp, lane] = True
         octets = _tile_octets(batch, site, tile, offset[block, warp, lane], one)
         corner = [int(axis[block, warp, lane]) for axis in where]
+        if corner[-1] * size % _CHUNK:
+            raise KernelStopped(
+                f"{site.text} in line {site.line} moves a box that begins at {tuple(corner)}, which"
+                f" is {corner[-1] * size % _CHUNK} bytes behind a multiple of {_CHUNK} bytes of a"
+                f" row: a GPU stops with an illegal instruction. The last coordinate counts"
+                f" elements of {size} bytes, so it is a multiple of {_CHUNK // size}"
+            )
         yield block, alone, one, octets, corner
 
 

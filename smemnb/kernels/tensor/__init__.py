@@ -13,7 +13,7 @@ before in one thing:
     mma_banded         tiles below each other at the same time, so that L2 serves them
     mma_tf32           the same of float32, rounded to tf32
 
-Nothing of it is measured yet: `TUNING.md` says what is predicted, and which command measures.
+`TUNING.md` says what was measured and tried, and which command measures.
 
 ladder      the rungs in order with their launches
 tensor_cut  the choices of the other kernels as a `TensorCut`

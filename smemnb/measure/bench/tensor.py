@@ -6,7 +6,8 @@ A case is a type, a shape and a layout. Its contenders take turns in one run:
     smemnb    what `matmul` launches; copies of misaligned operands and sums of parts are timed too
     a cut     the same with other choices, `128x256x16s4r1`: rows, columns, words of the depth,
               stages, blocks on a multiprocessor
-    a rung    of `kernels.tensor.ladder`, for float16 in rows that begin at multiples of 16 bytes
+    a rung    of `kernels.tensor.ladder`, for float16 in rows that begin at multiples of 16 bytes;
+              of `kernels.hopper.ladder` too, on a GPU that has its instructions
     torch, cupy   cuBLAS, into a result of the operands' dtype
 
 Results are compared with NumPy's product in float32 of some rows. Data are normally distributed;
@@ -21,6 +22,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache, partial
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +33,7 @@ from ...compiled import cubin
 from ...compiled.machine import instructions, main_loop
 from ...compiled.usage import read_resources
 from ...errors import SmemnbError
+from ...kernels.hopper import ladder as hopper
 from ...kernels.tensor.choosing import CUTS, DEEP_CUTS, step_cycles
 from ...kernels.tensor.ladder import LADDER
 from ...kernels.tensor.tensor_cut import KINDS, TensorCut
@@ -41,6 +44,7 @@ from ...operations.backends.find import array_view
 from ...operations.backends.matrix_view import MatrixView
 from ...operations.tensor_products import tensor_launches
 from ..rows import head, row
+from .contenders import TimedLaunch
 from .timing import Clock, in_rounds, spread
 
 __all__ = [
@@ -56,6 +60,7 @@ __all__ = [
 ]
 __all__ += ["read"]
 
+SHIPPED = "h200_tensor.json"
 LIMITS = {"f16": 2e-3, "bf16": 1.6e-2, "tf32": 2e-3}
 """Largest difference that a right result has, over the largest element: its own rounding."""
 CHECKED_ROWS = 16
@@ -296,6 +301,14 @@ def _rung(rung: Any, arrays: Held) -> Callable[[], Any]:
     return lambda: kernel(arrays.out, arrays.a, arrays.b)
 
 
+def _hopper_rung(rung: Any, arrays: Held, multiprocessors: int) -> Callable[[], Any]:
+    made = hopper.prepared(rung, arrays.out, arrays.a, arrays.b, multiprocessors)
+    grid = rung.grid(*arrays.out.shape, multiprocessors)
+    one = made.launch
+    start = TimedLaunch(one.kernel, grid, (rung.threads, 1), one.args, one.shared_bytes).starter()
+    return lambda: (start(), made)  # the maps are kept as long as the launch
+
+
 def contenders(
     case: TensorCase,
     arrays: Held,
@@ -304,6 +317,7 @@ def contenders(
     cuts: Sequence[TensorCut] = (),
     *,
     rungs: bool = False,
+    warpgroups: bool = False,
 ) -> Iterator[tuple[str, Callable[[], Contender]]]:
     """Names, and what makes each contender: compiled only when it is asked for."""
     yield "peak", lambda: Contender("peak", peak(case, multiprocessors), makes=False)
@@ -315,6 +329,8 @@ def contenders(
     fits = case.kind == "f16" and case.layout == "NN" and not any(n % 8 for n in case.shape[1:])
     for rung in LADDER if rungs and fits else ():
         yield rung.name, partial(_rung_contender, rung, arrays, ours)
+    for one in hopper.LADDER if rungs and fits and warpgroups else ():
+        yield one.name, partial(_hopper_contender, one, arrays, multiprocessors, ours)
     for library in libraries:
         if library.name == "cupy" and case.kind == "bf16":
             continue
@@ -327,6 +343,10 @@ def _cut_contender(name: str, case: TensorCase, arrays: Held, cut: Any, ours: An
 
 def _rung_contender(rung: Any, arrays: Held, ours: Any) -> Contender:
     return Contender(rung.name, _rung(rung, arrays), result=ours)
+
+
+def _hopper_contender(rung: Any, arrays: Held, multiprocessors: int, ours: Any) -> Contender:
+    return Contender(rung.name, _hopper_rung(rung, arrays, multiprocessors), result=ours)
 
 
 def _library_contender(library: Any, case: TensorCase, arrays: Held) -> Contender:
@@ -565,6 +585,7 @@ def measured(
     libraries: Sequence[Any],
     cuts: Sequence[TensorCut],
     rungs: bool,
+    warpgroups: bool,
     seconds: float,
     out: Path | None,
     about: dict[str, Any],
@@ -573,13 +594,15 @@ def measured(
     between: Callable[[], object],
     show: Callable[[str], object] = print,
 ) -> list[Reading]:
-    """All readings; the file grows case by case."""
+    """All readings; the file grows case by case. With `warpgroups` rungs of Hopper's are timed."""
     begun, found = time.monotonic(), []
     for case in cases:
         if time.monotonic() - begun > seconds:
             break
         arrays = held(case)
-        some = contenders(case, arrays, multiprocessors, libraries, cuts, rungs=rungs)
+        some = contenders(
+            case, arrays, multiprocessors, libraries, cuts, rungs=rungs, warpgroups=warpgroups
+        )
         readings = list(read(case, some, arrays, clock, between=between))
         for line in lines(readings):
             show(line)
@@ -591,14 +614,15 @@ def measured(
     return found
 
 
-def loaded(path: Path) -> list[Reading]:
-    """The readings of a file.
+def loaded(path: Path | None = None) -> list[Reading]:
+    """The readings of a file; without one those of an H200 that come with the package.
 
     Raises:
         SmemnbError: it holds none.
     """
+    file = files("smemnb.measure.recorded") / SHIPPED if path is None else path
     try:
-        return [Reading(**one) for one in json.loads(path.read_text("utf-8"))["readings"]]
+        return [Reading(**one) for one in json.loads(file.read_text("utf-8"))["readings"]]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise SmemnbError(f"{path} holds no readings of tensor products: {error}") from None
 

@@ -10,6 +10,12 @@ FILE.json` writes them; `smemnb.measure.results.shipped` reads it.
 `h200_sweep_matmul.json`: seeded random products beside PyTorch and CuPy, as `smemnb bench sweep
 matmul` writes them; `measure.bench.sweep.model.load` reads it.
 
+`h200_tensor.json`: products by tensor cores beside mma from registers alone and cuBLAS, with other
+cuts and the ladder; `smemnb bench tensor --show` prints them. Its `runs` name the commands.
+
+`h200_tensor_values.json`: what the tensor cores made of random fragments, beside the rule;
+`laboratory.tensor_values` makes and reads it.
+
 `h200_sweep_transpose.json`: 200 random transposes beside torch, CuPy and a copy, as `smemnb bench
 sweep transpose --seed 7411 --out FILE.json` writes them; `--show FILE.json --chart FILE.svg` draws
 it.

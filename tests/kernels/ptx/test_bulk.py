@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 from numba import cuda, int32, uint16, uint32, uint64
 
+from smemnb.compiled import cubin
+from smemnb.compiled.machine import instructions
 from smemnb.errors import KernelStopped, LaunchRefused, MisalignedAddress
 from smemnb.kernels.ptx.bulk import (
     bulk_awaited,
@@ -129,10 +131,12 @@ def test_axes():
         ({"to": 8}, MisalignedAddress, "128"),
         ({"to": SIZE - 64}, KernelStopped, "4,096"),
         ({"y": -1}, KernelStopped, "-1"),
+        ({"x": 4}, KernelStopped, "is 8 bytes behind .* a multiple of 8$"),
+        ({"x": -1, "store": False}, KernelStopped, "is 14 bytes behind"),
     ],
 )
 def test_refusals(how, error, said):
-    """A tile at another place than a multiple of 128 bytes, past the end; a store before 0."""
+    """A tile or a box that a GPU stops at, by its place, its size or where it begins."""
     with pytest.raises(error, match=said):
         box_moved(**{"swizzle": 128, "y": 0, "x": 0, **how})
 
@@ -155,7 +159,7 @@ def test_words_of_no_map():
 @pytest.mark.toolchain
 @pytest.mark.skipif(not OUT_OF_TREE, reason="the numba.cuda inside Numba links nothing")
 def test_instructions():
-    """Each call is the instruction that it names, its coordinates from the last axis on."""
+    """Each call is the instruction that it names, and the assembler takes them."""
     kinds = (uint64[::1], uint64[::1], uint16[::1], int32, int32, int32, int32, int32)
     ptx, _ = cuda.compile_ptx(moved.py_func, kinds, cc=(9, 0))
     wanted = {
@@ -164,7 +168,9 @@ def test_instructions():
         "cp.async.bulk.commit_group": 1,
         "cp.async.bulk.wait_group.read 0": 1,
         "cp.async.bulk.wait_group 0": 1,
-        "prefetch.global.tensormap": 1,
+        "prefetch.tensormap": 1,
         "fence.proxy.async.shared::cta": 1,
     }
     assert {text: ptx.count(text) for text in wanted} == wanted
+    code = [one.name.split(".")[0] for one in instructions(cubin(moved, kinds))]
+    assert [code.count(name) for name in ("UTMALDG", "UTMASTG", "UTMACCTL")] == [1, 1, 1]

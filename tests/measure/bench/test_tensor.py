@@ -79,6 +79,24 @@ def test_readings(kind, layout):
     assert found["smemnb"].error <= tensor.LIMITS[kind]
 
 
+@exhaustive
+def test_rungs_of_hopper():
+    """They are timed with the ladder where the GPU has warpgroups, and where rows fit."""
+    case = tensor.TensorCase("f16", (40, 72, 48), "NN")
+    arrays = tensor.held(case)
+    named = dict(tensor.contenders(case, arrays, 2, rungs=True, warpgroups=True))
+    names = [one.name for one in tensor.hopper.LADDER]
+    assert list(named)[-len(names) :] == names
+    found = list(
+        tensor.read(case, iter([(names[-1], named[names[-1]])]), arrays, Ticks(), least=1, most=1)
+    )
+    assert [(one.name, one.failed, one.error <= 1e-3) for one in found] == [(names[-1], "", True)]
+    for other in (("NT", 48), ("NN", 50)):
+        case = tensor.TensorCase("f16", (40, 72, other[1]), other[0])
+        some = tensor.contenders(case, tensor.held(case), 2, rungs=True, warpgroups=True)
+        assert not {name for name, _ in some} & set(names)
+
+
 def test_words(tmp_path, capsys):
     """A table says shares of the peak loop and of cuBLAS; a file that is none is refused."""
     readings = [
@@ -93,6 +111,17 @@ def test_words(tmp_path, capsys):
     assert "tf32 64x32x16 NN" in capsys.readouterr().out
     with pytest.raises(SmemnbError):
         main(["--show", str(tmp_path / "none.json")])
+
+
+def test_what_is_shipped(capsys):
+    """An H200's readings of every case of the command, none wrong; `--show` prints them."""
+    found = tensor.loaded()
+    ours = {one.case: one for one in found if one.name == "smemnb"}
+    assert {case.name for case in tensor.CASES} <= set(ours)
+    assert [one for one in found if one.failed] == []
+    assert all(one.error <= tensor.LIMITS[one.case.split()[0]] for one in ours.values())
+    assert main(["--show"]) == 0
+    assert capsys.readouterr().out.count("bf16 8192x8192x8192 NT\n") == 1
 
 
 def test_operations_of_an_mma():

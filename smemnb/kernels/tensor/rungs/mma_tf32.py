@@ -17,7 +17,7 @@ from numba import cuda, float32, uint32
 from ...ptx import load1, load16, store16
 from ...ptx.asynchronous import close_group, copy16, groups_awaited
 from ...ptx.matrices import ldmatrix_x4
-from ...ptx.tensor import mma_m16n8k8_f32_tf32, to_tf32
+from ...ptx.tensor import cvt_rna_tf32, mma_m16n8k8_f32_tf32
 from ...ptx.word_numbers import single_of, store2
 from ...unrolled import device, jit
 
@@ -70,7 +70,7 @@ def read_fragments(half, k, tiles, stage, m0, n0, a_frag, b_frag):
         at = uint32(stage + line * DEPTH + (chunk ^ line // uint32(2) % uint32(4)) * 4)
         words = ldmatrix_x4(tiles, at)  # 4 wavefronts
         for part in range(4):
-            a_frag[half, i, part] = to_tf32(single_of(words[part]))
+            a_frag[half, i, part] = cvt_rna_tf32(single_of(words[part]))
     for j in range(8):
         chunk = uint32(n0 // uint32(4) + j * 2 + lane // uint32(16))
         line = uint32(k * 8 + lane % uint32(4))
@@ -78,7 +78,7 @@ def read_fragments(half, k, tiles, stage, m0, n0, a_frag, b_frag):
         at = uint32(stage + A_TILE + line * COLS + swizzled * 4 + lane // uint32(4) % uint32(4))
         for part in range(2):
             word = load1(tiles, at + part * 4 * COLS)  # 1 wavefront
-            b_frag[half, j, part] = to_tf32(word)
+            b_frag[half, j, part] = cvt_rna_tf32(word)
 
 
 @device

@@ -84,7 +84,7 @@ def requests_of(trace: Trace, rows: Sequence[AccessRow] | None = None) -> list[A
     if not asked:
         raise SmemnbError(
             f"{trace.launch.kernel} has no counted shared-memory request here; trace.lines shows"
-            " which lines have some, of space 'shared'"
+            " which lines have some, of space 'shared'. Asynchronous copies are left out"
         )
     recorder = _Recorder(trace, asked)
     why = recorder.run(trace)

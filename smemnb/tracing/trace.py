@@ -214,6 +214,8 @@ class Trace:
         here = [one for one in kept if one[0].line == line]
         if not here:
             which = "" if array is None else f" on {array}"
+            if any(row.copy and row.line == line for row in self.lines):
+                which += " but asynchronous copies, which banks alone do not decide"
             known = ", ".join(str(n) for n in sorted({row.line for row, _ in kept})) or "none"
             raise SmemnbError(
                 f"line {line} of {self.launch.kernel} makes no shared-memory request{which}; "

@@ -435,3 +435,29 @@ def test_counts_of_both_ways(order):
     (line,) = {row.line for row in report.lines if row.text.startswith("copy4") and row.copy}
     with pytest.raises(SmemnbError):
         report.bank_map(line)
+
+
+@cuda.jit
+def parts_of_rows(out, inp, wanted):
+    """16 bytes for each lane, of which one warp reads all and the other one a part."""
+    tile = cuda.shared.array(256, float32, alignment=16)
+    tx = uint32(cuda.threadIdx.x)
+    copy16_first(tile, uint32(tx * 4), inp, uint32(tx * 4), wanted[tx])
+    await_copies()
+    cuda.syncthreads()
+    out[tx] = tile[tx]
+
+
+@pytest.mark.parametrize("order", [None, "reversed"])
+def test_loads_of_two_kinds_before_one_store(order):
+    """Warps that run apart load for themselves and store together: each side is counted once."""
+    inp, out = np.arange(256, dtype=np.float32), np.zeros(64, np.float32)
+    wanted = np.repeat(np.array([4, 2], np.int32), 32)
+    wanted[48:] = 0
+    report = trace(parts_of_rows, **({"order": order} if order else {}))[1, 64](out, inp, wanted)
+    counts = {
+        row.space: (row.requests, row.lanes, row.wavefronts, row.sectors)
+        for row in report.lines
+        if row.copy
+    }
+    assert counts == {"shared": (2, 64, 2, 0), "global": (2, 48, 0, 16 + 8)}

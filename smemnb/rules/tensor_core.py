@@ -23,8 +23,8 @@ others, "MMA-Sim: bit-accurate reference model of tensor cores and matrix cores"
 "Accurate models of NVIDIA tensor cores", arXiv:2512.07004 (2025).
 
 The rounding is the literature's, and an H200's: of 10,000 random fragments for each product of
-`kernels.ptx.tensor`, infinities and NaNs among them, every bit is equal (`laboratory.tensor_values`,
-recorded in `h200_tensor_values.json`); of wgmma likewise (`laboratory.bulk_values`).
+`kernels.ptx.tensor`, infinities and NaNs among them, every bit is equal
+(`laboratory.tensor_values`); of wgmma likewise (`laboratory.bulk_values`).
 
 **Limits**: for cc 8.x it is the literature's alone.
 """

@@ -39,7 +39,7 @@ def modules(room: str) -> list[ModuleType]:
     """The modules of a room that have public names.
 
     >>> [module.__name__ for module in modules("rules")][:2]
-    ['smemnb.rules.bank', 'smemnb.rules.bulk_swizzle']
+    ['smemnb.rules.async_copy', 'smemnb.rules.bank']
     """
     package = import_module(f"smemnb.{room}")
     if names(package):

@@ -204,13 +204,13 @@ def _agree(compared: Sequence[Compared]) -> bool:
 
 def _by_time() -> int:
     from ..laboratory.times.predicting import beside
-    from ..measure.predictions import load, table
+    from ..measure.predictions import load, table_lines
     from ..measure.verify.timing import lines, times
     from .terminal import show_report
 
     if not _has_gpu():
-        print(f"{NO_GPU}: predicted times beside those that were recorded on an H200")
-        show_report(table(load()).splitlines())
+        said = f"{NO_GPU}: predicted times beside those that were recorded on an H200"
+        show_report([said, *table_lines(load())])
         return 0
     show_report(lines(times()))
     beside(_say)

@@ -41,6 +41,8 @@ from ..hardware import limits
 from ..kernels.matmul.ladder import LADDER as PRODUCTS
 from ..kernels.rung import Rung
 from ..kernels.transpose.ladder import LADDER as TRANSPOSES
+from .rows import head
+from .rows import row as row_of
 from .stalls import IDLE, ladder
 
 if TYPE_CHECKING:
@@ -329,30 +331,43 @@ def _ranks(one: Sequence[float], two: Sequence[float]) -> float:
     return float(np.corrcoef(first, second)[0, 1])
 
 
-def shown(row: Row) -> str:
+def shown(one: Row) -> str:
     """A row as a line of text."""
-    issue = "     " if row.measured_issue is None else f"{row.measured_issue:5.2f}"
-    return (
-        f"{row.name:22}{row.size:6}{row.ms:9.3f}{row.measured_ms:9.3f}{row.error:+8.1%}"
-        f"{row.issue:7.2f}{issue}  {row.cause or row.largest + ' (withheld)'}"
-        f" / {row.measured_cause or 'not recorded'}"
+    issue = "" if one.measured_issue is None else f"{one.measured_issue:.2f}"
+    return row_of(
+        f"{one.name:22}",
+        f"{one.size:>6}",
+        f"{one.ms:>9.3f}",
+        f"{one.measured_ms:>9.3f}",
+        f"{one.error:>+8.1%}",
+        f"{one.issue:>7.2f}",
+        f"{issue:>5}",
+        f"  {one.cause or one.largest + ' (withheld)'} / {one.measured_cause or 'not recorded'}",
     )
 
 
 def table(found: Iterable[Row]) -> str:
     """All rows, and the errors of each ladder."""
+    return "\n".join(table_lines(found))
+
+
+def table_lines(found: Iterable[Row]) -> list[str]:
+    """The lines of `table`, of which a terminal makes a table."""
     kept = list(found)
-    head = f"{'rung':22}{'edge':>6}{'model':>9}{'H200':>9}{'error':>8}{'issue':>7}{'H200':>5}"
-    lines = [f"{head}  largest wait: model / H200", *map(shown, kept)]
-    for operation, size in dict.fromkeys((row.operation, row.size) for row in kept):
-        one = errors([row for row in kept if (row.operation, row.size) == (operation, size)])
+    names = f"{'rung':22}", f"{'edge':>6}", f"{'model':>9}", f"{'H200':>9}", f"{'error':>8}"
+    lines: list[str] = [
+        head(*names, f"{'issue':>7}", f"{'H200':>5}", "  largest wait: model / H200"),
+        *map(shown, kept),
+    ]
+    for operation, size in dict.fromkeys((each.operation, each.size) for each in kept):
+        one = errors([each for each in kept if (each.operation, each.size) == (operation, size)])
         lines.append(
             f"{operation} {size}: {one.count} rungs, mean error {one.mean:.1%},"
             f" worst {one.worst:.1%}, ranks {one.ranks:.3f}, steps {one.right} of {one.steps},"
             f" in range {one.inside}, issue within 0.1 {one.near} of {one.issues},"
             f" largest wait {one.same} of {one.causes} ({one.withheld} withheld)"
         )
-    return "\n".join(lines)
+    return lines
 
 
 def load() -> list[Row]:

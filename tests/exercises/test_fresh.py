@@ -41,10 +41,12 @@ DEAR_TABLES = {
     "ex02_groups": "sectors",
     "ex04_records": "requests",
     "ex33_vector": "requests",
+    "ex60_nearest": "order",
     **dict.fromkeys(("ex04b_difference", "ex04b_turn", "ex08b_gram"), "kernel"),
     **dict.fromkeys(WHOLE_TILES - {"ex61_layer", "ex61_rows"}, "kernel"),
 }
-"""Where published budgets, or 64 KB of constants, refuse tables already, and by which part."""
+"""Where published budgets, 64 KB of constants, or a pipeline that is wanted, refuse tables already,
+and by which part."""
 
 
 @pytest.mark.parametrize(

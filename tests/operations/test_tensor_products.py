@@ -58,13 +58,14 @@ def test_brain_floats():
 
 @exhaustive
 def test_tf32():
-    """On request float32 is rounded to 10 bits, ties away from 0, and the result is float32."""
+    """On request float32 is rounded to 10 bits, here ties to even, and the result is float32."""
     a, b = np.ones((8, 8), np.float32), np.zeros((8, 8), np.float32)
-    b[0] = 1 + 2.0**-11
-    b[1] = -(1 + 2.0**-12)
+    b[0] = 1 + 3 * 2.0**-11
+    b[1] = -(1 + 2.0**-11)
+    b[2], b[3] = 1 + 2.0**-12, -1
     found = matmul(a, b, precision="tf32")
     assert found.dtype == np.float32
-    np.testing.assert_array_equal(found, np.full((8, 8), 2.0**-10, np.float32))
+    np.testing.assert_array_equal(found, np.full((8, 8), 2.0**-9, np.float32))
     np.testing.assert_array_equal(matmul(a, b, precision="float32"), a @ b)
 
 

@@ -70,7 +70,7 @@ def _cases():
     )
     yield Case(partial(_matrix, 40, 256), (40,), (128,), budget=once)
     for number, (rows, cols) in enumerate(
-        [(1, 300), (7, 1), (70, 33), sizes(2, 51, low=2, high=90)]
+        [(1, 299), (7, 1), (70, 33), sizes(2, 51, low=2, high=90)]
     ):
         data = partial(_matrix, rows, cols, unit=2.0**40 if number == 0 else 1)
         yield Case(data, (rows,), ((256, 64, 32, 128)[number],))

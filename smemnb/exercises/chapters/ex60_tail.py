@@ -148,7 +148,7 @@ EXERCISE = Exercise(
         Wrong(
             "Sends the row that comes next, whose copy is under way already.",
             {"send(stages, inp, row + STAGES - 1, i)": "send(stages, inp, row + 1, i)"},
-            ("findings", "under way"),
+            ("findings", "wrong group"),
         ),
         Wrong(
             "Right, but with two barriers in a round.",

@@ -76,8 +76,10 @@ def test_the_loop_has_what_is_timed(one):
     """The compiler kept the instructions that the reading is about."""
     loop = recording.loop_of(one)
     there = {name: sum(n for key, n in loop.items() if key.startswith(name)) for name in one.asked}
-    least = 1 if one.asked == ("BRA",) else 16  # a loop of jumps has its own
-    assert min(there.values()) >= least, (there, loop)
+    if one.name == "branches":  # a jump back after each step: unrolled, there would be fewer jumps
+        assert there == {"BRA": 1}
+    else:
+        assert min(there.values()) >= 16, (there, loop)
     assert not {"LDL", "STL"} & set(loop)
 
 

@@ -106,7 +106,9 @@ def test_blocks_that_stay(kind, sides):
             kind, sides, shape, blocks=2, result=result, factors=factors
         )
         np.testing.assert_array_equal(found, right)
-        assert [str(one) for one in report.findings if one.severity == "error"] == []
+        # the old result is read in pairs of neighbours, as lanes hold it
+        asked = [one for one in report.findings if one.severity != "note"]
+        assert [str(one) for one in asked if one.kind != "uncoalesced"] == []
 
 
 @pytest.mark.parametrize(
